@@ -1,0 +1,227 @@
+"""Every way Tacita says no.
+
+    TacitaError
+    ├── InvalidInput           a value breaks a rule            field, rule, value, hint
+    │   ├── SchemaError        a domain is not well formed
+    │   └── UnknownName        a name that is not there         + the names that are
+    ├── DataError              a source does not hold what its schema says
+    ├── SourceUnavailable      a file or database cannot be reached
+    ├── NotPublic              something derived from private data would be treated as public
+    ├── BudgetExceeded         requested, remaining             the ledger says no
+    ├── Refused                a respondent's client will not answer
+    ├── Unauthorized           no token, a wrong one, or one out of date
+    ├── Forbidden              a good token without the right
+    ├── Conflict               it exists already, or has moved on
+    └── InternalError          our fault; please report
+
+An error is part of the interface: it names the field, the rule, the value it got and the way out. `as_dict` is
+the one shape that the command line (`--json`) and the server (problem+json) both print.
+
+Values of private rows never enter `value`: a message travels further than the data may. What the owner of the
+data must see (which line of the file is broken) goes into `private`, which `as_dict` leaves out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+__all__ = [
+    "BudgetExceeded",
+    "Conflict",
+    "DataError",
+    "Forbidden",
+    "InternalError",
+    "InvalidInput",
+    "NotPublic",
+    "Refused",
+    "SchemaError",
+    "SourceUnavailable",
+    "TacitaError",
+    "Unauthorized",
+    "UnknownName",
+]
+
+_SHOWN = 120  # characters of an offending value that a message repeats
+
+
+def _shorten(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class TacitaError(Exception):
+    """Base of all errors that Tacita raises on purpose.
+
+    Args:
+        rule: What must hold, as a full clause: "must be positive and finite".
+        field: The input the rule is about, by the name the caller used.
+        value: What was given instead; never a private value.
+        hint: The way out.
+        private: Detail for the owner of the data only (a line number, a raw value).
+    """
+
+    code: ClassVar[str] = "error"
+    title: ClassVar[str] = "Something went wrong"
+    status: ClassVar[int] = 400
+
+    def __init__(
+        self,
+        rule: str,
+        *,
+        field: str | None = None,
+        value: object = None,
+        hint: str | None = None,
+        private: str | None = None,
+    ) -> None:
+        self.rule = rule
+        self.field = field
+        self.value = None if value is None else _shorten(value)
+        self.hint = hint
+        self.private = private
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        text = f"{self.field}: {self.rule}" if self.field else self.rule
+        if self.value is not None:
+            text += f", got {self.value!r}"
+        if self.hint:
+            text += f". {self.hint}"
+        return text
+
+    def extra(self) -> dict[str, Any]:
+        """Members that a subclass adds to the common shape."""
+        return {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error as data, without its private part.
+
+        >>> InvalidInput("must be positive and finite", field="epsilon", value=-1).as_dict()["detail"]
+        "epsilon: must be positive and finite, got '-1'"
+        """
+        shape: dict[str, Any] = {"code": self.code, "title": self.title, "detail": str(self)}
+        for name in ("field", "rule", "value", "hint"):
+            if getattr(self, name) is not None:
+                shape[name] = getattr(self, name)
+        return shape | self.extra()
+
+
+class InvalidInput(TacitaError):
+    """A value that the caller gave breaks a rule."""
+
+    code = "invalid-input"
+    title = "A value breaks a rule"
+    status = 422
+
+
+class SchemaError(InvalidInput):
+    """A domain description is not well formed."""
+
+    code = "schema-error"
+    title = "The schema is not well formed"
+
+
+class UnknownName(InvalidInput):
+    """A name that is not there; says which names are, nearest first."""
+
+    code = "unknown-name"
+    title = "No such name"
+    status = 404
+
+    def __init__(self, name: str, *, field: str, available: Iterable[str], hint: str | None = None) -> None:
+        self.available = sorted(available)
+        near = difflib.get_close_matches(name, self.available, n=3)
+        if hint is None and near:
+            hint = "Did you mean " + " or ".join(repr(n) for n in near) + "?"
+        elif hint is None and self.available:
+            hint = "Known: " + ", ".join(self.available[:12]) + (", …" if len(self.available) > 12 else "")
+        super().__init__("no such name", field=field, value=name, hint=hint)
+
+
+class DataError(TacitaError):
+    """A source does not hold what its schema says; the detail is for the owner of the data."""
+
+    code = "data-error"
+    title = "The data does not fit its schema"
+    status = 422
+
+
+class SourceUnavailable(TacitaError):
+    """A file or database that a dataset lives in cannot be reached."""
+
+    code = "source-unavailable"
+    title = "The data source cannot be reached"
+    status = 503
+
+
+class NotPublic(TacitaError):
+    """Something that was read off private data would be used as if it were public."""
+
+    code = "not-public"
+    title = "Not confirmed as public"
+    status = 409
+
+
+class BudgetExceeded(TacitaError):
+    """The ledger refuses a charge: it would take an account over its budget."""
+
+    code = "budget-exceeded"
+    title = "The privacy budget does not allow this"
+    status = 403
+
+    def __init__(self, *, account: str, requested: str, remaining: str, budget: str) -> None:
+        self.account, self.requested, self.remaining, self.budget = account, requested, remaining, budget
+        super().__init__(
+            f"the account {account!r} cannot bear this charge: requested {requested}, remaining {remaining} of {budget}",
+            field="budget",
+            hint="Ask for less, or ask the steward of the dataset to raise its budget",
+        )
+
+    def extra(self) -> dict[str, Any]:
+        """Requested, remaining and total, so that a caller can ask for what is left."""
+        names = ("account", "requested", "remaining", "budget")
+        return {name: getattr(self, name) for name in names}
+
+
+class Refused(TacitaError):
+    """A respondent's client will not answer: what it was asked breaks its promise to its owner."""
+
+    code = "refused"
+    title = "The client refuses to answer"
+    status = 422
+
+
+class Unauthorized(TacitaError):
+    """No token, one that is not known, expired or revoked."""
+
+    code = "unauthorized"
+    title = "A valid token is needed"
+    status = 401
+
+
+class Forbidden(TacitaError):
+    """A valid token that does not carry the right."""
+
+    code = "forbidden"
+    title = "This token does not allow that"
+    status = 403
+
+
+class Conflict(TacitaError):
+    """What was asked clashes with what is there."""
+
+    code = "conflict"
+    title = "This clashes with what is there"
+    status = 409
+
+
+class InternalError(TacitaError, AssertionError):
+    """Our own mistake, never the caller's."""
+
+    code = "internal-error"
+    title = "A fault in Tacita"
+    status = 500
+
+    def __init__(self, rule: str, **parts: Any) -> None:
+        super().__init__(rule, hint="This is a fault in Tacita; please report it", **parts)
