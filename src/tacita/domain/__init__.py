@@ -1,0 +1,33 @@
+"""What is public about the data: attributes, their levels and bins, and how values become codes."""
+
+from tacita.domain.attributes import (
+    Attribute,
+    Binned,
+    Boolean,
+    Categorical,
+    Date,
+    Identifier,
+    Numeric,
+    Ordinal,
+    Role,
+)
+from tacita.domain.domain import Domain
+from tacita.domain.encode import Codes, Decode, code_dtype, decode, encode
+
+__all__ = [
+    "Attribute",
+    "Binned",
+    "Boolean",
+    "Categorical",
+    "Codes",
+    "Date",
+    "Decode",
+    "Domain",
+    "Identifier",
+    "Numeric",
+    "Ordinal",
+    "Role",
+    "code_dtype",
+    "decode",
+    "encode",
+]
