@@ -1,0 +1,70 @@
+"""The samplers that OpenDP lends: its own secure randomness, its own proofs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import opendp.prelude as dp
+
+dp.enable_features("contrib")
+
+_VECTOR = dp.vector_domain(dp.atom_domain(T="i64"))
+
+
+def _up(value: Fraction | float) -> float:
+    """A float that is not below the exact value: more noise, never less."""
+    near = float(value)
+    return near if Fraction(near) >= Fraction(value) else math.nextafter(near, math.inf)
+
+
+@lru_cache(maxsize=256)
+def _laplace(scale: float) -> Any:
+    return dp.m.make_laplace(_VECTOR, dp.l1_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=256)
+def _gaussian(scale: float) -> Any:
+    return dp.m.make_gaussian(_VECTOR, dp.l2_distance(T="i64"), scale=scale)
+
+
+def laplace(count: int, scale: Fraction) -> npt.NDArray[np.int64]:
+    """Discrete Laplace draws of at least this scale."""
+    return np.array(_laplace(_up(scale))([0] * count), np.int64)
+
+
+def gaussian(count: int, sigma2: Fraction) -> npt.NDArray[np.int64]:
+    """Discrete Gaussian draws of at least this variance."""
+    sigma = math.sqrt(_up(sigma2))
+    while Fraction(sigma) ** 2 < sigma2:
+        sigma = math.nextafter(sigma, math.inf)
+    return np.array(_gaussian(sigma)([0] * count), np.int64)
+
+
+def bounded_geometric(value: int, scale: float, low: int, high: int) -> int:
+    """The truncated geometric mechanism on one integer, in near constant time."""
+    mechanism = dp.m.make_geometric(
+        dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale, bounds=(low, high)
+    )
+    return int(mechanism(min(max(value, low), high)))
+
+
+def noisy_max(scores: Sequence[float], scale: float) -> int:
+    """Index of the largest score after noise; the scores' L-infinity sensitivity over the scale pays for it."""
+    mechanism = dp.m.make_noisy_max(
+        dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64"), dp.max_divergence(), scale
+    )
+    return int(mechanism([float(score) for score in scores]))
+
+
+def noisy_max_epsilon(scale: float, sensitivity: float) -> float:
+    """What OpenDP's own privacy map says such a selection costs."""
+    mechanism = dp.m.make_noisy_max(
+        dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64"), dp.max_divergence(), scale
+    )
+    return float(mechanism.map(sensitivity))

@@ -1,0 +1,129 @@
+"""What all additive noise has in common: a symmetric law on the integers, whose sums have exact quantiles."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tacita.errors import InvalidInput
+from tacita.noise._exact import Words
+from tacita.noise.source import Source
+
+__all__ = ["Law", "law_from_dict", "ratio_at_least"]
+
+Integers = npt.NDArray[np.int64]
+OPENDP_AT_MOST = 4096
+"""Up to here OpenDP draws (about 10 us a draw); above, the own vectorised sampler does."""
+
+_LARGEST_TERM = 1 << 31
+_FINEST_GRID = 1 << 21
+
+
+class Law(ABC):
+    """A symmetric distribution on the integers. Frozen; equal when the parameters are."""
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance of one draw."""
+
+    @abstractmethod
+    def pmf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Probability of each integer."""
+
+    @abstractmethod
+    def draw(self, count: int, source: Source) -> Integers:
+        """Independent draws; exact."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with the parameters as exact ratios."""
+
+    @abstractmethod
+    def coarser(self, factor: int) -> Law:
+        """The law of about draw/factor, for quantiles of very wide noise."""
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of one draw."""
+        return math.sqrt(self.variance)
+
+    def half_width(self, level: float, terms: int = 1) -> float:
+        """Smallest h with P(|sum of `terms` draws| <= h) >= level, exact up to rounding of the transform.
+
+        >>> from tacita.noise import DiscreteLaplace
+        >>> DiscreteLaplace.at_least(10).half_width(0.95)
+        30.0
+        """
+        if not 0 < level < 1:
+            raise InvalidInput("must lie between 0 and 1", field="level", value=level)
+        return _half_width(self, level, terms)
+
+
+@lru_cache(maxsize=4096)
+def _half_width(law: Law, level: float, terms: int) -> float:
+    # The sum's law is the inverse transform of the law's transform to the power `terms`. The grid is wide enough that
+    # what wraps around is below 1e-15: laplace tails need 40 scales, the sum's bulk 12 standard deviations.
+    reach = 40 * law.std + 12 * law.std * math.sqrt(terms) + 8
+    if reach > _FINEST_GRID // 2:
+        factor = math.ceil(reach / (_FINEST_GRID // 4))
+        return factor * (_half_width(law.coarser(factor), level, terms) + 1)
+    size = 1 << math.ceil(math.log2(2 * reach))
+    grid = np.fft.fftfreq(size, 1 / size)
+    transform = np.fft.rfft(law.pmf(grid)) if size > 1 else np.ones(1)
+    sums = np.clip(np.fft.irfft(transform.real**terms, size), 0, None)
+    folded = sums[: size // 2].copy()
+    folded[1:] += sums[-1 : -(size // 2) : -1]
+    return float(np.searchsorted(np.cumsum(folded), level - 1e-12))
+
+
+def fill(
+    count: int, source: Source, step: Callable[[Integers, int, Words], tuple[int, int]], words_each: int
+) -> Integers:
+    """Run a compiled sampler over tapes until `count` draws are there."""
+    out, done = np.empty(count, np.int64), 0
+    tape = np.empty(0, np.uint64)
+    while done < count:
+        fresh = source.words(min((count - done) * words_each + 1024, 1 << 19))
+        tape = np.concatenate([tape, fresh])  # the words of the draw that was cut off come first, see `_exact`
+        done, used = step(out, done, tape)
+        tape = tape[used:]
+    return out
+
+
+def ratio_at_least(value: float | Fraction) -> Fraction:
+    """The given decimal as an exact ratio; rounded up only where its terms would be too long for the sampler.
+
+    A float is taken as the decimal it is written as: 0.1 means one tenth.
+    """
+    exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    if max(exact.numerator, exact.denominator) <= _LARGEST_TERM:
+        return exact
+    unit = max(1, int(_LARGEST_TERM // (exact + 1)))
+    rounded = Fraction(math.ceil(exact * unit), unit)
+    if rounded.numerator > _LARGEST_TERM:
+        raise InvalidInput("is too large for exact noise", field="scale", value=float(exact))
+    return rounded
+
+
+def law_from_dict(data: Mapping[str, Any]) -> Law:
+    """The law that `as_dict` wrote."""
+    from tacita.noise.gaussian import DiscreteGaussian  # noqa: PLC0415 - the kinds build on this module
+    from tacita.noise.laplace import DiscreteLaplace  # noqa: PLC0415
+
+    kinds: dict[str, Callable[[Fraction], Law]] = {
+        DiscreteLaplace.kind: lambda x: DiscreteLaplace(scale=x),
+        DiscreteGaussian.kind: lambda x: DiscreteGaussian(sigma2=x),
+    }
+    if data.get("law") not in kinds:
+        raise InvalidInput("must be one of " + ", ".join(kinds), field="law", value=data.get("law"))
+    return kinds[data["law"]](Fraction(data["parameter"]))
