@@ -1,0 +1,1 @@
+"""Who is protected, what it costs, and the account that it is charged to."""

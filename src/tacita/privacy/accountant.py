@@ -1,0 +1,262 @@
+"""What a history of events adds up to, in one of three currencies.
+
+    pure      sum of epsilons; only for events that are pure
+    zcdp      sum of rhos; epsilon-DP counts as epsilon^2/2                       [Bun, Steinke 2016, prop. 1.4]
+    approx    privacy loss distributions, composed numerically, rounded against us  [dp-accounting]
+
+Combinations, with the neighbours that make them true:
+
+    sequence  adds
+    parallel  add-remove: the dearest part; replace-one: the two dearest parts, since a unit may move between parts
+    group     a unit of k smaller ones: epsilon -> k epsilon, rho -> k^2 rho, (epsilon, delta) -> (k epsilon,
+              delta (e^(k epsilon) - 1)/(e^epsilon - 1))
+
+What an accountant cannot express exactly in its currency it bounds from above or refuses; nothing is free.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from dp_accounting.pld import common as pld_common
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from tacita.errors import InvalidInput
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.event import (
+    Approximate,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    Group,
+    NonPrivate,
+    Nothing,
+    Parallel,
+    Pure,
+    Repeated,
+    Sequence,
+    Zcdp,
+)
+from tacita.privacy.unit import Neighbours
+
+__all__ = ["cost", "epsilon_at", "pure_epsilon", "zcdp_rho"]
+
+INFINITE = Fraction(10**30)
+"""Stands for an infinite loss where amounts are ratios; no budget reaches it."""
+
+_GRID = 1e-4  # privacy losses are rounded up to multiples of this
+
+
+
+def _unsupported(event: Event, currency: str) -> InvalidInput:
+    return InvalidInput(
+        f"has no cost in the currency {currency!r}",
+        field="event",
+        value=event.kind,
+        hint="Charge it to an account with a budget in epsilon and delta",
+    )
+
+
+def _combine(event: Event, neighbours: Neighbours, leaf: Callable[[Event], Fraction]) -> Fraction:
+    """Amounts that add up: shared by the pure and the zcdp currency."""
+    match event:
+        case Nothing():
+            return Fraction(0)
+        case NonPrivate():
+            return INFINITE
+        case Sequence(events=events):
+            return sum((_combine(part, neighbours, leaf) for part in events), Fraction(0))
+        case Repeated(event=inner, count=count):
+            return count * _combine(inner, neighbours, leaf)
+        case Parallel(events=events):
+            parts = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+            return sum(heapq.nlargest(parts, (_combine(part, neighbours, leaf) for part in events)), Fraction(0))
+        case _:
+            return leaf(event)
+
+
+def pure_epsilon(event: Event, neighbours: Neighbours) -> Fraction:
+    """Exact epsilon of an event whose parts are all pure."""
+
+    def leaf(part: Event) -> Fraction:
+        match part:
+            case Pure(epsilon=epsilon):
+                return exact(epsilon)
+            case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
+                return sensitivity / scale
+            case Group(event=inner, size=size):
+                return size * pure_epsilon(inner, neighbours)
+        raise _unsupported(part, "pure")
+
+    return _combine(event, neighbours, leaf)
+
+
+def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
+    """A rho for which the event is rho-zCDP."""
+
+    def leaf(part: Event) -> Fraction:
+        match part:
+            case Zcdp(rho=rho):
+                return exact(rho)
+            case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity):
+                return sensitivity**2 / (2 * sigma2)
+            case Pure() | DiscreteLaplaceNoise():
+                return pure_epsilon(part, neighbours) ** 2 / 2
+            case Group(event=inner, size=size):
+                return size**2 * zcdp_rho(inner, neighbours)
+        raise _unsupported(part, "zcdp")
+
+    return _combine(event, neighbours, leaf)
+
+
+def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
+    """Smallest epsilon that the accountant can show at this delta, for the whole event."""
+    counts, slack, spent_delta, rho = _flatten(event, neighbours)
+    if spent_delta == math.inf or spent_delta >= delta:
+        return math.inf
+    left = delta - spent_delta
+    # Zcdp parts have no loss distribution of their own; each half of what is left of delta pays for one of the two
+    shares = [left] if not (rho and counts) else [left / 2, left / 2]
+    total = slack
+    if counts:
+        total += _pld_epsilon(frozenset(counts.items()), shares[0])
+    if rho:
+        total += _zcdp_epsilon(rho, shares[-1])
+    return total
+
+
+def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float, float, float]:
+    """The event as a multiset of leaves with a loss distribution, plus what only adds: epsilon, delta, rho."""
+    counts: Counter[Event] = Counter()
+    slack = delta = rho = 0.0
+
+    def visit(part: Event, times: int) -> None:
+        nonlocal slack, delta, rho
+        match part:
+            case Nothing():
+                return
+            case NonPrivate():
+                delta = math.inf
+            case Sequence(events=events):
+                for inner in events:
+                    visit(inner, times)
+            case Repeated(event=inner, count=count):
+                visit(inner, times * count)
+            case Parallel(events=events):
+                for inner in _dearest(events, neighbours):
+                    visit(inner, times)
+            case Zcdp(rho=amount):
+                rho += times * amount
+            case Approximate(epsilon=amount, delta=chance):
+                slack, delta = slack + times * amount, delta + times * chance
+            case Group(event=inner, size=size):
+                visit(_grouped(inner, size, neighbours), times)
+            case _:
+                counts[part] += times
+
+    visit(event, 1)
+    return counts, slack, delta, rho
+
+
+def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> list[Event]:
+    """Events that together cost at least what parallel parts do: there is no largest of unlike distributions."""
+    parts = 1 if neighbours is Neighbours.ADD_REMOVE else min(2, len(events))
+    if len(set(events)) == 1:
+        return [events[0]] * parts
+    try:
+        amounts = heapq.nlargest(parts, (pure_epsilon(part, neighbours) for part in events))
+        return [Pure(epsilon=_float_up(amount)) for amount in amounts if amount]
+    except InvalidInput:
+        amounts = heapq.nlargest(parts, (zcdp_rho(part, neighbours) for part in events))
+        return [Zcdp(rho=_float_up(amount)) for amount in amounts if amount]
+
+
+def _grouped(event: Event, size: int, neighbours: Neighbours) -> Event:
+    if size == 1:
+        return event
+    if isinstance(event, Approximate):
+        # delta of the chain of `size` steps: delta * (1 + e^eps + ... + e^((size-1) eps))
+        grown = event.delta * math.expm1(size * event.epsilon) / math.expm1(event.epsilon)
+        if grown >= 1:
+            return NonPrivate(reason="a group this large has no guarantee left")
+        return Approximate(epsilon=size * event.epsilon, delta=grown)
+    try:
+        amount = size * pure_epsilon(event, neighbours)
+        return Pure(epsilon=_float_up(amount)) if amount else Nothing()
+    except InvalidInput:
+        return Zcdp(rho=_float_up(size**2 * zcdp_rho(event, neighbours)))
+
+
+def _float_up(amount: Fraction) -> float:
+    near = float(amount)
+    return near if exact(near) >= amount else math.nextafter(near, math.inf)
+
+
+@lru_cache(maxsize=512)
+def _leaf_distribution(event: Event) -> Any:
+    """The privacy loss distribution of one leaf: of the worst pair, for any vector that changes in one place."""
+    match event:
+        case Pure(epsilon=epsilon):
+            parameters = pld_common.DifferentialPrivacyParameters(epsilon, 0.0)
+            return pld.from_privacy_parameters(parameters, value_discretization_interval=_GRID)
+        case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
+            return pld.from_discrete_laplace_mechanism(
+                float(1 / scale), sensitivity=sensitivity, value_discretization_interval=_GRID
+            )
+        case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity):
+            return pld.from_discrete_gaussian_mechanism(
+                math.sqrt(sigma2), sensitivity=sensitivity, value_discretization_interval=_GRID
+            )
+    raise _unsupported(event, "approx")
+
+
+@lru_cache(maxsize=2048)
+def _pld_epsilon(counts: frozenset[tuple[Event, int]], delta: float) -> float:
+    total = None
+    for event, count in sorted(counts, key=lambda item: item[0].to_json()):
+        part = _leaf_distribution(event)
+        part = part.self_compose(count) if count > 1 else part
+        total = part if total is None else total.compose(part)
+    assert total is not None
+    return float(total.get_epsilon_for_delta(delta))
+
+
+def _zcdp_epsilon(rho: float, delta: float) -> float:
+    """Smallest epsilon of rho-zCDP at delta: minimise over the order a  [Canonne, Kamath, Steinke 2020, prop. 12].
+
+    epsilon(a) = a rho + (ln(1/delta) + (a-1) ln(1 - 1/a) - ln(a)) / (a - 1), convex enough for a golden section.
+    """
+
+    def at(log_gap: float) -> float:
+        a = 1 + math.exp(log_gap)
+        return a * rho + (-math.log(delta) + (a - 1) * math.log1p(-1 / a) - math.log(a)) / (a - 1)
+
+    low, high = -12.0, 20.0
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(120):
+        third, two_thirds = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, two_thirds) if at(third) < at(two_thirds) else (third, high)
+    return max(0.0, at((low + high) / 2))
+
+
+def cost(events: Iterable[tuple[Event, int]], budget: Budget, neighbours: Neighbours) -> Fraction:
+    """What a history adds up to in the currency of a budget, never rounded down.
+
+    Args:
+        events: Each event with how often it happened.
+        budget: Says the currency, and for `approx` the delta.
+        neighbours: Of the account.
+    """
+    history = Sequence(events=tuple(Repeated(event=event, count=count) for event, count in events))
+    if budget.currency == "pure":
+        return pure_epsilon(history, neighbours)
+    if budget.currency == "zcdp":
+        return zcdp_rho(history, neighbours)
+    epsilon = epsilon_at(history, budget.delta, neighbours)
+    return INFINITE if math.isinf(epsilon) else exact(epsilon)

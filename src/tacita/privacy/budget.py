@@ -1,0 +1,98 @@
+"""How much may be spent, in one of three currencies.
+
+    pure       epsilon                  adds up as it is
+    approx     epsilon at a delta       added up by privacy loss distributions
+    zcdp       rho                      adds up as it is
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from tacita.errors import InvalidInput
+
+__all__ = ["Budget", "exact"]
+
+
+def exact(value: float) -> Fraction:
+    """A float as the decimal that it is written as, so that ten tenths are one.
+
+    >>> sum(exact(0.1) for _ in range(10)) == 1
+    True
+    """
+    return Fraction(repr(float(value)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """A privacy budget: epsilon, epsilon at delta, or rho."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidInput("give either epsilon or rho", field="budget")
+        for name in ("epsilon", "rho"):
+            value = getattr(self, name)
+            if value is not None and not _is_positive(value):
+                raise InvalidInput("must be positive and finite", field=name, value=value)
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
+            raise InvalidInput("must be at least 0 and below 1", field="delta", value=self.delta)
+        if self.rho is not None and self.delta:
+            raise InvalidInput("a rho budget has no delta", field="delta", value=self.delta)
+
+    @classmethod
+    def pure(cls, epsilon: float) -> Budget:
+        """Epsilon-DP."""
+        return cls(epsilon=epsilon)
+
+    @classmethod
+    def approx(cls, epsilon: float, delta: float) -> Budget:
+        """(epsilon, delta)-DP."""
+        return cls(epsilon=epsilon, delta=delta)
+
+    @classmethod
+    def zcdp(cls, rho: float) -> Budget:
+        """rho-zCDP."""
+        return cls(rho=rho)
+
+    @property
+    def currency(self) -> Literal["pure", "approx", "zcdp"]:
+        """What the amount is counted in."""
+        if self.rho is not None:
+            return "zcdp"
+        return "approx" if self.delta else "pure"
+
+    @property
+    def amount(self) -> float:
+        """Epsilon or rho."""
+        return self.rho if self.rho is not None else self.epsilon  # type: ignore[return-value]
+
+    def __str__(self) -> str:
+        if self.rho is not None:
+            return f"rho {self.rho:g}"
+        return f"epsilon {self.epsilon:g}" + (f" at delta {self.delta:g}" if self.delta else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        if self.rho is not None:
+            return {"rho": self.rho}
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Budget:
+        """The budget that `as_dict` wrote."""
+        unknown = set(data) - {"epsilon", "delta", "rho"}
+        if unknown:
+            raise InvalidInput("a budget has epsilon and delta, or rho", field="budget", value=sorted(unknown))
+        return cls(**data)
+
+
+def _is_positive(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value) and value > 0

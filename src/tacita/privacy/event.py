@@ -1,0 +1,241 @@
+"""What a computation costs, as data.
+
+An event says what was done to the protected units, not what it adds up to: that is the accountant's work. So the same
+history can be added up in several ways, and a better way found later applies to what was recorded before.
+
+Rules for this file: a kind is never removed and never changes its meaning; a new field has a default; a kind that an
+accountant does not know is refused, not free.
+
+An event holds for the unit and the neighbours of the account that it is charged to.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from tacita.errors import InvalidInput
+
+__all__ = [
+    "Approximate",
+    "DiscreteGaussianNoise",
+    "DiscreteLaplaceNoise",
+    "Event",
+    "Group",
+    "NonPrivate",
+    "Nothing",
+    "Parallel",
+    "Pure",
+    "Repeated",
+    "Sequence",
+    "Zcdp",
+    "event_from_dict",
+]
+
+
+def _positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise InvalidInput("must be positive and finite", field=name, value=value)
+
+
+def _count(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput("must be a whole number of at least 1", field=name, value=value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Base of all kinds."""
+
+    kind: ClassVar[str] = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        parts: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if isinstance(value, Event):
+                value = value.as_dict()
+            elif isinstance(value, tuple):
+                value = [part.as_dict() for part in value]
+            elif isinstance(value, Fraction):
+                value = str(value)
+            parts[name] = value
+        return {"kind": self.kind} | parts
+
+    def to_json(self) -> str:
+        """Canonical text: equal events have equal texts."""
+        return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing(Event):
+    """No unit's data was touched."""
+
+    kind: ClassVar[str] = "nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonPrivate(Event):
+    """Something left with no guarantee at all; the loss is infinite."""
+
+    reason: str
+    kind: ClassVar[str] = "non-private"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pure(Event):
+    """Anything that is epsilon-DP."""
+
+    epsilon: float
+    kind: ClassVar[str] = "pure"
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximate(Event):
+    """Anything that is (epsilon, delta)-DP."""
+
+    epsilon: float
+    delta: float
+    kind: ClassVar[str] = "approximate"
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+        _positive("delta", self.delta)
+        if self.delta >= 1:
+            raise InvalidInput("must be below 1", field="delta", value=self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zcdp(Event):
+    """Anything that is rho-zero-concentrated DP."""
+
+    rho: float
+    kind: ClassVar[str] = "zcdp"
+
+    def __post_init__(self) -> None:
+        _positive("rho", self.rho)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplaceNoise(Event):
+    """Discrete Laplace noise on integers, of which a change moves exactly one, by at most `sensitivity`."""
+
+    scale: Fraction
+    sensitivity: int = 1
+    kind: ClassVar[str] = "discrete-laplace"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", Fraction(self.scale))
+        _positive("scale", float(self.scale))
+        _count("sensitivity", self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussianNoise(Event):
+    """Discrete Gaussian noise on integers, of which a change moves exactly one, by at most `sensitivity`."""
+
+    sigma2: Fraction
+    sensitivity: int = 1
+    kind: ClassVar[str] = "discrete-gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma2", Fraction(self.sigma2))
+        _positive("sigma2", float(self.sigma2))
+        _count("sensitivity", self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequence(Event):
+    """All of these on the same units; each may depend on the answers before it."""
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "sequence"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(Event):
+    """The same event `count` times in sequence."""
+
+    event: Event
+    count: int
+    kind: ClassVar[str] = "repeated"
+
+    def __post_init__(self) -> None:
+        _count("count", self.count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallel(Event):
+    """Each of these on its own part of the units, split by a rule that looks at one unit at a time.
+
+    Adding or removing a unit touches one part. Replacing one may take it out of one part and put it into another, so
+    two parts pay: accountants know this.
+    """
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "parallel"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        if not self.events:
+            raise InvalidInput("needs at least one part", field="events")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group(Event):
+    """An event stated for a smaller unit, of which the account's unit holds up to `size`."""
+
+    event: Event
+    size: int
+    kind: ClassVar[str] = "group"
+
+    def __post_init__(self) -> None:
+        _count("size", self.size)
+
+
+_KINDS: dict[str, type[Event]] = {
+    cls.kind: cls
+    for cls in (
+        Nothing,
+        NonPrivate,
+        Pure,
+        Approximate,
+        Zcdp,
+        DiscreteLaplaceNoise,
+        DiscreteGaussianNoise,
+        Sequence,
+        Repeated,
+        Parallel,
+        Group,
+    )
+}
+
+
+def event_from_dict(data: Mapping[str, Any]) -> Event:
+    """The event that `as_dict` wrote; an unknown kind is refused.
+
+    >>> event_from_dict(Pure(epsilon=0.5).as_dict())
+    Pure(epsilon=0.5)
+    """
+    if data.get("kind") not in _KINDS:
+        raise InvalidInput("must be one of " + ", ".join(_KINDS), field="event.kind", value=data.get("kind"))
+    parts: dict[str, Any] = {name: value for name, value in data.items() if name != "kind"}
+    if "event" in parts:
+        parts["event"] = event_from_dict(parts["event"])
+    if "events" in parts:
+        parts["events"] = tuple(event_from_dict(part) for part in parts["events"])
+    try:
+        return _KINDS[data["kind"]](**parts)
+    except TypeError:
+        raise InvalidInput("has missing or unknown members", field="event", value=dict(data)) from None

@@ -1,0 +1,347 @@
+"""The durable account that privacy is paid from: reserve, run, settle.
+
+    reserve   checks and writes the charge in one transaction, before any data is touched
+    run       happens outside; a crash or an error here leaves the charge spent
+    settle    stores the answer; what is stored first is the only answer that is ever handed out for that charge
+
+Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than the
+budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same key finds its
+charge again instead of paying twice, and since only the stored answer leaves, running twice for one charge tells nobody
+anything twice.   Tested with killed processes in tests/privacy/test_ledger.py.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
+from tacita.privacy.accountant import INFINITE, cost
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.event import Event, Nothing, event_from_dict
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.store import Database
+from tacita.store.schema import accounts, answers, charges, spending
+
+__all__ = ["Account", "Balance", "Charge", "Ledger"]
+
+State = Literal["reserved", "settled", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What may be spent on one dataset, on whose behalf, by all who ask together."""
+
+    name: str
+    unit: Unit
+    neighbours: Neighbours
+    budget: Budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """Where an account stands, in the currency of its budget."""
+
+    account: Account
+    spent: Fraction
+    charges: int
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left; never below zero."""
+        return max(Fraction(0), exact(self.account.budget.amount) - self.spent)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "account": self.account.name,
+            "unit": str(self.account.unit),
+            "neighbours": str(self.account.neighbours),
+            "budget": self.account.budget.as_dict(),
+            "currency": self.account.budget.currency,
+            "spent": None if self.spent >= INFINITE else float(self.spent),
+            "remaining": float(self.remaining),
+            "charges": self.charges,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """One entry of an account. Spent from the moment it exists, whatever its state."""
+
+    id: str
+    account: str
+    key: str
+    event: Event
+    principal: str
+    purpose: str
+    state: State
+    created: dt.datetime
+    settled: dt.datetime | None = None
+    answer: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, without the answer."""
+        return {
+            "id": self.id,
+            "account": self.account,
+            "key": self.key,
+            "event": self.event.as_dict(),
+            "principal": self.principal,
+            "purpose": self.purpose,
+            "state": self.state,
+            "created": self.created.isoformat(),
+            "settled": self.settled.isoformat() if self.settled else None,
+        }
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def _aware(time: dt.datetime) -> dt.datetime:
+    """SQLite forgets the zone; all times here are UTC."""
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+
+
+class Ledger:
+    """Accounts and their charges in a database. Safe to share between threads; processes open their own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- accounts -------------------------------------------------------------------------------------------------
+
+    def open(self, name: str, *, unit: Unit, neighbours: Neighbours, budget: Budget) -> Account:
+        """Open an account, or find it again if it is just the same."""
+        if not name or len(name) > 200:
+            raise InvalidInput("must have 1 to 200 characters", field="account", value=name)
+        wanted = Account(name=name, unit=unit, neighbours=neighbours, budget=budget)
+        row = {
+            "name": name,
+            "unit": str(unit),
+            "neighbours": str(neighbours),
+            "budget": json.dumps(budget.as_dict()),
+            "created": _now(),
+        }
+        try:
+            with self._database.writing() as connection:
+                connection.execute(accounts.insert().values(row))
+        except sa.exc.IntegrityError:
+            found = self.account(name)
+            if found != wanted:
+                raise Conflict("exists already with another unit, neighbours or budget", field=name) from None
+        return wanted
+
+    def account(self, name: str) -> Account:
+        """The account of that name."""
+        with self._database.reading() as connection:
+            return self._account(connection, name)
+
+    def accounts(self) -> list[Account]:
+        """All accounts, by name."""
+        with self._database.reading() as connection:
+            return [_read_account(row) for row in connection.execute(accounts.select().order_by(accounts.c.name))]
+
+    def raise_budget(self, name: str, budget: Budget, *, principal: str) -> Account:
+        """Allow more than before; written into the history. A budget is never lowered below what it was."""
+        with self._database.writing() as connection:
+            old = self._account(connection, name, lock=True)
+            if budget.currency != old.budget.currency or budget.delta != old.budget.delta:
+                raise InvalidInput("must be in the currency of the account", field="budget", value=str(budget))
+            if budget.amount < old.budget.amount:
+                raise InvalidInput(f"must not be below {old.budget}", field="budget", value=str(budget))
+            connection.execute(
+                accounts.update().where(accounts.c.name == name).values(budget=json.dumps(budget.as_dict()))
+            )
+            note = f"budget raised from {old.budget} to {budget}"
+            self._write(connection, name, Nothing(), uuid.uuid4().hex, principal, note, "settled")
+        return self.account(name)
+
+    def balance(self, name: str) -> Balance:
+        """Budget, spent and remaining."""
+        with self._database.reading() as connection:
+            account = self._account(connection, name)
+            spent = cost(self._history(connection, name), account.budget, account.neighbours)
+            query = sa.select(sa.func.count()).select_from(charges).where(charges.c.account == name)
+            return Balance(account=account, spent=spent, charges=connection.execute(query).scalar_one())
+
+    def history(self, name: str) -> Iterator[Charge]:
+        """All charges of an account, oldest first."""
+        self.account(name)
+        query = charges.select().where(charges.c.account == name).order_by(charges.c.created, charges.c.id)
+        with self._database.reading() as connection:
+            for row in connection.execute(query):
+                yield _read_charge(row, None)
+
+    def export(self, name: str) -> Iterator[str]:
+        """The history as lines of JSON, the account itself first."""
+        yield json.dumps(self.balance(name).as_dict())
+        for charge in self.history(name):
+            yield json.dumps(charge.as_dict())
+
+    # -- charges --------------------------------------------------------------------------------------------------
+
+    def reserve(
+        self,
+        account: str,
+        event: Event,
+        *,
+        unit: Unit,
+        neighbours: Neighbours,
+        principal: str,
+        purpose: str,
+        key: str | None = None,
+    ) -> Charge:
+        """Charge an event before it happens, or find the charge that this key made before.
+
+        Raises:
+            BudgetExceeded: The account cannot bear it; nothing was written.
+            Conflict: The key was used for another event.
+            InvalidInput: The event protects another unit, or under other neighbours, than the account.
+        """
+        key = uuid.uuid4().hex if key is None else key
+        if not 1 <= len(key) <= 200:
+            raise InvalidInput("must have 1 to 200 characters", field="key", value=key)
+        with self._database.writing() as connection:
+            found = self._account(connection, account, lock=True)
+            _check_same_notion(found, unit, neighbours)
+            before = self._find(connection, account, key)
+            if before is not None:
+                if before.event != event:
+                    raise Conflict("was used for another request", field="key", value=key, hint="Use a new key")
+                return before
+            self._check_affordable(connection, found, event)
+            return self._write(connection, account, event, key, principal, purpose, "reserved")
+
+    def settle(self, charge: Charge, answer: str) -> str:
+        """Store the answer of a charge and return the one to hand out: the first that was stored."""
+        with self._database.writing() as connection:
+            self._account(connection, charge.account, lock=True)
+            stored = connection.execute(
+                sa.select(answers.c.answer).where(answers.c.charge == charge.id)
+            ).scalar_one_or_none()
+            if stored is not None:
+                return str(stored)
+            connection.execute(answers.insert().values(charge=charge.id, answer=answer))
+            connection.execute(
+                charges.update().where(charges.c.id == charge.id).values(state="settled", settled=_now())
+            )
+            return answer
+
+    def fail(self, charge: Charge) -> None:
+        """Note that running failed. The charge stays spent: data may have been touched."""
+        with self._database.writing() as connection:
+            connection.execute(
+                charges.update()
+                .where(charges.c.id == charge.id, charges.c.state == "reserved")
+                .values(state="failed", settled=_now())
+            )
+
+    # -- inside a transaction -------------------------------------------------------------------------------------
+
+    def _account(self, connection: sa.Connection, name: str, *, lock: bool = False) -> Account:
+        query = accounts.select().where(accounts.c.name == name)
+        # SQLite's write lock was taken when the transaction began; FOR UPDATE is PostgreSQL's way to the same
+        row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+        if row is None:
+            known = connection.execute(sa.select(accounts.c.name)).scalars().all()
+            raise UnknownName(name, field="account", available=known)
+        return _read_account(row)
+
+    def _history(self, connection: sa.Connection, name: str) -> list[tuple[Event, int]]:
+        rows = connection.execute(sa.select(spending.c.event, spending.c.times).where(spending.c.account == name))
+        return [(event_from_dict(json.loads(event)), times) for event, times in rows]
+
+    def _find(self, connection: sa.Connection, account: str, key: str) -> Charge | None:
+        query = (
+            sa.select(charges, answers.c.answer)
+            .outerjoin(answers, answers.c.charge == charges.c.id)
+            .where(charges.c.account == account, charges.c.key == key)
+        )
+        row = connection.execute(query).one_or_none()
+        return None if row is None else _read_charge(row, row.answer)
+
+    def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
+        history = self._history(connection, account.name)
+        after = cost([*history, (event, 1)], account.budget, account.neighbours)
+        budget = exact(account.budget.amount)
+        if after <= budget:
+            return
+        alone = cost([(event, 1)], account.budget, account.neighbours)
+        spent = cost(history, account.budget, account.neighbours)
+        raise BudgetExceeded(
+            account=account.name,
+            requested="infinite" if alone >= INFINITE else f"{float(alone):.6g}",
+            remaining=f"{float(max(Fraction(0), budget - spent)):.6g}",
+            budget=str(account.budget),
+        )
+
+    def _write(
+        self,
+        connection: sa.Connection,
+        account: str,
+        event: Event,
+        key: str,
+        principal: str,
+        purpose: str,
+        state: State,
+    ) -> Charge:
+        text = event.to_json()
+        charge = Charge(
+            id=f"ch_{uuid.uuid4().hex}",
+            account=account,
+            key=key,
+            event=event,
+            principal=principal,
+            purpose=purpose,
+            state=state,
+            created=_now(),
+        )
+        row = {name: getattr(charge, name) for name in ("id", "account", "key", "principal", "purpose", "state")}
+        connection.execute(charges.insert().values(row | {"event": text, "created": charge.created}))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        here = (spending.c.account == account) & (spending.c.digest == digest)
+        more = connection.execute(spending.update().where(here).values(times=spending.c.times + 1))
+        if more.rowcount == 0:
+            connection.execute(spending.insert().values(account=account, digest=digest, event=text, times=1))
+        return charge
+
+
+def _check_same_notion(account: Account, unit: Unit, neighbours: Neighbours) -> None:
+    if unit != account.unit:
+        raise InvalidInput(f"the account protects {account.unit}", field="unit", value=str(unit))
+    if neighbours != account.neighbours:
+        raise InvalidInput(f"the account counts {account.neighbours}", field="neighbours", value=str(neighbours))
+
+
+def _read_account(row: sa.Row[Any]) -> Account:
+    return Account(
+        name=row.name,
+        unit=Unit.parse(row.unit),
+        neighbours=Neighbours(row.neighbours),
+        budget=Budget.from_dict(json.loads(row.budget)),
+    )
+
+
+def _read_charge(row: sa.Row[Any], answer: str | None) -> Charge:
+    return Charge(
+        id=row.id,
+        account=row.account,
+        key=row.key,
+        event=event_from_dict(json.loads(row.event)),
+        principal=row.principal,
+        purpose=row.purpose,
+        state=row.state,
+        created=_aware(row.created),
+        settled=_aware(row.settled) if row.settled else None,
+        answer=answer,
+    )

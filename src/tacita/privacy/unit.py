@@ -1,0 +1,91 @@
+"""Who is protected, and against what change.
+
+Every claim names both. The unit says what one protected party can have in the data: one row, or a person with at most
+`max_rows` rows (an engine drops what is over the bound before it counts). The neighbours say what a change is: one unit
+comes or goes, or one unit's data becomes something else. Claims under different notions are never added up.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+
+__all__ = ["Neighbours", "Unit"]
+
+
+class Neighbours(enum.StrEnum):
+    """Which two data sets must be hard to tell apart."""
+
+    ADD_REMOVE = "add-remove"
+    """One has one unit more than the other."""
+    REPLACE_ONE = "replace-one"
+    """One unit has other data; the number of units is public."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """What is protected: a row (`person` is None) or a person with a bounded number of rows."""
+
+    person: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_rows, int) or isinstance(self.max_rows, bool) or self.max_rows < 1:
+            raise InvalidInput("must be a whole number of at least 1", field="max_rows", value=self.max_rows)
+        if self.person is None and self.max_rows != 1:
+            raise InvalidInput("a row is one row", field="max_rows", value=self.max_rows)
+
+    @classmethod
+    def row(cls) -> Unit:
+        """Every row is a party of its own."""
+        return cls()
+
+    @classmethod
+    def of_person(cls, key: str, *, max_rows: int) -> Unit:
+        """All rows with the same `key` belong to one person, of which at most `max_rows` are counted."""
+        return cls(person=key, max_rows=max_rows)
+
+    @classmethod
+    def parse(cls, text: str) -> Unit:
+        """`row`, or `person:KEY:MAX_ROWS`.
+
+        >>> Unit.parse("person:patient_id:3")
+        Unit(person='patient_id', max_rows=3)
+        """
+        if text == "row":
+            return cls.row()
+        kind, _, rest = text.partition(":")
+        key, _, rows = rest.rpartition(":")  # the key itself may hold a colon
+        if kind == "person" and key and rows.isdigit():
+            return cls.of_person(key, max_rows=int(rows))
+        raise InvalidInput("must be `row` or `person:KEY:MAX_ROWS`", field="unit", value=text)
+
+    def check(self, domain: Domain) -> Unit:
+        """This unit, if it fits the domain: recurrent data is never protected row by row (privacy rule 5)."""
+        if self.person is None and domain.person is not None:
+            raise InvalidInput(
+                f"the schema says that {domain.person!r} names a person, so rows are not the unit",
+                field="unit",
+                value="row",
+                hint=f"Protect persons: unit person:{domain.person}:MAX_ROWS",
+            )
+        if self.person is not None and self.person != domain.person:
+            raise InvalidInput(f"the schema's person is {domain.person!r}", field="unit", value=self.person)
+        return self
+
+    def __str__(self) -> str:
+        return "row" if self.person is None else f"person:{self.person}:{self.max_rows}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"person": self.person, "max_rows": self.max_rows}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Unit:
+        """The unit that `as_dict` wrote."""
+        return cls(person=data["person"], max_rows=data["max_rows"])

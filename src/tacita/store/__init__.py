@@ -1,0 +1,5 @@
+"""Durable state: the database, its tables and their migrations."""
+
+from tacita.store.database import Database
+
+__all__ = ["Database"]

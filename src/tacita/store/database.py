@@ -1,0 +1,124 @@
+"""The one door to state: SQLite by default, PostgreSQL by URL, the same behaviour on both.
+
+`writing()` is a transaction that nobody else can interleave with on what it locks: on SQLite it takes the write lock at
+once (BEGIN IMMEDIATE), on PostgreSQL callers lock rows with SELECT ... FOR UPDATE. When it returns, what was written is on
+disk: SQLite runs in WAL mode with synchronous = FULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import URL, make_url
+
+from tacita.errors import InvalidInput, SourceUnavailable
+
+__all__ = ["Database"]
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATION_LOCK = 0x7AC17A  # PostgreSQL advisory lock: one process migrates, the others wait
+_BUSY_MS = 60_000
+
+
+class Database:
+    """State behind a URL: `sqlite:///path`, `postgresql://...`. Brings the schema up to date when opened."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _parse(url)
+        options: dict[str, Any] = {"pool_pre_ping": True} if self.is_postgres else {}
+        self._engine = sa.create_engine(self.url, **options)
+        if not self.is_postgres:
+            _prepare_sqlite(self.url, self._engine)
+        self._migrate()
+
+    @property
+    def is_postgres(self) -> bool:
+        """Whether the state lives in PostgreSQL."""
+        return self.url.get_backend_name() == "postgresql"
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that commits when the block ends and leaves nothing when it raises."""
+        with self._reachable(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for reads; takes no lock."""
+        with self._reachable(), self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        try:
+            yield
+        except sa.exc.OperationalError as error:
+            raise SourceUnavailable(
+                "the state database cannot be reached or did not answer in time",
+                field="state",
+                value=self.url.render_as_string(hide_password=True),
+                private=str(error.orig),
+            ) from error
+
+    # -- schema ---------------------------------------------------------------------------------------------------
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(_MIGRATIONS))
+        newest = ScriptDirectory.from_config(config).get_current_head()
+        with self.reading() as connection:
+            if MigrationContext.configure(connection).get_current_revision() == newest:
+                return
+        with self.writing() as connection:
+            if self.is_postgres:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except sa.exc.ArgumentError:
+        raise InvalidInput("must be a database URL such as sqlite:///tacita.db", field="state") from None
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise InvalidInput("must be sqlite or postgresql", field="state", value=parsed.get_backend_name())
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.database in (None, "", ":memory:"):
+        raise InvalidInput("must name a file: state in memory would forget what was spent", field="state")
+    return parsed
+
+
+def _prepare_sqlite(url: URL, engine: sa.Engine) -> None:
+    assert url.database is not None
+    Path(url.database).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True)
+
+    @sa.event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        # the driver's own transaction handling would delay BEGIN and let two writers read the same balance
+        connection.isolation_level = None
+        for pragma in (
+            f"busy_timeout = {_BUSY_MS}",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,7 @@
+"""Runs migrations on the connection that `Database` hands over, inside its transaction."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"])
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,149 @@
+"""All tables of state, in one place. A change here needs a migration; a test compares the two."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+__all__ = [
+    "accounts",
+    "answers",
+    "campaigns",
+    "charges",
+    "datasets",
+    "jobs",
+    "metadata",
+    "reports",
+    "spending",
+    "tallies",
+    "tokens",
+]
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+Time = sa.DateTime(timezone=True)
+
+# -- privacy: what may be spent, what was ----------------------------------------------------------------------------
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("unit", sa.String(300), nullable=False),
+    sa.Column("neighbours", sa.String(20), nullable=False),
+    sa.Column("budget", sa.Text, nullable=False),
+    sa.Column("created", Time, nullable=False),
+)
+
+charges = sa.Table(
+    "charges",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("account", sa.ForeignKey("accounts.name"), nullable=False),
+    sa.Column("key", sa.String(200), nullable=False),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("principal", sa.String(200), nullable=False),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("created", Time, nullable=False),
+    sa.Column("settled", Time),
+    sa.UniqueConstraint("account", "key"),
+    sa.Index(None, "account", "created"),
+)
+
+answers = sa.Table(  # what a settled charge paid for; the only copy that is ever handed out
+    "answers",
+    metadata,
+    sa.Column("charge", sa.ForeignKey("charges.id"), primary_key=True),
+    sa.Column("answer", sa.Text, nullable=False),
+)
+
+spending = sa.Table(  # the history of an account as a multiset: what accountants read
+    "spending",
+    metadata,
+    sa.Column("account", sa.ForeignKey("accounts.name"), primary_key=True),
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("times", sa.BigInteger, nullable=False),
+)
+
+# -- server: who may do what, with which data ------------------------------------------------------------------------
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("role", sa.String(20), nullable=False),
+    sa.Column("datasets", sa.Text, nullable=False),  # JSON list; null means all
+    sa.Column("created", Time, nullable=False),
+    sa.Column("expires", Time),
+    sa.Column("revoked", Time),
+)
+
+datasets = sa.Table(
+    "datasets",
+    metadata,
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("source", sa.String(200), nullable=False, unique=True),  # two would be two budgets for the same people
+    sa.Column("domain", sa.Text, nullable=False),
+    sa.Column("account", sa.ForeignKey("accounts.name"), nullable=False),
+    sa.Column("created", Time, nullable=False),
+)
+
+# -- collection ------------------------------------------------------------------------------------------------------
+
+campaigns = sa.Table(
+    "campaigns",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("minimum", sa.BigInteger, nullable=False),
+    sa.Column("created", Time, nullable=False),
+    sa.Column("closed", Time),
+)
+
+tallies = sa.Table(  # reports are counted, not kept
+    "tallies",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("answer", sa.Integer, primary_key=True),
+    sa.Column("times", sa.BigInteger, nullable=False),
+)
+
+reports = sa.Table(  # the ids alone, so that a report counts once
+    "reports",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("report", sa.String(32), primary_key=True),
+)
+
+# -- long work -------------------------------------------------------------------------------------------------------
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("owner", sa.String(40), nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("progress", sa.Float, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("result", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("heartbeat", Time),
+    sa.Column("created", Time, nullable=False),
+    sa.Column("finished", Time),
+    sa.Index(None, "state"),
+)
