@@ -1,0 +1,1 @@
+"""Where data lies and is counted: one folder for each kind of place."""

@@ -1,0 +1,211 @@
+"""Counts and histograms with additive noise.   Claim: docs/claims/additive-noise.md
+
+Privacy:  each table gets independent integer noise on every cell, also the empty ones. What one unit can change:
+              a row, add-remove       one cell by 1
+              a row, replace-one      two cells by 1 each
+              a person with m rows    a group of m such changes
+          so the event is read off the noise that is drawn, table by table; the accountant adds it up.
+Utility:  unbiased; the error does not depend on the data and is predicted exactly.
+Cost:     one pass over the data for the whole workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from tacita.cells import MAX_DENSE, Cells
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.mechanisms.recipe import Prediction, check_engine
+from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.calibrate import narrowest
+from tacita.privacy.event import DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, Group, Repeated, Sequence
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Provenance, Release, Releases
+from tacita.table import Table
+from tacita.tables import Workload
+from tacita.uncertainty import AdditiveNoise
+
+__all__ = ["CalibratedTables", "NoisyTables"]
+
+Family = Literal["auto", "laplace", "gaussian"]
+
+
+def table_event(law: Law, unit: Unit, neighbours: Neighbours) -> Event:
+    """What it costs a unit that one table gets this noise (see the module's claim)."""
+    base: Event
+    if isinstance(law, DiscreteLaplace):
+        base = DiscreteLaplaceNoise(scale=law.scale)
+    elif isinstance(law, DiscreteGaussian):
+        base = DiscreteGaussianNoise(sigma2=law.sigma2)
+    else:
+        raise InvalidInput("must be discrete Laplace or discrete Gaussian", field="law", value=law.kind)
+    if neighbours is Neighbours.REPLACE_ONE:
+        base = Repeated(event=base, count=2)
+    return base if unit.max_rows == 1 else Group(event=base, size=unit.max_rows)
+
+
+@dataclass(frozen=True)
+class NoisyTables:
+    """Release the tables of a workload with independent noise on every cell.
+
+    `family="auto"` takes Laplace noise for a budget in epsilon, Gaussian noise for one in rho, and for epsilon at a delta
+    whichever has the smaller error. A table that weighs more gets less noise, so that the weighted sum of variances is
+    smallest.
+    """
+
+    workload: Workload
+    family: Family = "auto"
+
+    def __post_init__(self) -> None:
+        if self.family not in ("auto", "laplace", "gaussian"):
+            raise InvalidInput("must be auto, laplace or gaussian", field="family", value=self.family)
+
+    def calibrate(
+        self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours
+    ) -> CalibratedTables:
+        """Fix the noise so that running costs at most the budget; reads no data."""
+        domain.require_public()
+        unit.check(domain)
+        for key in self.workload.check(domain):
+            if domain.project(key).size > MAX_DENSE:
+                raise InvalidInput(
+                    f"noise goes on every cell, and there are more than {MAX_DENSE}",
+                    field="attributes",
+                    value=list(key),
+                    hint="Ask for fewer attributes or coarser bins",
+                )
+        families = self._families(budget)
+        plans = [self._with(family, domain, budget, unit, neighbours) for family in families]
+        return min(plans, key=lambda plan: sum(law.variance for law in plan.laws))
+
+    def _families(self, budget: Budget) -> list[Family]:
+        if self.family == "gaussian" and budget.currency == "pure":
+            raise InvalidInput(
+                "Gaussian noise has no pure epsilon", field="family", hint="Give a delta, or a budget in rho"
+            )
+        if self.family != "auto":
+            return [self.family]
+        if budget.currency == "approx":
+            return ["laplace", "gaussian"]
+        return ["laplace"] if budget.currency == "pure" else ["gaussian"]
+
+    def _with(
+        self, family: Family, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours
+    ) -> CalibratedTables:
+        parts = self._relative(family)
+
+        def laws(size: Fraction) -> tuple[Law, ...]:
+            if family == "laplace":
+                return tuple(DiscreteLaplace.at_least(size * part) for part in parts)
+            return tuple(DiscreteGaussian.at_least(size * part) for part in parts)
+
+        def event(size: Fraction) -> Event:
+            return _event_of(laws(size), unit, neighbours)
+
+        if family == "laplace" and budget.currency == "pure":
+            # epsilon falls as 1/size, so the cost at size 1 says exactly which size fits
+            size = cost([(event(Fraction(1)), 1)], budget, neighbours) / exact(budget.amount)
+        else:
+            size = narrowest(event, budget, neighbours, start=Fraction(8))
+        return CalibratedTables(
+            recipe=self, domain=domain, unit=unit, neighbours=neighbours, budget=budget, laws=laws(size)
+        )
+
+    def _relative(self, family: Family) -> list[Fraction]:
+        """Noise of each table relative to a table of weight 1.
+
+        Minimise sum_t w_t var_t. Laplace: var ~ s^2 while sum 1/s is fixed, so s ~ w^(-1/3). Gaussian: var = sigma2 while
+        sum 1/sigma2 is fixed, so sigma2 ~ w^(-1/2).
+        """
+        power = 1 / 3 if family == "laplace" else 1 / 2
+        return [Fraction(weight**-power).limit_denominator(1000) for weight in self.workload.weights]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        return {
+            "method": "noisy-tables",
+            "tables": [list(key) for key in self.workload],
+            "weights": list(self.workload.weights),
+            "family": self.family,
+        }
+
+
+def _event_of(laws: tuple[Law, ...], unit: Unit, neighbours: Neighbours) -> Event:
+    events = tuple(table_event(law, unit, neighbours) for law in laws)
+    return events[0] if len(events) == 1 else Sequence(events=events)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedTables:
+    """A workload with the noise of every table fixed."""
+
+    recipe: NoisyTables
+    domain: Domain = field(repr=False)
+    unit: Unit
+    neighbours: Neighbours
+    budget: Budget
+    laws: tuple[Law, ...]
+
+    @property
+    def workload(self) -> Workload:
+        """The only tables it will ask an engine for."""
+        return self.recipe.workload
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit, read off the noise."""
+        return _event_of(self.laws, self.unit, self.neighbours)
+
+    def predict(self) -> tuple[Prediction, ...]:
+        """The error of every table, before any data is read."""
+        return tuple(
+            Prediction(
+                attributes=key,
+                cells=self.domain.project(key).size,
+                std=law.std,
+                half_width=law.half_width(0.95),
+            )
+            for key, law in zip(self.workload, self.laws, strict=True)
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+            "noise": [law.as_dict() for law in self.laws],
+            "predictions": [prediction.as_dict() for prediction in self.predict()],
+        }
+
+    def run(self, engine: Engine, source: Source) -> Releases:
+        """Count once, add noise to every cell."""
+        check_engine(self, engine)
+        tables = engine.tables(self.workload, self.unit)
+        pairs = zip(self.workload, self.laws, strict=True)
+        return Releases(self._release(tables[key], law, source) for key, law in pairs)
+
+    def _release(self, table: Table, law: Law, source: Source) -> Release:
+        exact_counts = table.values.astype(np.int64)
+        noisy = exact_counts + law.draw(exact_counts.size, source).reshape(exact_counts.shape)
+        return Release(
+            estimate=Cells(table.domain, noisy),
+            quantity="count",
+            uncertainty=AdditiveNoise(law=law),
+            event=self.event,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            trust="central",
+            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
+        )

@@ -1,0 +1,98 @@
+"""Recipe, calibrate, run: the shape of every method.
+
+    recipe = NoisyTables(workload)                                   what to do; frozen, printable, no budget in it
+    plan   = recipe.calibrate(domain, budget, unit=..., neighbours=...)   fixes the noise; states cost and error
+    result = plan.run(engine, source)                                touches data; needs randomness as an argument
+
+Calibrating reads no data: the plan is what a person looks at, what the server reserves, and what then runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.noise import Source
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Releases
+from tacita.tables import Workload
+
+__all__ = ["Calibrated", "Prediction", "Recipe", "check_engine"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """The error that one table of a plan will have, known before any data is read."""
+
+    attributes: tuple[str, ...]
+    cells: int
+    std: float
+    half_width: float
+    level: float = 0.95
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "attributes": list(self.attributes),
+            "cells": self.cells,
+            "std": self.std,
+            "half_width": self.half_width,
+            "level": self.level,
+        }
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """A recipe with its noise fixed."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit; exact, and the same thing that is charged."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+
+    @property
+    def workload(self) -> Workload:
+        """The only tables it will ask an engine for."""
+
+    def predict(self) -> tuple[Prediction, ...]:
+        """The error of every table, before any data is read."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+
+    def run(self, engine: Engine, source: Source) -> Releases:
+        """Do it. Charge the event first: see `tacita.query.Session`."""
+
+
+class Recipe(Protocol):
+    """What to do, without a budget."""
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> Calibrated:
+        """Fix the noise so that running costs at most the budget."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+
+
+def check_engine(plan: Calibrated, engine: Engine) -> None:
+    """Refuse an engine whose data is described otherwise than the plan was made for."""
+    if engine.domain.fingerprint != plan.domain.fingerprint:
+        raise InvalidInput(
+            "the engine's schema is not the one that the plan was made for", field="engine", value=engine.domain.title
+        )
