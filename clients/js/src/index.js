@@ -1,0 +1,3 @@
+export { draw, loss } from "./channel.js";
+export { Device } from "./device.js";
+export { Refused, WIRE, digest, verify } from "./question.js";

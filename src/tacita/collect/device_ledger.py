@@ -1,0 +1,208 @@
+"""The account of one device: what it has lost so far, and the reports it paid for with that.
+
+One JSON file, replaced as a whole: written beside, flushed to disk, renamed. A lock of the operating system
+on a second file keeps two processes from both spending the last of the budget. A file that cannot be
+understood is never replaced: a ledger that resets itself when damaged is an invitation to damage it.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tacita.collect.question import Question, Refusal, Report
+from tacita.errors import InvalidInput
+
+__all__ = ["DeviceLedger", "Entry", "OpenLedger"]
+
+_FORMAT = 1
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One charge, and the report drawn for it once there is one. The true value is not in it, nor the coin.
+
+    Args:
+        campaign: Identifier of the campaign.
+        question: Identifier of the question.
+        attribute: What was asked.
+        digest: Digest of the whole question.
+        loss: What was charged.
+        date: The day of the charge, UTC.
+        report: Identifier of the report; None until it is drawn.
+        answer: Index that was sent; None until it is drawn.
+    """
+
+    campaign: str
+    question: str
+    attribute: str
+    digest: str
+    loss: float
+    date: str
+    report: str | None = None
+    answer: int | None = None
+
+    def __post_init__(self) -> None:
+        texts = (self.campaign, self.question, self.attribute, self.digest, self.date)
+        if not all(isinstance(text, str) and text for text in texts):
+            raise InvalidInput("must be non-empty texts", field="entry")
+        if not isinstance(self.loss, int | float) or not 0 <= self.loss < math.inf:
+            raise InvalidInput("must be a finite number of 0 or more", field="loss")
+        if (self.report is None) != (self.answer is None):
+            raise InvalidInput("must both be there or both be missing", field="report, answer")
+        self.sent()
+
+    def sent(self) -> Report | None:
+        """The report that was drawn, if it was."""
+        if self.report is None or self.answer is None:
+            return None
+        return Report(campaign=self.campaign, question=self.question, report=self.report, answer=self.answer)
+
+
+class OpenLedger:
+    """The entries while the lock is held."""
+
+    def __init__(self, entries: dict[tuple[str, str], Entry], save: Callable[[list[Entry]], None]) -> None:
+        self._entries = entries
+        self._save = save
+
+    def find(self, question: Question) -> Entry | None:
+        """What is known of this question, by its identifiers; refuses one whose content has changed."""
+        entry = self._entries.get((question.campaign, question.question))
+        if entry is not None and entry.digest != question.digest:
+            raise Refusal(
+                "question-changed",
+                "was asked before with other content, and may not change",
+                field="question",
+                value=question.question,
+                hint="Ask it under a new identifier; that is a new charge",
+            )
+        return entry
+
+    def spent(self) -> float:
+        """The sum of all charges, answered or not."""
+        return math.fsum(entry.loss for entry in self._entries.values())
+
+    def put(self, entry: Entry) -> None:
+        """Add or complete an entry; on disk when this returns."""
+        self._entries[entry.campaign, entry.question] = entry
+        self._save(list(self._entries.values()))
+
+    def complete(self, entry: Entry, report: Report) -> Entry:
+        """Write the report that an earlier charge pays for."""
+        done = replace(entry, report=report.report, answer=report.answer)
+        self.put(done)
+        return done
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceLedger:
+    """The ledger file of a device.
+
+    Args:
+        path: Where it lives; made at the first charge. Its folder must exist.
+    """
+
+    path: Path
+
+    @contextmanager
+    def open(self) -> Iterator[OpenLedger]:
+        """Hold the ledger for reading and charging; other processes wait."""
+        with self._reported():
+            descriptor = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            with self._reported():
+                _lock(descriptor)
+            yield OpenLedger(self._load(), self._save)
+        finally:
+            os.close(descriptor)  # which gives the lock back
+
+    def _load(self) -> dict[tuple[str, str], Entry]:
+        try:
+            with self._reported():
+                text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except UnicodeDecodeError as error:
+            raise self._corrupt() from error
+        try:
+            data = json.loads(text)
+            rows = data["entries"]
+            if data["ledger"] != _FORMAT or data["check"] != _check(rows):
+                raise self._corrupt()
+            entries = [Entry(**row) for row in rows]
+        except (ValueError, TypeError, KeyError, InvalidInput, RecursionError) as error:
+            raise self._corrupt() from error
+        return {(entry.campaign, entry.question): entry for entry in entries}
+
+    def _save(self, entries: list[Entry]) -> None:
+        rows = [asdict(entry) for entry in entries]
+        text = json.dumps({"ledger": _FORMAT, "check": _check(rows), "entries": rows})
+        beside = self.path.with_name(self.path.name + ".new")
+        with self._reported():
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, self.path)
+            _sync_folder(self.path.parent)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            if self.path.parent.is_dir():
+                raise  # the first use: there is no ledger yet
+            raise self._unavailable("its folder must exist") from None
+        except OSError as error:
+            raise self._unavailable("must be readable and writable") from error
+
+    def _unavailable(self, rule: str) -> Refusal:
+        return Refusal("ledger-unavailable", rule, field="ledger_path", value=str(self.path))
+
+    def _corrupt(self) -> Refusal:
+        return Refusal(
+            "ledger-corrupt",
+            "must be a whole ledger of this device",
+            field="ledger_path",
+            value=str(self.path),
+            hint="Restore the file from a backup; it is not reset, because that would forget what was spent",
+        )
+
+
+def _check(rows: Any) -> str:
+    # Against accidents (a flipped bit, an editor), not against the owner of the device.
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable; Windows has no such call and needs none."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,21 @@
+"""What plug-ins and our own tests share: one contract suite for each interface, and a real PostgreSQL.
+
+Needs pytest and hypothesis, which come with the extra `dev`. Names load on first use, so that one contract
+does not need what another does.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "EngineContract": "tacita.testing.engine",
+    "PostgresServer": "tacita.testing.postgres",
+}
+
+__all__ = ["EngineContract", "PostgresServer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tacita.testing' has no attribute {name!r}")

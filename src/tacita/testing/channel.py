@@ -1,0 +1,215 @@
+"""The contract of a channel: what it says of itself is what it does.
+
+    class TestMyChannel(ChannelContract):
+        def channels(self):
+            return [MyChannel(...), ...]
+
+Every number is compared with one that is found another way: the loss with the enumerated integer weights,
+the estimator with the exact law, the covariance with all outcomes of a small collection, the sampler with
+every word it can read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from tacita.collect.protocol import About, EnumerableChannel
+from tacita.noise.source import SeededSource
+
+__all__ = ["ChannelContract", "ListedWords"]
+
+_SAMPLES = 10**6
+_LEAST_P = 1e-4
+_MOST_OUTCOMES = 2_000
+_MOST_POSITIONS = 10**5
+
+
+class ListedWords:
+    """A source that gives the listed words in order and then fails: for enumeration only."""
+
+    simulated = True
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self._left = words
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The next listed words, fewer when they end."""
+        assert self._left.size, "the sampler asked for more words than the law needs"
+        given, self._left = self._left[:count], self._left[count:]
+        return given
+
+
+class ChannelContract:
+    """Tests that every channel must pass; a subclass named Test... says which channels."""
+
+    seed = 20_260_101
+
+    def channels(self) -> Sequence[EnumerableChannel]:
+        """The channels under test, small and large; those with a small total are enumerated word by word."""
+        raise NotImplementedError
+
+    def columns(self, channel: EnumerableChannel, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """The column of the matrix for each report; override when reports are not codes."""
+        return np.asarray(reports, dtype=np.int64)
+
+    def reports(self, channel: EnumerableChannel) -> NDArray[Any]:
+        """One report for each column of the matrix; override when reports are not codes."""
+        return np.arange(channel.weights().shape[1])
+
+    # -- what it says ----------------------------------------------------------------------------------
+
+    def test_is_a_channel(self) -> None:
+        for channel in self._some():
+            assert isinstance(channel, EnumerableChannel), channel
+
+    def test_rows_of_the_matrix_are_the_weights_and_sum_to_one(self) -> None:
+        for channel in self._some():
+            weights, matrix = channel.weights(), channel.matrix()
+            assert matrix.shape[0] == channel.levels == weights.shape[0], channel
+            assert (weights.sum(axis=1) == channel.total).all(), channel
+            np.testing.assert_allclose(matrix, weights / channel.total, rtol=1e-14, err_msg=repr(channel))
+            np.testing.assert_allclose(matrix.sum(axis=1), 1.0, rtol=1e-12, err_msg=repr(channel))
+
+    def test_epsilon_is_the_largest_ratio_of_the_weights(self) -> None:
+        for channel in self._some():
+            ratio = worst_ratio(channel.weights())
+            exact = math.log1p(float(ratio - 1))
+            assert math.isclose(channel.epsilon, exact, rel_tol=1e-12), (channel, channel.epsilon, exact)
+            above = math.nextafter(channel.epsilon, math.inf)
+            assert channel.epsilon <= channel.epsilon_upper <= above, channel
+
+    # -- what is estimated -----------------------------------------------------------------------------
+
+    def test_estimator_is_unbiased(self) -> None:
+        # With total respondents who all hold x, the expected counts are the integer weights: no rounding
+        # hides a bias.
+        for channel in self._some():
+            tallies = self._tallies(channel)
+            for x in _few(channel.levels):
+                expected = channel.weights()[x] @ tallies
+                truth = np.eye(channel.levels)[x]
+                frequencies = channel.estimate(expected).frequencies
+                np.testing.assert_allclose(frequencies, truth, atol=1e-9, err_msg=repr(channel))
+
+    def test_estimator_is_affine_in_the_shares(self) -> None:
+        # Together with the test above: unbiased for every population, not only for pure ones.
+        for channel in self._some():
+            tallies = self._tallies(channel)
+            draw = np.random.default_rng(self.seed).integers(1, 1000, size=(2, len(tallies)))
+            # both of one size: an estimate of pooled counts is then the mean of the estimates
+            first, second = draw[0] * draw[1].sum(), draw[1] * draw[0].sum()
+            parts = [channel.estimate(row @ tallies).frequencies for row in (first, second)]
+            pooled = channel.estimate((first + second) @ tallies).frequencies
+            np.testing.assert_allclose(pooled, (parts[0] + parts[1]) / 2, rtol=1e-7, atol=1e-9)
+
+    def test_covariance_is_that_of_all_outcomes(self) -> None:
+        for channel in self._some():
+            n = _people(channel)
+            if n < 1:
+                continue
+            held = [x % channel.levels for x in range(n)]
+            held[-1] = 0
+            for about in ("population", "respondents"):
+                self._check_covariance(channel, held, about)
+
+    def _check_covariance(self, channel: EnumerableChannel, held: list[int], about: About) -> None:
+        pi = np.bincount(held, minlength=channel.levels) / len(held)
+        matrix = channel.matrix()
+        rows = matrix[held] if about == "respondents" else np.tile(pi @ matrix, (len(held), 1))
+        mean, second = self._moments(channel, rows)
+        stated = channel.covariance(pi, respondents=len(held), about=about)
+        spread = float(np.abs(second).max())
+        close: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-8 * spread, "err_msg": f"{channel!r}, {about}"}
+        np.testing.assert_allclose(mean, pi, atol=1e-9 * max(math.sqrt(spread), 1.0), err_msg=repr(channel))
+        np.testing.assert_allclose(stated.dense(), second, **close)
+        np.testing.assert_allclose(stated.variance(), np.diag(second), **close)
+
+    def _moments(
+        self, channel: EnumerableChannel, rows: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and covariance of the estimate over every outcome of independent answers with laws `rows`."""
+        tallies = self._tallies(channel)
+        chances, estimates = [], []
+        for outcome in itertools.product(range(rows.shape[1]), repeat=len(rows)):
+            chances.append(math.prod(rows[i, y] for i, y in enumerate(outcome)))
+            estimates.append(channel.estimate(tallies[list(outcome)].sum(axis=0)).frequencies)
+        weight, values = np.array(chances), np.array(estimates)
+        mean = weight @ values
+        return mean, (values - mean).T @ ((values - mean) * weight[:, None])
+
+    # -- what it does ----------------------------------------------------------------------------------
+
+    def test_sampled_answers_follow_the_matrix(self) -> None:
+        for number, channel in enumerate(self._some()):
+            inputs = _few(channel.levels)
+            for x in inputs:
+                source = SeededSource(self.seed + 1000 * number + x)
+                sent = channel.randomize(np.full(_SAMPLES // len(inputs), x), source)
+                counts = np.bincount(self.columns(channel, sent), minlength=channel.weights().shape[1])
+                p = _chi_square_p(counts, channel.matrix()[x])
+                assert p > _LEAST_P, f"{channel!r} does not follow its matrix for {x}: p = {p:.2g}"
+
+    def test_every_position_is_sampled_by_its_weight(self) -> None:
+        for channel in self._some():
+            if channel.total > _MOST_POSITIONS:
+                continue
+            words = np.arange(channel.total, dtype=np.uint64) << np.uint64(11)
+            for x in range(channel.levels):
+                sent = channel.randomize(np.full(channel.total, x), ListedWords(words))
+                counts = np.bincount(self.columns(channel, sent), minlength=channel.weights().shape[1])
+                assert counts.tolist() == channel.weights()[x].tolist(), (channel, x)
+
+    def test_words_beyond_the_last_whole_round_are_passed_over(self) -> None:
+        for channel in self._some():
+            if not (beyond := 2**53 % channel.total):
+                continue
+            edge = 2**53 - beyond
+            raw = np.array([edge, 2**53 - 1, edge - 1], dtype=np.uint64) << np.uint64(11)
+            plain = channel.randomize(np.array([0]), ListedWords(raw[2:]))
+            passed = channel.randomize(np.array([0]), ListedWords(raw))
+            assert plain.tolist() == passed.tolist(), channel
+
+    def _some(self) -> Iterator[EnumerableChannel]:
+        channels = self.channels()
+        assert channels, "a contract without channels proves nothing"
+        yield from channels
+
+    def _tallies(self, channel: EnumerableChannel) -> NDArray[np.int64]:
+        """What each single report adds to the tally, one row for each column of the matrix."""
+        return np.stack([channel.tally(report) for report in self.reports(channel)[:, None]])
+
+
+def worst_ratio(weights: NDArray[np.int64]) -> Fraction:
+    """The largest ratio between two inputs of the weight of one report, exactly."""
+    assert (weights > 0).all(), "a report that some value never gives has an infinite loss"
+    return max(
+        Fraction(int(high), int(low))
+        for high, low in zip(weights.max(axis=0), weights.min(axis=0), strict=True)
+    )
+
+
+def _few(levels: int) -> list[int]:
+    return sorted({0, levels // 2, levels - 1})
+
+
+def _people(channel: EnumerableChannel) -> int:
+    """How many respondents can be enumerated: all their joint reports are at most `_MOST_OUTCOMES`."""
+    return min(int(math.log(_MOST_OUTCOMES) / math.log(channel.weights().shape[1])), 5)
+
+
+def _chi_square_p(counts: NDArray[np.int64], law: NDArray[np.float64]) -> float:
+    # Cells with fewer than 5 expected are pooled: the chi-square law does not hold for them.
+    expected = law * counts.sum()
+    rare = expected < 5
+    seen = np.append(counts[~rare], counts[rare].sum())
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    seen, wanted = seen[wanted > 0], wanted[wanted > 0]
+    return float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1))

@@ -1,0 +1,210 @@
+"""The wire form: verified whole, unchanged on the way, and strict."""
+
+import json
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.question import Question, Refusal, Report
+from tacita.errors import InvalidInput, Refused
+
+ROOT = Path(__file__).parents[2]
+PLAIN = {
+    "wire": 1,
+    "campaign": "c",
+    "question": "q",
+    "attribute": "smokes",
+    "levels": ["no", "yes"],
+    "channel": {"kind": "rr", "keep": 2, "fake": [1, 1]},
+    "epsilon": 1.1,
+}
+REPORT = {"wire": 1, "campaign": "c", "question": "q", "report": "0" * 31 + "a", "answer": 1}
+
+
+def schema(name):
+    return Draft202012Validator(json.loads((ROOT / f"spec/wire/{name}.schema.json").read_text("utf-8")))
+
+
+def test_round_trip():
+    question = Question.from_dict(PLAIN)
+    assert question.to_dict() == PLAIN
+    assert Question.from_json(json.dumps(PLAIN)) == question
+    assert Question.from_json(json.dumps(PLAIN).encode()) == question
+
+
+def test_schemas_are_well_formed_and_accept_the_plain_ones():
+    for name, data in (("question", PLAIN), ("report", REPORT)):
+        Draft202012Validator.check_schema(schema(name).schema)
+        assert schema(name).is_valid(data)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=9),
+        min_size=2,
+        max_size=9,
+    ),
+    st.floats(0.01, 8),
+)
+@settings(deadline=None)
+def test_what_a_channel_calibrates_every_client_accepts(levels, epsilon):
+    assume(len({unicodedata.normalize("NFC", level) for level in levels}) == len(levels))
+    channel = RandomizedResponse.k_ary(levels=len(levels), epsilon=epsilon)
+    data = PLAIN | {"levels": levels, "epsilon": epsilon}
+    data["channel"] = {"kind": "rr", "keep": channel.keep, "fake": list(channel.fake)}
+    question = Question.from_json(json.dumps(data))
+    assert question.loss == channel.epsilon
+    assert question.charge == channel.epsilon_upper <= epsilon
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        json.dumps(PLAIN).replace("1.1", "NaN"),
+        json.dumps(PLAIN).replace("1.1", "Infinity"),
+        json.dumps(PLAIN).replace('"wire": 1', '"wire": 1, "wire": 1'),
+        json.dumps(PLAIN).replace('"keep": 2', '"keep": 0, "keep": 2'),
+        json.dumps(PLAIN).replace('"keep": 2', '"keep": ' + "9" * 5000),
+        "[" * 100_000,
+        b"\xff",
+    ],
+)
+def test_text_that_could_be_read_in_two_ways_is_refused(text):
+    with pytest.raises(Refusal) as caught:
+        Question.from_json(text)
+    assert caught.value.reason == "not-json"
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "reason"),
+    [
+        ("epsilon", 10**400, "promise"),
+        ("epsilon", float("nan"), "promise"),
+        ("epsilon", float("inf"), "promise"),
+        ("wire", 1.0, "wire-version"),
+        ("levels", ("no", "yes"), "levels-count"),
+        ("channel", {"kind": "rr", "keep": 2.0, "fake": [1, 1]}, "weight"),
+        ("channel", {"kind": "rr", "keep": 2, "fake": [1.0, 1]}, "weight"),
+    ],
+)
+def test_what_only_python_can_see(member, value, reason):
+    with pytest.raises(Refusal) as caught:
+        Question.from_dict(PLAIN | {member: value})
+    assert caught.value.reason == reason
+
+
+def test_too_many_levels_are_refused_before_they_are_read():
+    with pytest.raises(Refusal) as caught:
+        Question.from_dict(PLAIN | {"levels": [None] * (2**20 + 1)})
+    assert caught.value.reason == "levels-count"
+
+
+def test_an_owner_cannot_build_a_question_that_clients_refuse():
+    with pytest.raises(Refusal) as caught:
+        Question(
+            campaign="c", question="q", attribute="a", levels=("x", "y"), keep=2, fake=(1, 1), epsilon=1.0
+        )
+    assert isinstance(caught.value, Refused)
+    assert caught.value.field == "epsilon"
+    assert caught.value.as_dict()["reason"] == "loss-over-promise"
+
+
+def test_the_digest_covers_every_member():
+    plain = Question.from_dict(PLAIN)
+    changes = [
+        {"campaign": "d"},
+        {"question": "r"},
+        {"attribute": "drinks"},
+        {"levels": ["yes", "no"]},
+        {"channel": {"kind": "rr", "keep": 1, "fake": [1, 1]}},
+        {"channel": {"kind": "rr", "keep": 2, "fake": [1, 2]}},
+        {"epsilon": 1.2},
+    ]
+    digests = {Question.from_dict(PLAIN | change).digest for change in changes}
+    assert len(digests | {plain.digest}) == len(changes) + 1
+
+
+def test_report_round_trip():
+    report = Report.from_dict(REPORT)
+    assert report.to_dict() == REPORT
+    report.check_answers(Question.from_dict(PLAIN))
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("wire", 2),
+        ("wire", True),
+        ("campaign", ""),
+        ("question", "a b"),
+        ("report", "A" * 32),
+        ("report", "a" * 31),
+        ("report", "a" * 32 + "\n"),
+        ("answer", -1),
+        ("answer", True),
+        ("answer", "1"),
+        ("answer", 1.5),
+        ("answer", 2**20),
+        ("time", "12:00"),
+    ],
+)
+def test_bad_reports_are_refused(member, value):
+    with pytest.raises(InvalidInput):
+        Report.from_dict(REPORT | {member: value})
+    if value is not True and not str(value).endswith("\n"):
+        assert not schema("report").is_valid(REPORT | {member: value})
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {k: v for k, v in REPORT.items() if k != "answer"}])
+def test_reports_have_all_members(data):
+    with pytest.raises(InvalidInput):
+        Report.from_dict(data)
+
+
+@pytest.mark.parametrize("change", [{"answer": 2}, {"question": "r"}, {"campaign": "d"}])
+def test_a_report_must_fit_its_question(change):
+    with pytest.raises(InvalidInput):
+        Report.from_dict(REPORT | change).check_answers(Question.from_dict(PLAIN))
+
+
+def test_the_client_needs_nothing_but_the_standard_library():
+    program = """
+import sys
+before = set(sys.modules)
+import tacita.collect.client, tacita.collect.question
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+foreign = loaded - set(sys.stdlib_module_names) - {"tacita"}
+ours = sorted(name for name in sys.modules if name.startswith("tacita"))
+print(sorted(foreign), ours)
+sys.exit(bool(foreign))
+"""
+    # -S keeps the site's start-up hooks out: what is left is what the import itself asks for.
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for module in ("channel", "frequencies", "simplex", "protocol"):
+        assert f"'tacita.collect.{module}'" not in done.stdout
+
+
+def test_public_names_load_when_used():
+    import tacita.collect
+
+    for name in tacita.collect.__all__:
+        assert getattr(tacita.collect, name) is not None
+    assert dir(tacita.collect) == tacita.collect.__all__
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = tacita.collect.nonsense
