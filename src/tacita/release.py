@@ -182,7 +182,7 @@ class Release:
     def to_arrow(self, level: float = 0.95) -> pa.Table:
         """One row for each cell: its labels, the estimate, its standard error and interval."""
         low, high = self.interval(level)
-        grids = np.indices(self.estimate.shape).reshape(len(self.attributes), -1)
+        grids = np.indices(self.estimate.shape).reshape(len(self.attributes), self.values.size)
         columns = {
             name: pa.array(self.domain[name].all_labels).take(pa.array(codes))
             for name, codes in zip(self.attributes, grids, strict=True)

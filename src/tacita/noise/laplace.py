@@ -44,8 +44,9 @@ class DiscreteLaplace(Law):
 
     @property
     def variance(self) -> float:
-        """2q/(1-q)^2 = 1/(2 sinh^2(1/(2 scale)))."""
-        return 0.5 / math.sinh(1 / (2 * float(self.scale))) ** 2
+        """2q/(1-q)^2."""
+        rate = 1 / float(self.scale)
+        return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
 
     def pmf(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """(1-q)/(1+q) = tanh(1/(2 scale)), times q^|x|."""

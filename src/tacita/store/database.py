@@ -7,6 +7,7 @@ disk: SQLite runs in WAL mode with synchronous = FULL.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,7 @@ class Database:
         self.url = _parse(url)
         options: dict[str, Any] = {"pool_pre_ping": True} if self.is_postgres else {}
         self._engine = sa.create_engine(self.url, **options)
+        weakref.finalize(self, self._engine.dispose)  # whoever forgets to close leaves no connection open
         if not self.is_postgres:
             _prepare_sqlite(self.url, self._engine)
         self._migrate()

@@ -1,0 +1,414 @@
+"""Talking to a server from Python: the same words and the same errors as the library.
+
+    with Client("https://tacita.example", token) as client:
+        plan = client.plan("patients", [["age", "smokes"]], Budget.pure(0.5))
+        releases = client.query("patients", [["age", "smokes"]], Budget.pure(0.5))
+
+What goes wrong on the server is raised here as the error it was there. A lost connection is tried again with
+the same idempotency key, so that nothing is charged twice and no report counts twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import TypeAdapter
+
+from tacita._version import __version__
+from tacita.collect.question import Report
+from tacita.domain import Attribute, Domain
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Release, Releases
+from tacita.server.models import (
+    Accepted,
+    Balance,
+    CampaignInfo,
+    ChargeInfo,
+    ChargePage,
+    DatasetInfo,
+    JobInfo,
+    Plan,
+    TokenInfo,
+    TokenIssued,
+)
+from tacita.server.refusals import rebuild
+from tacita.server.roles import Role
+
+__all__ = ["Client"]
+
+BATCH_REPORTS = 1000
+"""Reports in one request; a batch counts as a whole or not at all."""
+
+_LIST_DATASETS = TypeAdapter(list[DatasetInfo])
+_LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
+_LIST_JOBS = TypeAdapter(list[JobInfo])
+_LIST_TOKENS = TypeAdapter(list[TokenInfo])
+
+Tables = Iterable[Iterable[str]]
+Family = Literal["auto", "laplace", "gaussian"]
+
+
+class Client:
+    """One server, as one token sees it.
+
+    Args:
+        url: Address of the server.
+        token: An API token; respondents need none.
+        timeout: Seconds to wait for an answer.
+        retries: How often a lost connection is tried again.
+        transport: How to reach the server; for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 60.0,
+        retries: int = 3,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput("must be an address such as https://tacita.example", field="url")
+        if parts.username or parts.password or parts.query:
+            raise InvalidInput(
+                "must hold no credentials and no query", field="url", hint="Give the token as an argument"
+            )
+        self._url, self._retries = url.rstrip("/"), retries
+        headers = {"User-Agent": f"tacita/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.Client(base_url=self._url, headers=headers, timeout=timeout, transport=transport)
+
+    def __repr__(self) -> str:
+        return f"Client({self._url!r})"  # not the token
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    # -- datasets --------------------------------------------------------------------------------------------
+
+    def datasets(self) -> list[DatasetInfo]:
+        """The datasets in scope."""
+        return _LIST_DATASETS.validate_json(self._get("/v1/datasets"))
+
+    def dataset(self, name: str) -> DatasetInfo:
+        """What is public about one dataset."""
+        return DatasetInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}"))
+
+    def schema(self, name: str) -> Domain:
+        """The public schema of a dataset."""
+        return Domain.from_text(self._get(f"/v1/datasets/{quote(name, safe='')}/schema").decode())
+
+    def register(
+        self, name: str, *, source: str, domain: Domain, unit: Unit, neighbours: Neighbours, budget: Budget
+    ) -> DatasetInfo:
+        """Register a dataset over one of the server's named sources."""
+        body = {
+            "name": name,
+            "source": source,
+            "schema": domain.as_dict(),
+            "unit": str(unit),
+            "neighbours": str(neighbours),
+            "budget": budget.as_dict(),
+        }
+        return DatasetInfo.model_validate_json(self._post("/v1/datasets", body))
+
+    # -- queries ---------------------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+    ) -> Plan:
+        """Cost and error of a query; charges nothing and touches no data."""
+        body = _query(tables, budget, weights, family, "query") | {"dry_run": True}
+        return Plan.model_validate_json(self._post(_query_path(name), body, safe=True))
+
+    def query(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+        purpose: str = "query",
+        key: str | None = None,
+    ) -> Releases:
+        """Pay for tables with noise and get them.
+
+        Args:
+            name: The dataset.
+            tables: The attributes of each table.
+            budget: The most that they may cost together.
+            weights: How much each table matters; all the same by default.
+            family: The kind of noise.
+            purpose: Stands in the dataset's history.
+            key: The same key again gives the same answer without a charge, also after this process has died.
+        """
+        body = _query(tables, budget, weights, family, purpose)
+        return Releases.from_json(self._post(_query_path(name), body, key=key or _new_key()).decode())
+
+    # -- budgets ---------------------------------------------------------------------------------------------
+
+    def budget(self, name: str) -> Balance:
+        """What is left of a dataset's budget."""
+        return Balance.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/budget"))
+
+    def raise_budget(self, name: str, budget: Budget) -> Balance:
+        """Allow more than before."""
+        body = {"budget": budget.as_dict()}
+        # the same total again changes nothing, so it may be sent twice
+        return Balance.model_validate_json(
+            self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True)
+        )
+
+    def charges(self, name: str) -> Iterator[ChargeInfo]:
+        """The history of a dataset's account, oldest first."""
+        offset: int | None = 0
+        while offset is not None:
+            path = f"/v1/datasets/{quote(name, safe='')}/charges"
+            page = ChargePage.model_validate_json(self._get(path, {"offset": offset}))
+            yield from page.charges
+            offset = page.next_offset
+
+    # -- campaigns -------------------------------------------------------------------------------------------
+
+    def campaigns(self) -> list[CampaignInfo]:
+        """The campaigns in scope."""
+        return _LIST_CAMPAIGNS.validate_json(self._get("/v1/campaigns"))
+
+    def campaign(self, id: str) -> CampaignInfo:
+        """One campaign."""
+        return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
+
+    def create_campaign(
+        self, *, attribute: Attribute, epsilon: float, title: str, minimum: int = 100
+    ) -> CampaignInfo:
+        """Open a campaign."""
+        described = attribute.model_dump(mode="json", exclude_defaults=True)
+        described |= {"kind": attribute.kind, "name": attribute.name}
+        body = {"attribute": described, "epsilon": epsilon, "title": title, "minimum": minimum}
+        return CampaignInfo.model_validate_json(self._post("/v1/campaigns", body))
+
+    def close_campaign(self, id: str) -> CampaignInfo:
+        """Accept no more reports."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/close"
+        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
+
+    def question(self, id: str) -> dict[str, Any]:
+        """The question as it travels; a `Device` checks it before it answers."""
+        found: dict[str, Any] = httpx.Response(
+            200, content=self._get(f"/v1/campaigns/{quote(id, safe='')}/question")
+        ).json()
+        return found
+
+    def send_reports(self, id: str, reports: Iterable[Report | Mapping[str, Any]]) -> Accepted:
+        """Send reports, in batches; durable when it returns.
+
+        Raises:
+            Conflict: The campaign is closed, or no report of a batch was new.
+        """
+        sent = [report.to_dict() if isinstance(report, Report) else dict(report) for report in reports]
+        if not sent:
+            raise InvalidInput("must hold at least one report", field="reports")
+        batches = [sent[start : start + BATCH_REPORTS] for start in range(0, len(sent), BATCH_REPORTS)]
+        receipts = [self._send_batch(id, batch) for batch in batches]
+        return Accepted(
+            accepted=sum(receipt.accepted for receipt in receipts),
+            replayed=[name for receipt in receipts for name in receipt.replayed],
+        )
+
+    def _send_batch(self, id: str, batch: list[dict[str, Any]]) -> Accepted:
+        lost: list[Exception] = []
+        path = f"/v1/campaigns/{quote(id, safe='')}/reports"
+        try:
+            answer = self._post(path, {"reports": batch}, safe=True, on_loss=lost.append)
+            return Accepted.model_validate_json(answer)
+        except Conflict as conflict:
+            # after a lost answer, "has counted before" means that the first try arrived
+            if not lost or conflict.field != "report":
+                raise
+            return Accepted(accepted=0, replayed=[str(report.get("report")) for report in batch])
+
+    def release(self, id: str, about: Literal["population", "respondents"] = "population") -> Release:
+        """Shares with error bars, from what a campaign has counted so far."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/release"
+        return Release.from_json(self._get(path, {"about": about}).decode())
+
+    # -- jobs ------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+        purpose: str = "query",
+        key: str | None = None,
+    ) -> JobInfo:
+        """Run a query in the background; the arguments are those of `query`."""
+        body = _query(tables, budget, weights, family, purpose) | {"kind": "query", "dataset": name}
+        return JobInfo.model_validate_json(self._post("/v1/jobs", body, key=key or _new_key()))
+
+    def jobs(self) -> list[JobInfo]:
+        """One's jobs, newest first."""
+        return _LIST_JOBS.validate_json(self._get("/v1/jobs"))
+
+    def job(self, id: str) -> JobInfo:
+        """How far a job is."""
+        return JobInfo.model_validate_json(self._get(f"/v1/jobs/{quote(id, safe='')}"))
+
+    def cancel(self, id: str) -> JobInfo:
+        """Stop a job."""
+        return JobInfo.model_validate_json(
+            self._post(f"/v1/jobs/{quote(id, safe='')}/cancel", None, safe=True)
+        )
+
+    def result(self, id: str) -> Releases:
+        """The releases of a job that is done; raises the error of one that failed."""
+        return Releases.from_json(self._get(f"/v1/jobs/{quote(id, safe='')}/result").decode())
+
+    def wait(
+        self,
+        id: str,
+        *,
+        timeout: float = 600.0,
+        every: float = 0.5,
+        on_progress: Callable[[JobInfo], None] | None = None,
+    ) -> Releases:
+        """Wait for a job and get its result.
+
+        Args:
+            id: The job.
+            timeout: Seconds to wait at most; the job itself goes on.
+            every: Seconds between two looks.
+            on_progress: Called with the job at each look.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            job = self.job(id)
+            if on_progress is not None:
+                on_progress(job)
+            if job.state in ("done", "failed", "cancelled"):
+                return self.result(id)
+            if time.monotonic() >= deadline:
+                raise SourceUnavailable(f"is still {job.state} after {timeout:g} s", field="job", value=id)
+            time.sleep(every)
+
+    # -- tokens ----------------------------------------------------------------------------------------------
+
+    def tokens(self) -> list[TokenInfo]:
+        """All tokens, without their secrets."""
+        return _LIST_TOKENS.validate_json(self._get("/v1/tokens"))
+
+    def create_token(
+        self, *, name: str, role: Role, datasets: Sequence[str] | None = None, expires: str | None = None
+    ) -> TokenIssued:
+        """Make a token; its text is in the answer and never again anywhere."""
+        scope = None if datasets is None else list(datasets)
+        body = {"name": name, "role": role, "datasets": scope, "expires": expires}
+        return TokenIssued.model_validate_json(self._post("/v1/tokens", body))
+
+    def revoke_token(self, id: str) -> TokenInfo:
+        """End a token."""
+        return TokenInfo.model_validate_json(self._send("DELETE", f"/v1/tokens/{quote(id, safe='')}"))
+
+    # -- sending ---------------------------------------------------------------------------------------------
+
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> bytes:
+        return self._send("GET", path, safe=True, params=dict(query or {}))
+
+    def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        safe: bool = False,
+        key: str | None = None,
+        on_loss: Callable[[Exception], None] | None = None,
+    ) -> bytes:
+        headers = {} if key is None else {"Idempotency-Key": key}
+        parts: dict[str, Any] = {"headers": headers} | ({} if body is None else {"json": body})
+        return self._send("POST", path, safe=safe or key is not None, on_loss=on_loss, **parts)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        safe: bool = False,
+        on_loss: Callable[[Exception], None] | None = None,
+        **parts: Any,
+    ) -> bytes:
+        """Send a request, again and again while the connection fails, if that is safe."""
+        for attempt in itertools.count():
+            try:
+                return _checked(self._http.request(method, path, **parts))
+            except httpx.TransportError as error:
+                # a connection that was never made has changed nothing; any other may have
+                again = safe or isinstance(error, httpx.ConnectError)
+                if not again or attempt >= self._retries:
+                    raise SourceUnavailable(
+                        "the server cannot be reached", field="url", value=self._url, private=str(error)
+                    ) from error
+                if on_loss is not None:
+                    on_loss(error)
+                time.sleep(min(0.1 * 2**attempt, 2.0))
+        raise AssertionError("unreachable")
+
+
+def _checked(response: httpx.Response) -> bytes:
+    if response.is_success:
+        return response.content
+    if response.headers.get("content-type", "").startswith("application/problem+json"):
+        raise rebuild(response.json())
+    raise SourceUnavailable(
+        "what answers at this address is not Tacita", field="url", value=f"status {response.status_code}"
+    )
+
+
+def _query(
+    tables: Tables, budget: Budget, weights: Sequence[float] | None, family: Family, purpose: str
+) -> dict[str, Any]:
+    return {
+        "tables": [list(table) for table in tables],
+        "weights": None if weights is None else list(weights),
+        "family": family,
+        "budget": budget.as_dict(),
+        "purpose": purpose,
+    }
+
+
+def _query_path(name: str) -> str:
+    return f"/v1/datasets/{quote(name, safe='')}/query"
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex

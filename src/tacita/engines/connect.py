@@ -1,0 +1,66 @@
+"""One door to all engines: an address, a path or a frame in, an engine out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+
+__all__ = ["connect"]
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")  # two letters at least: C: is a drive
+_POSTGRES = ("postgresql", "postgres")
+
+
+def connect(source: Any, domain: Domain, table: str | Sequence[str] | None = None) -> Engine:
+    """The engine for a source.
+
+    Args:
+        source: `postgresql://…`, the path of a CSV or Parquet file (or a folder, or a list of paths, or
+        file://…),
+            or a frame.
+        domain: What is public about the data.
+        table: The table of a database; nothing else has one.
+
+    >>> import pyarrow as pa
+    >>> from tacita.domain import Boolean
+    >>> connect(pa.table({"x": [True]}), Domain(attributes=[Boolean(name="x")])).project(["x"]).sum()
+    np.int64(1)
+    """
+    match = _SCHEME.match(source) if isinstance(source, str) else None
+    scheme = match[1].lower() if match else ""
+    if scheme in _POSTGRES:
+        return _postgres(source, domain, table)
+    if table is not None:
+        raise InvalidInput("only a database has tables", field="table", value=table)
+    if scheme == "file":
+        return _local(Path(unquote(urlsplit(source).path)), domain)
+    if scheme:
+        raise InvalidInput(
+            "must be postgresql://, file:// or a path", field="source", value=f"{scheme}:", hint=_hint(scheme)
+        )
+    return _local(source, domain)
+
+
+def _local(source: Any, domain: Domain) -> Engine:
+    from tacita.engines.local import LocalEngine  # noqa: PLC0415  an engine loads when it is used
+
+    return LocalEngine(domain, source)
+
+
+def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None) -> Engine:
+    if table is None:
+        raise InvalidInput("a database needs the name of a table", field="table")
+    from tacita.engines.postgres import PostgresEngine  # noqa: PLC0415  comes with an extra
+
+    return PostgresEngine(domain, url, table)
+
+
+def _hint(scheme: str) -> str | None:
+    return "Write postgresql:// without a driver" if scheme.startswith(_POSTGRES) else None

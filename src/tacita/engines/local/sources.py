@@ -1,0 +1,299 @@
+"""Where local rows come from: files and frames, as streams of Arrow batches with only the wanted columns.
+
+A source is read as often as needed and never held; the batches of one source have the same rows each time,
+whatever columns are asked for. Raw values never enter a public message: what a reader says about a broken
+line goes into the private part of the error.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tacita.errors import DataError, InvalidInput, SourceUnavailable
+
+__all__ = ["CsvSource", "FrameSource", "ParquetSource", "Source", "open_source"]
+
+READ_ROWS = 2 * 65_535  # rows that are encoded at once: whole runs of the counting kernel's counters
+CSV_BLOCK = 1 << 23  # bytes of text that are parsed at once
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+RAGGED = "a line has more or fewer values than the header"
+COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+class Source(Protocol):
+    """A stream of rows that can be read again."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are there."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if that is known without reading them."""
+
+    @property
+    def version(self) -> object:
+        """Something that changes when the data does; None if it cannot."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns."""
+
+
+class FrameSource:
+    """An Arrow table, or whatever gives itself as an Arrow stream: a pandas or polars frame, a reader."""
+
+    def __init__(self, frame: Any) -> None:
+        # a reader can be read once only, so what it gives has to be held
+        self._frame = _as_table(frame) if isinstance(frame, pa.RecordBatch | pa.RecordBatchReader) else frame
+        schema = self._frame.schema if isinstance(self._frame, pa.Table) else _schema(self._frame)
+        self.columns = _distinct(schema.names)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if the frame can say."""
+        return len(self._frame) if hasattr(self._frame, "__len__") else None
+
+    @property
+    def version(self) -> object:
+        """A frame is taken to stay as it is."""
+        return None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns."""
+        wanted = list(columns)
+        if isinstance(self._frame, pa.Table):
+            table = self._frame.select(wanted)
+        elif hasattr(self._frame, "__getitem__"):  # pandas and polars; others give all columns
+            table = _as_table(self._frame[wanted])
+        else:
+            table = _as_table(self._frame).select(wanted)
+        for start in range(0, table.num_rows, READ_ROWS):
+            # columns may be chunked differently; slices of our own are the same for every choice of columns
+            part = table.slice(start, READ_ROWS).combine_chunks()
+            yield from part.to_batches()
+
+
+class ParquetSource:
+    """One or several Parquet files, read as one."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = list(paths)
+        self._rows = 0
+        self.columns: tuple[str, ...] = ()
+        for path in self._paths:
+            with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+                self._rows += file.metadata.num_rows
+                names = _distinct(file.schema_arrow.names)
+            self.columns = _same(self.columns, names, path)
+
+    @property
+    def rows(self) -> int | None:
+        """As the files' footers say."""
+        return self._rows
+
+    @property
+    def version(self) -> object:
+        """Sizes and times of the files."""
+        return _stamps(self._paths)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns."""
+        for path in self._paths:
+            with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(batch_size=READ_ROWS, columns=list(columns)):
+                    yield batch.select(list(columns))
+
+
+class CsvSource:
+    """One or several CSV files with a header, read as one, all values as text: the schema has the types."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = list(paths)
+        self.columns: tuple[str, ...] = ()
+        self._skip_blank = True
+        for path in self._paths:
+            with _reading(path, "CSV"), self._open(path, None) as reader:
+                names = _distinct(reader.schema.names)
+            self.columns = _same(self.columns, names, path)
+        self._skip_blank = len(self.columns) > 1  # in a single column a blank line is a value
+
+    @property
+    def rows(self) -> int | None:
+        """Not known before they are read."""
+        return None
+
+    @property
+    def version(self) -> object:
+        """Sizes and times of the files."""
+        return _stamps(self._paths)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns."""
+        for path in self._paths:
+            with _reading(path, "CSV"), self._open(path, columns) as reader:
+                for batch in reader:
+                    for start in range(0, batch.num_rows, READ_ROWS):
+                        yield batch.slice(start, READ_ROWS)
+
+    def _open(self, path: Path, columns: Sequence[str] | None) -> pa_csv.CSVStreamingReader:
+        wanted = list(columns or ())
+        return pa_csv.open_csv(
+            str(path),
+            read_options=pa_csv.ReadOptions(block_size=CSV_BLOCK),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=DELIMITERS[_kind(path)],
+                newlines_in_values=True,
+                ignore_empty_lines=self._skip_blank,
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
+        )
+
+
+def open_source(source: Any) -> Source:
+    """The source behind a path, several paths, a folder of Parquet or CSV files, or a frame."""
+    if isinstance(source, str | Path):
+        return _open_paths(_parts(Path(source)))
+    if isinstance(source, list | tuple) and source and all(isinstance(path, str | Path) for path in source):
+        return _open_paths([part for path in source for part in _parts(Path(path))])
+    if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch):
+        return FrameSource(source)
+    if all(hasattr(source, part) for part in ("columns", "batches", "version")):
+        found: Source = source
+        return found
+    raise InvalidInput(
+        "must be a path, a list of paths, or a frame with an Arrow stream (pyarrow, pandas, polars)",
+        field="source",
+        value=type(source).__name__,
+    )
+
+
+def _open_paths(paths: list[Path]) -> Source:
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) != 1:
+        raise InvalidInput(
+            "files of one source must be of one kind", field="source", value=", ".join(sorted(kinds))
+        )
+    return ParquetSource(paths) if kinds <= set(PARQUET) else CsvSource(paths)
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files of a folder, by name; a file is its own part."""
+    if not path.is_dir():
+        return [path]
+    for kinds in (PARQUET, tuple(DELIMITERS)):
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in kinds and file.is_file())
+        # names with a leading underscore or dot are bookkeeping by custom
+        files = [file for file in files if not file.name.startswith(("_", "."))]
+        if files:
+            return files
+    raise SourceUnavailable("the folder holds no Parquet or CSV files", field="source", value=path)
+
+
+def _kind(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    if kind in PARQUET:
+        return PARQUET[0]
+    if kind not in DELIMITERS:
+        raise InvalidInput(
+            "must be a file that ends in .csv, .tsv or .parquet",
+            field="source",
+            value=path.name,
+            hint="Rename it, or read it into a frame and give that",
+        )
+    return kind
+
+
+@contextmanager
+def _reading(path: Path, kind: str) -> Iterator[None]:
+    """Turn what a reader raises into our errors; its text may quote rows and stays private."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise SourceUnavailable("no such file", field="source", value=path) from None
+    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+        rule, hint = _explain(str(error), kind)
+        private = _ragged_line(path) if rule == RAGGED else None
+        raise DataError(rule, field=path.name, hint=hint, private=private or str(error)) from None
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+        raise SourceUnavailable(
+            f"cannot be read: {reason}", field="source", value=path, private=str(error)
+        ) from None
+
+
+def _explain(message: str, kind: str) -> tuple[str, str | None]:
+    if "Empty CSV file" in message:
+        return "the file is empty; it needs at least a header", None
+    if "columns, got" in message:
+        return RAGGED, "The private part of this error names the line"
+    if "UTF8" in message or "utf-8" in message:
+        return "the file is not UTF-8 text", "Convert it, for example with iconv -t UTF-8"
+    return f"the file cannot be read as {kind}", "The private part of this error says why"
+
+
+def _ragged_line(path: Path) -> str | None:
+    """Where the first broken line is: a reader of streams does not say, so it is looked for again."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        lines = csv.reader(text, delimiter=DELIMITERS[_kind(path)])
+        width = len(next(lines))
+        for line in lines:
+            if line and len(line) != width:
+                return f"line {lines.line_num}: {len(line)} values instead of {width}"
+    return None
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    listed = tuple(names)
+    twice = next((name for name in listed if listed.count(name) > 1), None)
+    if twice is not None:
+        raise DataError("a column name is there twice", field="source", value=twice)
+    return listed
+
+
+def _same(before: tuple[str, ...], names: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    """Columns that all parts have."""
+    missing = next((name for name in before if name not in names), None)
+    if missing is not None:
+        raise DataError(f"the part has no column {missing!r}, which the part before has", field=path.name)
+    return before or names
+
+
+def _stamps(paths: Sequence[Path]) -> object:
+    try:
+        return tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in paths)
+    except FileNotFoundError as error:
+        raise SourceUnavailable("no such file", field="source", value=error.filename) from None
+
+
+def _as_table(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(
+            "the frame has a column that Arrow cannot hold", field="source", private=str(error)
+        ) from None
+
+
+def _schema(frame: Any) -> pa.Schema:
+    if hasattr(frame, "__getitem__") and hasattr(frame, "columns"):
+        names = [str(name) for name in frame.columns]
+        return pa.schema([(name, pa.null()) for name in names])
+    return pa.RecordBatchReader.from_stream(frame).schema

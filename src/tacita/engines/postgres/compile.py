@@ -1,0 +1,258 @@
+"""SQL that says what `tacita.domain.encode` says: a column in, its code out.
+
+Every name and every value is quoted by psycopg; nothing is pasted into SQL as text. What SQL cannot say
+exactly as the domain does (text that is parsed as a number or date, floats compared as text, very many
+levels) has no expression here; the engine reads such a column and encodes it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
+from tacita.domain.encode import FALSE, TRUE
+from tacita.engines.postgres.driver import load
+
+if TYPE_CHECKING:
+    from psycopg import sql
+else:
+    sql = load("psycopg.sql")
+
+__all__ = ["Column", "code_of", "coded_rows", "compile_codes", "grouped", "key_of", "raw_of", "select"]
+
+WHOLE = frozenset({"int2", "int4", "int8"})
+FLOATS = frozenset({"float4", "float8"})
+TIMES = frozenset({"date", "timestamp", "timestamptz"})
+TEXTS = frozenset({"text", "varchar", "bpchar", "name", "citext", "uuid", "enum"})
+EXACT_TEXT = TEXTS | WHOLE | {"bool", "date", "numeric"}  # types whose text is the same here and in Arrow
+KEYS = TEXTS | WHOLE | {"date", "bool", "numeric"}
+MOST_BRANCHES = 1000  # levels or bins that are spelled out in a statement
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table and PostgreSQL's name for its type."""
+
+    name: str
+    kind: str
+
+    @property
+    def ref(self) -> sql.Composable:
+        """The column, quoted."""
+        return sql.Identifier(self.name)
+
+    @property
+    def text(self) -> sql.Composable:
+        """The column as text, compared byte by byte."""
+        return sql.SQL('({}::text COLLATE "C")').format(self.ref)
+
+
+def code_of(attribute: Attribute, column: Column, nulls: Sequence[str]) -> sql.Composable | None:
+    """The code of a column, or None if SQL cannot give it exactly."""
+    if isinstance(attribute, Numeric):
+        return _numeric(attribute, column)
+    if isinstance(attribute, Date):
+        return _date(attribute, column)
+    if isinstance(attribute, Boolean) and column.kind == "bool":
+        return sql.SQL("CASE WHEN {ref} THEN 1 WHEN NOT {ref} THEN 0 ELSE {missing} END").format(
+            ref=column.ref, missing=attribute.missing_code
+        )
+    if column.kind not in EXACT_TEXT:
+        return None
+    if isinstance(attribute, Boolean):
+        choices = [(text, code) for code, texts in enumerate((FALSE, TRUE)) for text in texts]
+        return _choose(attribute, column, nulls, sql.SQL("lower({})").format(column.text), choices)
+    levels = [(level, code) for code, level in enumerate(attribute.labels)]
+    return _choose(attribute, column, nulls, column.text, levels) if len(levels) <= MOST_BRANCHES else None
+
+
+def _choose(
+    attribute: Attribute,
+    column: Column,
+    nulls: Sequence[str],
+    subject: sql.Composable,
+    choices: Iterable[tuple[str, int]],
+) -> sql.Composable:
+    absent = [sql.SQL("{} = {}").format(column.text, text) for text in map(_literal, nulls) if text]
+    branches = [
+        sql.SQL("WHEN {} THEN {}").format(literal, code)
+        for literal, code in ((_literal(text), code) for text, code in choices)
+        if literal
+    ]
+    among = sql.SQL("CASE {} {} ELSE {} END").format(
+        subject, sql.SQL(" ").join(branches), attribute.other_code
+    )
+    if not branches:
+        among = sql.SQL("{}").format(attribute.other_code)
+    return sql.SQL("CASE WHEN {} THEN {} ELSE {} END").format(
+        sql.SQL(" OR ").join([sql.SQL("{} IS NULL").format(column.ref), *absent]),
+        attribute.missing_code,
+        among,
+    )
+
+
+def _literal(text: str) -> sql.Composable | None:
+    """A text in quotes; None for one that no text in PostgreSQL can equal (a zero byte, a lone surrogate)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return None if "\0" in text else sql.SQL("{}::text").format(sql.Literal(text))
+
+
+def _numeric(attribute: Numeric, column: Column) -> sql.Composable | None:
+    low, high = attribute.bounds
+    number: sql.Composable
+    if column.kind in WHOLE | FLOATS:
+        number = sql.SQL("{}::float8").format(column.ref)
+    elif column.kind == "bool":
+        number = sql.SQL("{}::int::float8").format(column.ref)
+    elif column.kind == "numeric":
+        number = _to_float(_clamp(column.ref, _exact(low), _exact(high)), column.ref)
+    else:
+        return None
+    place = _bin(attribute, _clamp(number, _float(low), _float(high)))
+    return None if place is None else _unless_absent(attribute, column, place)
+
+
+def _date(attribute: Date, column: Column) -> sql.Composable | None:
+    if column.kind not in TIMES:
+        return None
+    at_utc = "({} AT TIME ZONE 'UTC')::date" if column.kind == "timestamptz" else "{}::date"
+    day = sql.SQL(at_utc).format(column.ref)
+    low, high = (sql.SQL("{}::date").format(sql.Literal(bound.isoformat())) for bound in attribute.bounds)
+    # clamping first also takes care of infinite dates, which cannot be subtracted
+    line = sql.SQL("({} - DATE '1970-01-01')::float8").format(_clamp(day, low, high))
+    place = _bin(attribute, line)
+    if place is None:
+        return None
+    missing = attribute.missing_code
+    return sql.SQL("CASE WHEN {} IS NULL THEN {} ELSE {} END").format(column.ref, missing, place)
+
+
+def _unless_absent(attribute: Numeric, column: Column, place: sql.Composable) -> sql.Composable:
+    absent = [sql.SQL("{} IS NULL").format(column.ref)]
+    if column.kind in FLOATS | {"numeric"}:
+        absent.append(sql.SQL("{} = 'NaN'").format(column.ref))
+    return sql.SQL("CASE WHEN {} THEN {} ELSE {} END").format(
+        sql.SQL(" OR ").join(absent), attribute.missing_code, place
+    )
+
+
+def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | None:
+    starts = attribute.starts
+    if all(b - a == 1 for a, b in pairwise(starts)):
+        return sql.SQL("least(floor({})::int8 - {}, {})").format(line, int(starts[0]), len(starts) - 1)
+    if len(starts) > MOST_BRANCHES:
+        return None
+    edges = sql.SQL(", ").join([_float(start) for start in starts])
+    return sql.SQL("width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
+
+
+def _clamp(value: sql.Composable, low: sql.Composable, high: sql.Composable) -> sql.Composable:
+    return sql.SQL("least(greatest({}, {}), {})").format(value, low, high)
+
+
+def _float(value: float) -> sql.Composable:
+    return sql.SQL("{}::float8").format(sql.Literal(repr(value)))
+
+
+def _exact(value: float) -> sql.Composable:
+    """A float as the very same decimal: a cast of PostgreSQL's would keep 15 digits."""
+    return sql.SQL("{}::numeric").format(sql.Literal(format(Decimal(value), "f")))
+
+
+def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
+    """A decimal as a float; what is closer to zero than any float is zero instead of an error."""
+    return sql.SQL("(CASE WHEN abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(
+        guard=guard, value=value
+    )
+
+
+def raw_of(column: Column, attribute: Attribute | None = None) -> sql.Composable:
+    """The column itself, in a type that Arrow has."""
+    if column.kind in WHOLE | FLOATS | TIMES | {"bool"}:
+        return column.ref
+    if column.kind == "numeric" and (attribute is None or isinstance(attribute, Numeric)):
+        most = _exact(1.7976931348623157e308)
+        inside = _to_float(column.ref, column.ref)
+        return sql.SQL(
+            "CASE WHEN {ref} = 'NaN' THEN 'NaN' WHEN {ref} > {most} THEN 'Infinity' "
+            "WHEN {ref} < -{most} THEN '-Infinity' ELSE {inside} END"
+        ).format(ref=column.ref, most=most, inside=inside)
+    return sql.SQL("{}::text").format(column.ref)
+
+
+def key_of(column: Column) -> sql.Composable | None:
+    """A person's key as text, or None if its text is not the same everywhere."""
+    return column.text if column.kind in KEYS else None
+
+
+def coded_rows(
+    source: sql.Composable,
+    codes: Sequence[sql.Composable],
+    *,
+    key: sql.Composable | None = None,
+    nulls: Sequence[str] = (),
+    max_rows: int = 1,
+) -> sql.Composable:
+    """A statement that gives the codes of rows as c0, c1, ...; with a key, of at most `max_rows` a person."""
+    listed: list[sql.Composable] = [
+        sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)
+    ]
+    if key is None:
+        return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed or [sql.SQL("1")]), source)
+    names: list[sql.Composable] = [name(i) for i in range(len(codes))]
+    texts: list[sql.Composable] = [sql.SQL("{}::text").format(n) for n in names]
+    joined = sql.SQL(" || ',' || ").join(texts or [sql.SQL("''")])
+    absent = [sql.SQL("key <> {}").format(text) for text in map(_literal, nulls) if text]
+    return sql.SQL(
+        "SELECT {names} FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY"
+        " md5(convert_to(key || '|' || {joined}, 'UTF8')) COLLATE \"C\") AS place"
+        " FROM (SELECT {listed} FROM {source}) AS coded WHERE {present}) AS ranked WHERE place <= {most}"
+    ).format(
+        names=sql.SQL(", ").join(names or [sql.SQL("1")]),
+        joined=joined,
+        listed=sql.SQL(", ").join([*listed, sql.SQL("{} AS key").format(key)]),
+        source=source,
+        present=sql.SQL(" AND ").join([sql.SQL("key IS NOT NULL"), *absent]),
+        most=max_rows,
+    )
+
+
+def name(position: int) -> sql.Identifier:
+    """Name of the column that holds the code of an attribute, in statements of ours."""
+    return sql.Identifier(f"c{position}")
+
+
+def grouped(rows: sql.Composable, keys: Sequence[tuple[int, ...]]) -> sql.Composable:
+    """Counts of several tables at once: which table (by its bits), codes, count.
+
+    The first column is the value of GROUPING: bit by bit, from the highest, which of the columns are summed
+    out.
+    """
+    used = sorted({i for key in keys for i in key})
+    columns = sql.SQL(", ").join([name(i) for i in used])
+    bits = sql.SQL("GROUPING({})").format(columns) if used and len(keys) > 1 else sql.SQL("0")
+    sets = [sql.SQL("({})").format(sql.SQL(", ").join([name(i) for i in key])) for key in keys]
+    return sql.SQL("SELECT {listed} FROM ({rows}) AS coded GROUP BY GROUPING SETS ({sets})").format(
+        listed=sql.SQL(", ").join([bits, *[name(i) for i in used], sql.SQL("count(*)")]),
+        rows=rows,
+        sets=sql.SQL(", ").join(sets),
+    )
+
+
+def select(source: sql.Composable, chosen: Sequence[sql.Composable]) -> sql.Composable:
+    """A statement that gives some expressions over all rows, as c0, c1, ..."""
+    listed = [sql.SQL("{} AS {}").format(part, name(i)) for i, part in enumerate(chosen)]
+    return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed), source)
+
+
+def compile_codes(domain: Domain, columns: dict[str, Column]) -> dict[str, sql.Composable]:
+    """Expressions of all countable attributes that have one."""
+    found = {n: code_of(domain[n], columns[n], domain.nulls) for n in domain.countable}
+    return {n: code for n, code in found.items() if code is not None}

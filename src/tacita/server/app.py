@@ -1,0 +1,107 @@
+"""The application: routes, gate, errors and the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from tacita import __version__
+from tacita.server import errors
+from tacita.server.gate import Gate
+from tacita.server.routes import budget, campaigns, datasets, health, jobs, query, reports, tokens
+from tacita.server.services import EngineFor, Services
+from tacita.server.settings import Settings
+
+__all__ = ["create_app", "from_environment"]
+
+_THREADS = (
+    10  # with those of the collecting path, no more than the state database has connections for a process
+)
+
+_DESCRIPTION = """Collect, release and audit sensitive data under privacy guarantees that anyone can check.
+
+Every error is `application/problem+json` in one shape. Answers about data are releases: estimates with their
+error, their privacy cost and their provenance. There is no route that returns an exact count of anybody's
+data."""
+
+
+def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> FastAPI:
+    """The server as an ASGI application.
+
+    Args:
+        settings: From `Settings.load()`.
+        engine_for: Where the data of a dataset is; the settings' named source by default.
+    """
+    services = Services.open(settings, engine_for=engine_for)
+    app = FastAPI(
+        title="Tacita",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=_lifespan,
+        docs_url=None,  # those pages load their scripts from a third party
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+        # the framework's own traces and logs would hold bodies and the messages of exceptions
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+    )
+    app.state.services = services
+    app.add_middleware(Gate, metrics=services.metrics, max_request_bytes=settings.max_request_bytes)
+    errors.install(app)
+    app.router.routes.append(reports.ROUTE)
+    for noun in (datasets, query, budget, campaigns, jobs, tokens, health):
+        app.include_router(noun.router)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def from_environment() -> FastAPI:
+    """The same with settings from the environment, for several processes: `uvicorn --factory --workers N`."""
+    return create_app(Settings.load())
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    yield
+    app.state.services.close()
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """The contract: all routes, and the collecting path, which is not one of FastAPI's."""
+    if app.openapi_schema is None:
+        app.openapi_schema = get_openapi(
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=[*app.routes, reports.DOCUMENTED],
+            tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
+        )
+    return app.openapi_schema
+
+
+_TAGS = {
+    "datasets": "Named sources with their public schema and account.",
+    "query": "Tables with noise, planned before they are paid for.",
+    "budget": "What was spent and what is left.",
+    "campaigns": "Collection from people who randomise on their own device.",
+    "jobs": "Long work: durable, cancellable, paid for once.",
+    "tokens": "Who may do what.",
+    "health": "For those who run the server.",
+}

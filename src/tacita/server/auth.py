@@ -1,0 +1,102 @@
+"""Who asks, and may they: dependencies of the routes.
+
+A token travels in the Authorization header and nowhere else. An admin may do everything; other roles only
+what a route names; and a token with a scope only what is in it, whether or not it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+from fastapi.security import HTTPBearer
+from starlette.types import Scope
+
+from tacita.errors import Forbidden, Unauthorized
+from tacita.server.services import Services
+from tacita.server.tokens import Role, Token
+
+__all__ = ["Has", "Services_", "allow", "allow_on", "check_anonymous", "check_scope", "services_of"]
+
+# only for OpenAPI; what it reads is read again below, where every way of being wrong has its own words
+_BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>.")
+
+
+def services_of(request: Request) -> Services:
+    """What the app was made with."""
+    found: Services = request.app.state.services
+    return found
+
+
+Services_ = Annotated[Services, Depends(services_of)]
+
+
+def check_anonymous(scope: Scope, services: Services) -> None:
+    """Count a request without a token against its address, which is held for a moment and never logged."""
+    client = scope.get("client")
+    address = client[0] if client else "unknown"
+    services.limiter.take(f"address:{address}", services.settings.anonymous_rate_limit)
+
+
+def authenticated(
+    request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]
+) -> Token:
+    """The token that the request carries."""
+    try:
+        token = services.tokens.authenticate(_text(request))
+    except Unauthorized:
+        check_anonymous(request.scope, services)  # so that guessing is slow
+        raise
+    request.scope["state"]["token"] = token.id
+    services.limiter.take(f"token:{token.id}", services.settings.rate_limit)
+    return token
+
+
+def _text(request: Request) -> str:
+    header = request.headers.get("authorization")
+    if header is None:
+        raise Unauthorized(
+            "an API token is needed", field="token", hint="Send the header Authorization: Bearer tct_..."
+        )
+    scheme, _, text = header.partition(" ")
+    if scheme.lower() != "bearer" or not text:
+        raise Unauthorized("must be a bearer token", field="token", hint="Send Authorization: Bearer tct_...")
+    return text.strip()
+
+
+Has = Annotated[Token, Depends(authenticated)]
+"""Any valid token."""
+
+
+def allow(*roles: Role) -> Callable[[Token], Token]:
+    """A dependency that lets these roles through, and admins."""
+
+    def allowed(token: Has) -> Token:
+        _check_role(token, roles)
+        return token
+
+    return allowed
+
+
+def allow_on(*roles: Role) -> Callable[[str, Token], Token]:
+    """The same for a route under one dataset or campaign, which must be in the token's scope."""
+
+    def allowed(name: Annotated[str, Path()], token: Has) -> Token:
+        _check_role(token, roles)
+        check_scope(token, name)
+        return token
+
+    return allowed
+
+
+def _check_role(token: Token, roles: tuple[Role, ...]) -> None:
+    if token.role != "admin" and token.role not in roles:
+        wanted = " or ".join((*roles, "admin"))
+        raise Forbidden(f"needs the role {wanted}", field="role", value=token.role)
+
+
+def check_scope(token: Token, name: str) -> None:
+    """Refuse what is outside the token's scope, before it can be seen whether it exists."""
+    if not token.covers(name):
+        raise Forbidden("is not in the scope of this token", field="dataset", value=name)

@@ -1,0 +1,159 @@
+"""Datasets: a named source, its public schema, and the account that all who ask share."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.engines.connect import connect
+from tacita.errors import Conflict, SourceUnavailable, UnknownName
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Account, Ledger
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.settings import SourceSettings
+from tacita.store import Database
+from tacita.store.schema import datasets
+
+__all__ = ["Dataset", "Datasets"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """One registered dataset."""
+
+    name: str
+    source: str
+    domain: Domain
+    account: Account
+    created: dt.datetime
+
+    def as_dict(self) -> dict[str, Any]:
+        """What anybody with access may know. Nothing here was counted."""
+        return {
+            "name": self.name,
+            "title": self.domain.title,
+            "source": self.source,
+            "attributes": list(self.domain.countable),
+            "unit": str(self.account.unit),
+            "neighbours": str(self.account.neighbours),
+            "budget": self.account.budget.as_dict(),
+            "fingerprint": self.domain.fingerprint,
+            "created": self.created.isoformat(),
+        }
+
+
+class Datasets:
+    """All datasets of a database, over the sources that the settings name.
+
+    Args:
+        database: Where they are registered.
+        sources: Where their data lies.
+    """
+
+    def __init__(self, database: Database, sources: Mapping[str, SourceSettings]) -> None:
+        self._database, self._sources, self._ledger = database, sources, Ledger(database)
+        self._engines: dict[str, Engine] = {}
+        self._lock = threading.Lock()
+
+    def register(
+        self, *, name: str, source: str, domain: Domain, unit: Unit, neighbours: Neighbours, budget: Budget
+    ) -> Dataset:
+        """Open the account and remember the dataset, after checking that the source fits the schema.
+
+        A source is registered once: a second dataset over it would be a second budget for the same people.
+
+        Raises:
+            NotPublic: A part of the schema came from private data and nobody has confirmed it.
+            SourceUnavailable, DataError: The source cannot be reached, or lacks a column.
+            Conflict: The name or the source is taken.
+        """
+        domain.require_public()
+        unit.check(domain)
+        self._check_free(name, source)
+        self.open_engine(source, domain)
+        self._ledger.open(name, unit=unit, neighbours=neighbours, budget=budget)
+        row = {
+            "name": name,
+            "source": source,
+            "domain": domain.to_json(),
+            "account": name,
+            "created": dt.datetime.now(dt.UTC),
+        }
+        try:
+            with self._database.writing() as connection:
+                connection.execute(datasets.insert().values(row))
+        except sa.exc.IntegrityError:  # somebody was faster
+            self._check_free(name, source)
+            raise
+        return self.get(name)
+
+    def get(self, name: str) -> Dataset:
+        """The dataset of that name."""
+        with self._database.reading() as connection:
+            row = connection.execute(datasets.select().where(datasets.c.name == name)).one_or_none()
+        if row is None:
+            known = [dataset.name for dataset in self.list()]
+            raise UnknownName(name, field="dataset", available=known)
+        return self._read(row)
+
+    def list(self) -> list[Dataset]:
+        """All datasets, by name."""
+        with self._database.reading() as connection:
+            rows = connection.execute(datasets.select().order_by(datasets.c.name)).all()
+        return [self._read(row) for row in rows]
+
+    def engine(self, dataset: Dataset) -> Engine:
+        """Where its data is, after reaching for it: a source that is away is noticed before it is paid for.
+
+        The engine of a file is kept, because it remembers what it has read.
+        """
+        place = self._place(dataset.source)
+        if place.path is None:
+            return self.open_engine(dataset.source, dataset.domain)
+        if not place.path.expanduser().exists():
+            raise SourceUnavailable("no such file", field="source", value=str(place.path))
+        with self._lock:
+            found = self._engines.get(dataset.name)
+            if found is None:
+                found = self._engines[dataset.name] = self.open_engine(dataset.source, dataset.domain)
+            return found
+
+    def open_engine(self, source: str, domain: Domain) -> Engine:
+        """Connect to a named source, which must have all columns of the domain."""
+        place = self._place(source)
+        return connect(place.address, domain, table=place.table)
+
+    def _place(self, source: str) -> SourceSettings:
+        if source not in self._sources:
+            raise UnknownName(source, field="source", available=self._sources)
+        return self._sources[source]
+
+    def _check_free(self, name: str, source: str) -> None:
+        for known in self.list():
+            if known.name == name:
+                raise Conflict("exists already", field="dataset", value=name)
+            if known.source == source:
+                raise Conflict(
+                    f"is registered as the dataset {known.name!r}",
+                    field="source",
+                    value=source,
+                    hint="One source has one account: raise its budget instead",
+                )
+
+    def _read(self, row: sa.Row[Any]) -> Dataset:
+        created = row.created if row.created.tzinfo else row.created.replace(tzinfo=dt.UTC)
+        return Dataset(
+            name=row.name,
+            source=row.source,
+            domain=Domain.from_dict(json.loads(row.domain)),
+            account=self._ledger.account(row.account),
+            created=created,
+        )

@@ -1,0 +1,136 @@
+"""What every request passes, before and after: id, limits, headers, counters, one line of log, and the last
+resort.
+
+Plain ASGI, because the collecting path must not pay for more.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacita.errors import TacitaError
+from tacita.server import logs
+from tacita.server.errors import respond
+from tacita.server.metrics import Metrics
+from tacita.server.refusals import NotJsonMedia, TooLarge, from_nobody
+
+__all__ = ["Gate"]
+
+API = "/v1/"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class Gate:
+    """The outermost layer of the app.
+
+    Args:
+        app: What is behind.
+        metrics: Where requests are counted.
+        max_request_bytes: Largest body that the API takes.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, max_request_bytes: int) -> None:
+        self._app, self._metrics, self._most = app, metrics, max_request_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = uuid.uuid4().hex
+        started, answered = time.perf_counter(), _Answered(send, state["request_id"])
+        try:
+            await self._pass(scope, receive, answered)
+        except Exception as error:  # the last resort: nothing of it may reach the caller or the log
+            logs.fault(error, request_id=state["request_id"])
+            if not answered.status:
+                await respond(from_nobody(), scope)(scope, receive, answered)
+        finally:
+            self._note(scope, state, answered.status or 500, time.perf_counter() - started)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope["path"].startswith(API):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._check_headers(scope)
+        except TacitaError as error:
+            await respond(error, scope)(scope, receive, send)
+            return
+        await self._app(scope, self._limited(receive), send)
+
+    def _check_headers(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._most:
+            raise TooLarge(f"must have at most {self._most} bytes", field="body", value=int(length))
+        has_body = length not in (b"", b"0") or b"transfer-encoding" in headers
+        media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        if has_body and media != b"application/json":
+            raise NotJsonMedia(
+                "must be application/json",
+                field="content-type",
+                value=media.decode("latin-1") or "nothing",
+                hint="Send the header Content-Type: application/json",
+            )
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Count the body as it comes: a sender may say nothing about its length, or lie."""
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                raise HTTPException(413)  # the one kind that frameworks pass on from inside a read
+            return message
+
+        return limited
+
+    def _note(self, scope: Scope, state: dict[str, Any], status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        route = getattr(scope.get("route"), "path", "(none)")  # the template: a path may hold a value
+        problem = state.get("problem")
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(method, route).observe(seconds)
+        if problem:
+            self._metrics.refusals.labels(problem).inc()
+        logs.line(
+            "request",
+            method=method,
+            route=route,
+            status=status,
+            ms=round(1000 * seconds, 2),
+            request_id=state["request_id"],
+            token=state.get("token"),
+            problem=problem,
+        )
+
+
+class _Answered:
+    """A `send` that adds our headers and remembers the status."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send, self._request_id, self.status = send, request_id, 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers["X-Request-ID"] = self._request_id
+        await self._send(message)

@@ -1,0 +1,58 @@
+"""One line of JSON for each request: what happened, never what was said.
+
+A line holds method, route template, status, milliseconds, request id and token id. Paths, query strings,
+bodies, addresses, tokens and the messages of exceptions stay out: any of them may hold a value that is
+somebody's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+__all__ = ["configure", "fault", "line"]
+
+LOGGER = logging.getLogger("tacita.server")
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        shape: dict[str, Any] = {
+            "time": dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
+        facts = getattr(record, "facts", None)
+        # other libraries' messages are kept, their tracebacks are not: those print values
+        return json.dumps(shape | (facts if facts is not None else {"event": record.getMessage()}))
+
+
+def configure(level: str) -> None:
+    """Send all logs as JSON lines to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)  # libraries speak up only when something is wrong
+    for name in ("tacita", "uvicorn.error"):
+        logging.getLogger(name).setLevel(level.upper())
+    # a consumer prints the arguments of its tasks; an access log prints raw paths
+    logging.getLogger("huey").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.access").disabled = True
+
+
+def line(event: str, *, level: int = logging.INFO, **facts: Any) -> None:
+    """Log one event with its facts."""
+    LOGGER.log(level, event, extra={"facts": {"event": event} | facts})
+
+
+def fault(error: BaseException, **facts: Any) -> None:
+    """Log that something unexpected happened and where; not its message, which may quote a value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
+    line("fault", level=logging.ERROR, type=type(error).__name__, at=places, **facts)

@@ -1,0 +1,319 @@
+"""What travels over HTTP, as pydantic models: the server checks with them, the client reads with them.
+
+No model has a field that could hold a `Table` or an exact count. Answers about data are releases, whose JSON
+is made by `Release.as_dict` alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from tacita.domain import Attribute
+from tacita.privacy.budget import Budget
+from tacita.server.roles import Role
+
+__all__ = [
+    "Accepted",
+    "BudgetModel",
+    "CampaignInfo",
+    "ChargeInfo",
+    "ChargePage",
+    "DatasetInfo",
+    "Health",
+    "JobInfo",
+    "NewCampaign",
+    "NewDataset",
+    "NewToken",
+    "Plan",
+    "Problem",
+    "QueryJob",
+    "QueryRequest",
+    "RaiseBudget",
+    "ReleaseModel",
+    "ReleasesModel",
+    "ReportBatch",
+    "TokenInfo",
+    "TokenIssued",
+]
+
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first.",
+    ),
+]
+
+
+class _Request(BaseModel):
+    """What a caller sends: nothing unknown, nothing converted behind their back."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+# -- errors --------------------------------------------------------------------------------------------------
+
+
+class Problem(BaseModel):
+    """Every error, on every route (RFC 9457). Some codes add members, such as `remaining`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="A URN that names the kind of problem: urn:tacita:problem:CODE.")
+    title: str
+    status: int
+    detail: str = Field(description="The whole of it as one sentence.")
+    instance: str = Field(description="The path that was asked, without its query.")
+    code: str = Field(description="The kind of problem as a word for programs.")
+    field: str | None = Field(default=None, description="The input that the rule is about.")
+    rule: str | None = Field(default=None, description="What must hold.")
+    value: str | None = Field(default=None, description="What was given instead.")
+    hint: str | None = Field(default=None, description="The way out.")
+    request_id: str
+
+
+# -- budgets and charges -------------------------------------------------------------------------------------
+
+
+class BudgetModel(_Request):
+    """Epsilon, epsilon at a delta, or rho."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+
+    def budget(self) -> Budget:
+        """The budget, checked."""
+        return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+
+
+class RaiseBudget(_Request):
+    """A new, larger total."""
+
+    budget: BudgetModel
+
+
+class Balance(_Answer):
+    """Where an account stands, in the currency of its budget."""
+
+    account: str
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    currency: str
+    spent: float | None = Field(description="null when something without a guarantee was charged.")
+    remaining: float
+    charges: int
+
+
+class ChargeInfo(_Answer):
+    """One entry of an account's history."""
+
+    id: str
+    account: str
+    key: str
+    event: dict[str, Any]
+    principal: str
+    purpose: str
+    state: Literal["reserved", "settled", "failed"]
+    created: dt.datetime
+    settled: dt.datetime | None
+
+
+class ChargePage(_Answer):
+    """A part of the history, oldest first."""
+
+    charges: list[ChargeInfo]
+    next_offset: int | None = Field(description="Where the next page begins; null at the end.")
+
+
+# -- datasets ------------------------------------------------------------------------------------------------
+
+
+class NewDataset(_Request):
+    """A dataset to register: a named source with its public schema and its account."""
+
+    name: Name
+    source: str = Field(description="Name of a source in the server's settings.")
+    domain: dict[str, Any] = Field(alias="schema", description="The schema, as `tacita schema` writes it.")
+    unit: str = Field(description="Who is protected: `row` or `person:KEY:MAX_ROWS`.")
+    neighbours: str = Field(description="`add-remove` or `replace-one`.")
+    budget: BudgetModel
+
+
+class DatasetInfo(_Answer):
+    """What anybody with access may know of a dataset. How many rows it has is not among it."""
+
+    name: str
+    title: str
+    source: str
+    attributes: list[str]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    fingerprint: str = Field(description="Digest of the schema.")
+    created: dt.datetime
+
+
+# -- queries -------------------------------------------------------------------------------------------------
+
+
+class QueryRequest(_Request):
+    """Tables to release with noise, and what they may cost."""
+
+    tables: list[list[str]] = Field(max_length=1000, description="One list of attributes for each table.")
+    weights: list[float] | None = Field(
+        default=None, description="How much each table matters; all the same."
+    )
+    family: Literal["auto", "laplace", "gaussian"] = "auto"
+    budget: BudgetModel
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+    dry_run: bool = Field(
+        default=False, description="Only plan: charges nothing and does not touch the data."
+    )
+
+
+class Plan(_Answer):
+    """What a query would cost and how good it would be, before any data is read."""
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float = Field(description="In the currency of the request's budget.")
+    event: dict[str, Any]
+    noise: list[dict[str, Any]]
+    predictions: list[dict[str, Any]]
+    account_cost: float | None = Field(description="In the currency of the account; null when infinite.")
+    account_remaining: float
+    affordable: bool
+
+
+class ReleaseModel(_Answer):
+    """Released numbers with their error, cost and provenance."""
+
+    tacita: Literal["release/1"]
+    domain: dict[str, Any]
+    quantity: Literal["count", "share"]
+    estimate: list[float]
+    uncertainty: dict[str, Any]
+    guarantee: str
+    trust: Literal["central", "local"]
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class ReleasesModel(_Answer):
+    """Releases that were made together."""
+
+    tacita: Literal["releases/1"]
+    releases: list[ReleaseModel]
+
+
+# -- campaigns -----------------------------------------------------------------------------------------------
+
+
+class NewCampaign(_Request):
+    """A question to ask, and the most that answering may cost."""
+
+    title: str = Field(min_length=1, max_length=500)
+    attribute: Attribute
+    epsilon: float
+    minimum: int = Field(default=100, description="Nothing is released before so many have answered.")
+
+
+class CampaignInfo(_Answer):
+    """A campaign and how many have answered."""
+
+    id: str
+    title: str
+    question: dict[str, Any]
+    state: Literal["open", "closed"]
+    minimum: int
+    received: int
+    created: dt.datetime
+    closed: dt.datetime | None
+
+
+class ReportBatch(_Request):
+    """Reports from devices; wire form in docs/reference/wire.md."""
+
+    reports: list[dict[str, Any]] = Field(min_length=1)
+
+
+class Accepted(_Answer):
+    """What became of a batch; durable when it is sent."""
+
+    accepted: int
+    replayed: list[str] = Field(description="Ids that had counted before.")
+
+
+# -- jobs ----------------------------------------------------------------------------------------------------
+
+
+class QueryJob(QueryRequest):
+    """A query that runs in the background."""
+
+    kind: Literal["query"]
+    dataset: Name
+
+
+class JobInfo(_Answer):
+    """A job and how far it is."""
+
+    id: str
+    kind: str
+    owner: str
+    state: Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
+    progress: float
+    note: str
+    attempts: int
+    error: dict[str, Any] | None
+    created: dt.datetime
+    finished: dt.datetime | None
+
+
+# -- tokens and health ---------------------------------------------------------------------------------------
+
+
+class NewToken(_Request):
+    """A token to make."""
+
+    name: str
+    role: Role
+    datasets: list[str] | None = Field(default=None, description="Datasets and campaigns; null for all.")
+    expires: AwareDatetime | None = Field(default=None, strict=False)
+
+
+class TokenInfo(_Answer):
+    """A token without its secret."""
+
+    id: str
+    name: str
+    role: Role
+    datasets: list[str] | None
+    created: dt.datetime
+    expires: dt.datetime | None
+    revoked: dt.datetime | None
+
+
+class TokenIssued(TokenInfo):
+    """A new token. The text is shown here and never again."""
+
+    token: str
+
+
+class Health(_Answer):
+    """Whether the server is well."""
+
+    status: Literal["ok"]
+    version: str

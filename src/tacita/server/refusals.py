@@ -1,0 +1,127 @@
+"""Errors that only exist over HTTP, and the way back from a problem to the error it was.
+
+NotFound            404   no such route
+MethodNotAllowed    405
+NotJson             400   a body that cannot be read as JSON
+TooLarge            413
+NotJsonMedia        415
+TooManyRequests     429
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tacita.errors import InternalError, TacitaError
+
+__all__ = [
+    "MethodNotAllowed",
+    "NotFound",
+    "NotJson",
+    "NotJsonMedia",
+    "TooLarge",
+    "TooManyRequests",
+    "rebuild",
+]
+
+
+class NotFound(TacitaError):
+    """No such route."""
+
+    code = "not-found"
+    title = "There is nothing here"
+    status = 404
+
+
+class MethodNotAllowed(TacitaError):
+    """The route exists, but not with this method."""
+
+    code = "method-not-allowed"
+    title = "This route does not do that"
+    status = 405
+
+
+class NotJson(TacitaError):
+    """A body that cannot be read as JSON."""
+
+    code = "not-json"
+    title = "The body is not JSON"
+    status = 400
+
+
+class TooLarge(TacitaError):
+    """A body over the limit."""
+
+    code = "too-large"
+    title = "The body is too large"
+    status = 413
+
+
+class NotJsonMedia(TacitaError):
+    """A body of another kind than JSON."""
+
+    code = "unsupported-media-type"
+    title = "Only JSON is understood"
+    status = 415
+
+
+class TooManyRequests(TacitaError):
+    """More requests a minute than the server allows one party."""
+
+    code = "too-many-requests"
+    title = "Slow down"
+    status = 429
+
+    def __init__(self, rule: str, *, retry_after: int = 1, **parts: Any) -> None:
+        self.retry_after = retry_after
+        super().__init__(rule, **parts)
+
+    def extra(self) -> dict[str, Any]:
+        """When to come back, in seconds."""
+        return {"retry_after": self.retry_after}
+
+
+_COMMON = {
+    "type",
+    "title",
+    "status",
+    "detail",
+    "instance",
+    "code",
+    "field",
+    "rule",
+    "value",
+    "hint",
+    "request_id",
+}
+
+
+def _family(kind: type[TacitaError]) -> Iterator[type[TacitaError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def rebuild(problem: Mapping[str, Any]) -> TacitaError:
+    """The error that a problem document was made of, of the same class and with the same parts.
+
+    Members that a class adds (requested, remaining, retry_after, ...) become attributes, as they were.
+    """
+    kinds: dict[str, type[TacitaError]] = {}
+    for kind in _family(TacitaError):
+        kinds.setdefault(kind.code, kind)  # parents come first: a special case does not stand for its family
+    kind = kinds.get(str(problem.get("code")), TacitaError)
+    error = kind.__new__(kind)
+    # subclasses with arguments of their own compose their rule; here it is composed already
+    parts = {name: problem.get(name) for name in ("field", "value", "hint")}
+    TacitaError.__init__(error, str(problem.get("rule") or problem.get("detail") or kind.title), **parts)
+    for name, value in problem.items():
+        if name not in _COMMON:
+            setattr(error, name, value)
+    return error
+
+
+def from_nobody() -> InternalError:
+    """What a caller is told about a fault of ours: that there was one."""
+    return InternalError("the server could not finish this request")

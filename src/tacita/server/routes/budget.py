@@ -1,0 +1,53 @@
+"""Budgets: what is left, what was spent on what, and allowing more."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from tacita.server.auth import Services_, allow_on
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import Balance, ChargeInfo, ChargePage, RaiseBudget
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.tokens import Token
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["budget"], responses=DOCUMENTED)
+
+Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
+Steward = Annotated[Token, Depends(allow_on("steward"))]
+
+
+@router.get("/v1/datasets/{name}/budget", summary="What is left of a dataset's budget")
+def get_budget(name: str, token: Reader, services: Services_) -> Balance:
+    """In the currency of the budget, for all who ask together."""
+    account = dataset_of(services, token, name).account.name
+    return Balance.model_validate(services.ledger.balance(account).as_dict())
+
+
+@router.post("/v1/datasets/{name}/budget", summary="Raise a dataset's budget")
+def raise_budget(name: str, body: RaiseBudget, token: Steward, services: Services_) -> Balance:
+    """Written into the history. A budget is never lowered."""
+    account = dataset_of(services, token, name).account.name
+    services.ledger.raise_budget(account, body.budget.budget(), principal=token.principal)
+    return Balance.model_validate(services.ledger.balance(account).as_dict())
+
+
+@router.get("/v1/datasets/{name}/charges", summary="The history of a dataset's account")
+def list_charges(
+    name: str,
+    token: Steward,
+    services: Services_,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> ChargePage:
+    """Oldest first; without the answers, which are for those who paid."""
+    account = dataset_of(services, token, name).account.name
+    with closing(services.ledger.history(account)) as history:  # type: ignore[type-var]
+        found = list(islice(history, offset, offset + limit + 1))
+    shown = [ChargeInfo.model_validate(charge.as_dict()) for charge in found[:limit]]
+    return ChargePage(charges=shown, next_offset=offset + limit if len(found) > limit else None)

@@ -1,0 +1,73 @@
+"""Datasets: register, list, look at the schema. Nothing here was counted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput, SourceUnavailable, UnknownName
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.datasets import Dataset
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import DatasetInfo, NewDataset
+from tacita.server.services import Services
+from tacita.server.tokens import Token
+
+__all__ = ["dataset_of", "router"]
+
+router = APIRouter(tags=["datasets"], responses=DOCUMENTED)
+
+Steward = Annotated[Token, Depends(allow("steward"))]
+Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
+
+
+def dataset_of(services: Services, token: Token, name: str) -> Dataset:
+    """The dataset, or an error that names only what the token may know of."""
+    try:
+        return services.datasets.get(name)
+    except UnknownName as error:
+        known = [other for other in error.available if token.covers(other)]
+        raise UnknownName(name, field="dataset", available=known) from None
+
+
+@router.post("/v1/datasets", status_code=201, summary="Register a dataset and open its account")
+def create_dataset(body: NewDataset, token: Steward, services: Services_) -> DatasetInfo:
+    """The source is checked: it must be reachable and have all columns of the schema."""
+    check_scope(token, body.name)
+    if body.neighbours not in list(Neighbours):
+        rule = "must be " + " or ".join(Neighbours)
+        raise InvalidInput(rule, field="neighbours", value=body.neighbours)
+    try:
+        dataset = services.datasets.register(
+            name=body.name,
+            source=body.source,
+            domain=Domain.from_dict(body.domain),
+            unit=Unit.parse(body.unit),
+            neighbours=Neighbours(body.neighbours),
+            budget=body.budget.budget(),
+        )
+    except SourceUnavailable as error:
+        raise SourceUnavailable(error.rule, field=error.field or "source", hint=error.hint) from error
+    return DatasetInfo.model_validate(dataset.as_dict())
+
+
+@router.get("/v1/datasets", summary="List the datasets in scope")
+def list_datasets(token: Has, services: Services_) -> list[DatasetInfo]:
+    """Only those that the token may use."""
+    found = [dataset for dataset in services.datasets.list() if token.covers(dataset.name)]
+    return [DatasetInfo.model_validate(dataset.as_dict()) for dataset in found]
+
+
+@router.get("/v1/datasets/{name}", summary="Look at one dataset")
+def get_dataset(name: str, token: Reader, services: Services_) -> DatasetInfo:
+    """What is public about it."""
+    return DatasetInfo.model_validate(dataset_of(services, token, name).as_dict())
+
+
+@router.get("/v1/datasets/{name}/schema", summary="The public schema of a dataset")
+def get_schema(name: str, token: Reader, services: Services_) -> dict[str, Any]:
+    """As `tacita schema` writes it: attributes, levels, bounds and bins."""
+    return dataset_of(services, token, name).domain.as_dict()

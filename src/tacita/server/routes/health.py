@@ -1,0 +1,35 @@
+"""For those who run the server: alive, ready, counters."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Response
+
+from tacita import __version__
+from tacita.server.auth import Services_
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import Health
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["health"], responses={status: DOCUMENTED[status] for status in (500, 503)})
+
+
+@router.get("/healthz", summary="Whether the process is alive")
+def healthz() -> Health:
+    """Looks at nothing."""
+    return Health(status="ok", version=__version__)
+
+
+@router.get("/readyz", summary="Whether the state database can be reached")
+def readyz(services: Services_) -> Health:
+    """503 otherwise."""
+    with services.database.reading() as connection:
+        connection.execute(sa.select(1))
+    return Health(status="ok", version=__version__)
+
+
+@router.get("/metrics", summary="Counters for Prometheus", response_class=Response)
+def metrics(services: Services_) -> Response:
+    """Text format. No name of a dataset and no value of one."""
+    return Response(services.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,39 @@
+"""Tokens: make, list, revoke. For admins."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from tacita.server.auth import Services_, allow
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import NewToken, TokenInfo, TokenIssued
+from tacita.server.tokens import Token
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["tokens"], responses=DOCUMENTED)
+
+Admin = Annotated[Token, Depends(allow())]
+
+
+@router.post("/v1/tokens", status_code=201, summary="Make a token")
+def create_token(body: NewToken, token: Admin, services: Services_) -> TokenIssued:
+    """Its text is in this answer and never again anywhere."""
+    issued = services.tokens.issue(
+        name=body.name, role=body.role, datasets=body.datasets, expires=body.expires
+    )
+    return TokenIssued.model_validate(issued.token.as_dict() | {"token": issued.text})
+
+
+@router.get("/v1/tokens", summary="List tokens")
+def list_tokens(token: Admin, services: Services_) -> list[TokenInfo]:
+    """All of them, also those that have ended; without their secrets."""
+    return [TokenInfo.model_validate(known.as_dict()) for known in services.tokens.list()]
+
+
+@router.delete("/v1/tokens/{id}", summary="Revoke a token")
+def revoke_token(id: str, token: Admin, services: Services_) -> TokenInfo:
+    """It ends at once and for good."""
+    return TokenInfo.model_validate(services.tokens.revoke(id).as_dict())

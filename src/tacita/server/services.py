@@ -1,0 +1,78 @@
+"""What a server or a worker process holds: one of each, made from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacita.collect.campaign import Campaigns
+from tacita.engines.base import Engine
+from tacita.noise import SecureSource
+from tacita.privacy.ledger import Ledger
+from tacita.server.datasets import Dataset, Datasets
+from tacita.server.limits import RateLimiter
+from tacita.server.metrics import Metrics
+from tacita.server.settings import Settings
+from tacita.server.tokens import Tokens
+from tacita.store import Database
+
+if TYPE_CHECKING:
+    from tacita.server.jobs import Jobs
+
+__all__ = ["EngineFor", "Services"]
+
+EngineFor = Callable[[Dataset], Engine]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The parts that routes and jobs are made of."""
+
+    settings: Settings
+    database: Database
+    ledger: Ledger
+    tokens: Tokens
+    datasets: Datasets
+    campaigns: Campaigns
+    jobs: Jobs
+    metrics: Metrics
+    limiter: RateLimiter
+    randomness: SecureSource
+    engine_for: EngineFor
+
+    @classmethod
+    def open(cls, settings: Settings, *, engine_for: EngineFor | None = None) -> Services:
+        """Open the state and make all parts.
+
+        Args:
+            settings: What to open.
+            engine_for: Where the data of a dataset is; the settings' named source by default.
+        """
+        from tacita.server.jobs import Jobs  # noqa: PLC0415  jobs run with services, services hold the jobs
+
+        database = Database(settings.state_url)
+        datasets = Datasets(database, settings.sources)
+        return cls(
+            settings=settings,
+            database=database,
+            ledger=Ledger(database),
+            tokens=Tokens(database),
+            datasets=datasets,
+            campaigns=Campaigns(database),
+            jobs=Jobs(
+                database,
+                queue_file=settings.queue_file,
+                stale_seconds=settings.job_stale_seconds,
+                most_attempts=settings.job_attempts,
+            ),
+            metrics=Metrics(database),
+            limiter=RateLimiter(),
+            randomness=SecureSource(),
+            engine_for=engine_for or datasets.engine,
+        )
+
+    def close(self) -> None:
+        """Give back what was opened."""
+        self.jobs.close()
+        self.database.close()

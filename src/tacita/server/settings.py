@@ -1,0 +1,201 @@
+"""Settings: the environment (TACITA_*) over a TOML file over defaults.
+
+    TACITA_PORT=9000 TACITA_CONFIG=/etc/tacita.toml tacita serve
+
+Addresses with credentials live here and nowhere else: requests name a source, answers and logs never hold its
+address. Every setting is described in docs/reference/settings.md; a test fails when one is not.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from tacita.errors import InvalidInput
+
+__all__ = ["Settings", "SourceSettings"]
+
+CONFIG = "TACITA_CONFIG"
+DEFAULT_CONFIG = Path("tacita.toml")
+
+
+class SourceSettings(BaseModel):
+    """Where one named source lies: a database URL with a table, or a path."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    url: SecretStr | None = Field(default=None, description="Address of a database, with its credentials.")
+    path: Path | None = Field(
+        default=None, description="A file, or a folder of files, inside `data_folders`."
+    )
+    table: str | None = Field(
+        default=None, min_length=1, description="The table, when the source is a database."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.url is None) == (self.path is None):
+            raise ValueError("give either url or path")
+        if self.url is not None and self.table is None:
+            raise ValueError("a database source needs a table")
+        if self.path is not None and self.table is not None:
+            raise ValueError("a file has no table")
+        return self
+
+    @property
+    def address(self) -> str:
+        """What an engine connects to. Holds credentials: never show it."""
+        return self.url.get_secret_value() if self.url is not None else str(self.path)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The data that is meant, whoever connects: two sources with the same place are the same data."""
+        if self.url is None:
+            return (str(Path(str(self.path)).expanduser().resolve()),)
+        parts = urlsplit(self.url.get_secret_value())
+        return (parts.hostname or "", str(parts.port or ""), parts.path, parts.query, str(self.table))
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Use `Settings.load()`: its errors name the setting.
+
+    A release made with seeded noise is never served; there is no setting for that.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="TACITA_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    home: Path = Field(
+        default=Path(".tacita"), description="Folder for state and queue, unless they are set."
+    )
+    state: SecretStr | None = Field(
+        default=None, description="URL of the state database; `sqlite:///HOME/state.db` by default."
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8642, ge=1, le=65535, description="Port to listen on.")
+    sources: dict[str, SourceSettings] = Field(
+        default_factory=dict, description="Named data sources; requests use the names."
+    )
+    data_folders: tuple[Path, ...] = Field(
+        default=(Path(),), description="Folders that file sources must lie in."
+    )
+    max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
+    rate_limit: int = Field(
+        default=600, ge=0, description="Requests a minute for each token; 0 for no limit."
+    )
+    anonymous_rate_limit: int = Field(
+        default=6000, ge=0, description="Requests a minute without a token for each address; 0 for no limit."
+    )
+    jobs_queue: Path | None = Field(
+        default=None, description="File of the job queue; `HOME/jobs.db` by default."
+    )
+    worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
+    job_workers: int = Field(default=1, ge=1, le=64, description="Jobs that a worker process runs at once.")
+    job_stale_seconds: float = Field(
+        default=30.0, ge=0.5, description="A running job that has given no sign for so long is started again."
+    )
+    job_attempts: int = Field(
+        default=3, ge=1, description="How often a job is started before it counts as failed."
+    )
+    job_modules: tuple[str, ...] = Field(
+        default=(), description="Modules that a worker imports, to register further kinds of job."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level that is logged."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=_config_file())
+
+    @model_validator(mode="after")
+    def _check_sources(self) -> Self:
+        places: dict[tuple[str, ...], str] = {}
+        allowed = [folder.expanduser().resolve() for folder in self.data_folders]
+        for name, source in self.sources.items():
+            before = places.setdefault(source.place, name)
+            if before != name:  # two names would be two budgets for the same people
+                raise ValueError(f"sources.{name}: is the same data as the source {before!r}")
+            if source.path is None:
+                continue
+            path = source.path.expanduser().resolve()
+            if not any(path.is_relative_to(folder) for folder in allowed):
+                raise ValueError(f"sources.{name}.path: must lie in one of `data_folders`")
+        return self
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Self:
+        """Read all settings.
+
+        Raises:
+            InvalidInput: One of them breaks a rule; `field` names it and the hint says how it is set.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            raise _named(error) from None
+        except SettingsError as error:
+            name = str(error).partition('"')[2].partition('"')[0]
+            raise InvalidInput("must be JSON in the environment", field=name, hint=_hint(name)) from None
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidInput(f"is not TOML: {error}", field=CONFIG, value=str(_config_file())) from None
+
+    @property
+    def state_url(self) -> str:
+        """Where the state is. Holds credentials: never show it."""
+        return self.state.get_secret_value() if self.state else f"sqlite:///{self.home / 'state.db'}"
+
+    @property
+    def queue_file(self) -> Path:
+        """Where the queue of jobs is."""
+        return self.jobs_queue or self.home / "jobs.db"
+
+
+def _config_file() -> Path:
+    chosen = os.environ.get(CONFIG)
+    if chosen and not Path(chosen).is_file():
+        raise InvalidInput("no such file", field=CONFIG, value=chosen)
+    return Path(chosen) if chosen else DEFAULT_CONFIG
+
+
+def _named(error: ValidationError) -> InvalidInput:
+    """The first fault, by the name of its setting. The value is left out: it may hold a password."""
+    first = error.errors(include_input=False)[0]
+    path = [str(part) for part in first["loc"]]
+    rule = first["msg"].removeprefix("Value error, ")
+    if not path:  # our own check over all settings puts the name first
+        name, _, rule = rule.partition(": ")
+        path = name.split(".")
+    if first["type"] == "extra_forbidden":
+        rule = "no such setting"
+    return InvalidInput(rule[:1].lower() + rule[1:], field=".".join(path), hint=_hint(".".join(path)))
+
+
+def _hint(name: str) -> str:
+    variable = "TACITA_" + name.upper().replace(".", "__")
+    return f"Set {variable}, or {name} in the file that {CONFIG} names"

@@ -1,0 +1,218 @@
+"""API tokens: `tct_<id>_<secret>`, shown once, stored as a digest.
+
+The secret is 256 random bits, so a plain SHA-256 of it cannot be searched; a slow hash is for passwords that
+people think up. Digests are compared in constant time, and a token is looked up at every request, so that
+revoking it works at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import sqlalchemy as sa
+
+from tacita.errors import Conflict, InvalidInput, Unauthorized, UnknownName
+from tacita.server.roles import Role
+from tacita.store import Database
+from tacita.store.schema import tokens
+
+__all__ = ["IssuedToken", "Role", "Token", "Tokens"]
+
+_FORM = re.compile(r"tct_([0-9a-f]{16})_([0-9a-f]{64})")
+_NOBODY = "0" * 64  # compared with when there is no such token, so that both cases take the same time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """Who may do what, on which datasets. Holds no secret.
+
+    Attributes:
+        datasets: The names of datasets, and ids of campaigns, that it is good for; None for all.
+    """
+
+    id: str
+    name: str
+    role: Role
+    datasets: tuple[str, ...] | None
+    created: dt.datetime
+    expires: dt.datetime | None = None
+    revoked: dt.datetime | None = None
+
+    def covers(self, dataset: str) -> bool:
+        """Whether a dataset is in its scope."""
+        return self.datasets is None or dataset in self.datasets
+
+    @property
+    def principal(self) -> str:
+        """How it stands in a ledger's history."""
+        return f"{self.name} ({self.id})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "role": self.role,
+            "datasets": None if self.datasets is None else list(self.datasets),
+            "created": self.created.isoformat(),
+            "expires": self.expires.isoformat() if self.expires else None,
+            "revoked": self.revoked.isoformat() if self.revoked else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssuedToken:
+    """A new token with its text, which is written down nowhere else."""
+
+    token: Token
+    text: str = field(repr=False)
+
+
+class Tokens:
+    """All tokens of a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def issue(
+        self,
+        *,
+        name: str,
+        role: Role,
+        datasets: Iterable[str] | None = None,
+        expires: dt.datetime | None = None,
+    ) -> IssuedToken:
+        """Make a token. Its text is in the answer and never again anywhere.
+
+        Args:
+            name: Whose it is; stands in the ledger's history.
+            role: What it may do.
+            datasets: What it may be used on; None for everything.
+            expires: When it ends; None for never.
+        """
+        _check(name, role, expires)
+        secret = secrets.token_hex(32)
+        token = Token(
+            id=secrets.token_hex(8),
+            name=name,
+            role=role,
+            datasets=None if datasets is None else _scope(datasets),
+            created=_now(),
+            expires=expires,
+        )
+        row = {
+            "id": token.id,
+            "name": name,
+            "digest": _digest(secret),
+            "role": role,
+            "datasets": json.dumps(token.datasets),
+            "created": token.created,
+            "expires": expires.astimezone(dt.UTC) if expires else None,
+        }
+        with self._database.writing() as connection:
+            connection.execute(tokens.insert().values(row))
+        return IssuedToken(token=token, text=f"tct_{token.id}_{secret}")
+
+    def authenticate(self, text: str) -> Token:
+        """The token with this text.
+
+        Raises:
+            Unauthorized: It is malformed, unknown, expired or revoked; the message never repeats it.
+        """
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise _refuse("is not a token of this form: tct_<id>_<secret>")
+        with self._database.reading() as connection:
+            row = connection.execute(tokens.select().where(tokens.c.id == match[1])).one_or_none()
+        known = hmac.compare_digest(_digest(match[2]), _NOBODY if row is None else row.digest)
+        if row is None or not known:
+            raise _refuse("is not known")
+        token = _read(row)
+        if token.revoked is not None:
+            raise _refuse("has been revoked")
+        if token.expires is not None and token.expires <= _now():
+            raise _refuse("has expired")
+        return token
+
+    def get(self, id: str) -> Token:
+        """The token with this id."""
+        with self._database.reading() as connection:
+            row = connection.execute(tokens.select().where(tokens.c.id == id)).one_or_none()
+        if row is None:
+            raise UnknownName(id if len(id) <= 40 else "(too long)", field="token", available=())
+        return _read(row)
+
+    def list(self) -> list[Token]:
+        """All tokens, oldest first, also those that have ended."""
+        with self._database.reading() as connection:
+            return [
+                _read(row)
+                for row in connection.execute(tokens.select().order_by(tokens.c.created, tokens.c.id))
+            ]
+
+    def revoke(self, id: str) -> Token:
+        """End a token for good."""
+        token = self.get(id)
+        if token.revoked is not None:
+            raise Conflict("has been revoked before", field="token", value=id)
+        with self._database.writing() as connection:
+            connection.execute(
+                tokens.update().where(tokens.c.id == id, tokens.c.revoked.is_(None)).values(revoked=_now())
+            )
+        return self.get(id)
+
+
+def _check(name: str, role: str, expires: dt.datetime | None) -> None:
+    if not isinstance(name, str) or not 1 <= len(name.strip()) <= 100 or not name.isprintable():
+        raise InvalidInput("must be 1 to 100 printable characters", field="name", value=name)
+    if role not in get_args(Role):
+        raise InvalidInput("must be one of " + ", ".join(get_args(Role)), field="role", value=role)
+    if expires is not None and expires.tzinfo is None:
+        raise InvalidInput("must have a time zone", field="expires", value=expires.isoformat())
+    if expires is not None and expires <= _now():
+        raise InvalidInput("must lie in the future", field="expires", value=expires.isoformat())
+
+
+def _scope(datasets: Iterable[str]) -> tuple[str, ...]:
+    names = datasets if isinstance(datasets, str) else tuple(datasets)
+    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        raise InvalidInput("must be a list of names", field="datasets", value=datasets)
+    return names
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def _refuse(rule: str) -> Unauthorized:
+    return Unauthorized(rule, field="token", hint="Ask an admin of this server for a token")
+
+
+def _read(row: sa.Row[Any]) -> Token:
+    def time(value: dt.datetime | None) -> dt.datetime | None:
+        return value if value is None or value.tzinfo else value.replace(tzinfo=dt.UTC)
+
+    scope = json.loads(row.datasets)
+    created = time(row.created)
+    assert created is not None
+    return Token(
+        id=row.id,
+        name=row.name,
+        role=row.role,
+        datasets=None if scope is None else tuple(scope),
+        created=created,
+        expires=time(row.expires),
+        revoked=time(row.revoked),
+    )

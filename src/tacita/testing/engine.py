@@ -1,0 +1,430 @@
+"""What every engine must do, as a suite that anybody's engine can be run through.
+
+    class TestMine(EngineContract):
+        def make(self, domain, table):
+            return MyEngine(domain, put_somewhere(table))
+
+All answers are compared with `reference`, cell by cell.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identifier, Numeric, Ordinal
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput, UnknownName
+from tacita.privacy.unit import Unit
+from tacita.table import Table
+from tacita.tables import Workload
+from tacita.testing.reference import reference_counts, reference_rows
+
+__all__ = ["EngineContract", "domains_and_tables"]
+
+ODD = ('a"b', "c'd", "e\\f", "größe", "日本", "%s", "{x}", "a,b", "-- ;", " ", "A", "a")
+EXAMPLES = settings(
+    max_examples=15,
+    deadline=None,
+    # one body runs in many classes, each with its own fixtures, which is what contracts are for
+    suppress_health_check=[
+        HealthCheck.differing_executors,
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+    ],
+)
+
+
+def cells_of(table: Table) -> dict[tuple[int, ...], int]:
+    """The cells of a table that are not zero."""
+    codes, counts = table.nonzero()
+    return {tuple(row): int(count) for row, count in zip(codes.tolist(), counts.tolist(), strict=True)}
+
+
+class EngineContract:
+    """Subclass, say how an engine is made, and pytest does the rest."""
+
+    def make(self, domain: Domain, table: pa.Table) -> Engine:
+        """An engine over these rows."""
+        raise NotImplementedError
+
+    def seen(self, table: pa.Table) -> pa.Table:
+        """The rows as the source holds them; differs where it has fewer types than Arrow."""
+        return table
+
+    # -- helpers ---------------------------------------------------------------------------------------------
+
+    def agree(self, domain: Domain, table: pa.Table, *, max_rows: int | None = None, ways: int = 3) -> None:
+        """All tables over up to `ways` attributes are what the reference counts."""
+        engine = self.make(domain, table)
+        names = domain.countable
+        keys = [key for n in range(1, ways + 1) for key in itertools.combinations(names, n)]
+        unit = Unit.row()
+        if domain.person is not None:  # a bound that binds nobody still leaves out rows of nobody
+            max_rows = max_rows or max(table.num_rows, 1)
+            unit = Unit.of_person(domain.person, max_rows=max_rows)
+        rows = reference_rows(domain, self.seen(table), max_rows)
+        found = engine.tables(Workload.of(*keys), unit)
+        assert list(found) == keys
+        for key in keys:
+            self.same(domain, rows, key, found[key])
+
+    def same(self, domain: Domain, rows: Iterable[tuple[int, ...]], key: Sequence[str], table: Table) -> None:
+        """One table is what the reference counts."""
+        assert table.domain == domain.project(key)
+        assert cells_of(table) == dict(reference_counts(domain, rows, key)), key
+
+    def column(self, attribute: Attribute, values: pa.Array, nulls: Sequence[str] = ("",)) -> None:
+        """A single column is counted as the reference does, whatever buckets it has."""
+        for missing, other in itertools.product((False, True), repeat=2):
+            chosen = attribute.model_copy(update={"missing": missing, "other": other})
+            for cached in ("size", "all_labels"):
+                chosen.__dict__.pop(cached, None)
+            domain = Domain(attributes=[chosen], nulls=tuple(nulls))
+            self.agree(domain, pa.table({attribute.name: values}), ways=1)
+
+    # -- kinds of column -------------------------------------------------------------------------------------
+
+    def test_levels_as_text(self) -> None:
+        values = pa.array(["red", "green", None, "", "blue", "Red", "red ", "NA", "red"])
+        self.column(Categorical(name="x", levels=["red", "green"]), values)
+        self.column(Ordinal(name="x", levels=["green", "red"]), values, nulls=("NA", "blue"))
+
+    def test_levels_as_whole_numbers_and_booleans(self) -> None:
+        self.column(Categorical(name="x", levels=["1", "2", "-3"]), pa.array([1, 2, -3, 4, None, 1]))
+        self.column(Categorical(name="x", levels=["true"]), pa.array([True, False, None]), nulls=("false",))
+
+    def test_odd_levels_and_odd_names(self) -> None:
+        levels = pa.array([*ODD, None, *ODD])
+        for name in ODD:
+            if name.strip():
+                self.column(Categorical(name=name, levels=ODD[1:]), levels, nulls=(ODD[3], "", "\\"))
+
+    def test_whole_numbers_on_the_edges(self) -> None:
+        values = pa.array([-1, 0, 1, 17, 18, 19, 64, 65, 98, 99, 100, None, 2**53 + 1, -(2**60)])
+        self.column(Numeric(name="x", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True), values)
+        self.column(Numeric(name="x", bounds=(0, 99), bins=7, integer=True), values)
+        self.column(Numeric(name="x", bounds=(-2, 20), integer=True), values)
+
+    def test_real_numbers_on_the_edges(self) -> None:
+        edge = 0.1 + 0.2
+        values = [0.0, -0.0, 0.1, 0.3, edge, math.nextafter(edge, 0), 1.0, 2.5, -5.0, 1e300, 1e-310, None]
+        values += [math.nan, math.inf, -math.inf, math.nextafter(1.0, 0.0), math.nextafter(1.0, 2.0)]
+        self.column(Numeric(name="x", bounds=(0, 1), edges=(0, 0.1, 0.3, edge, 1)), pa.array(values))
+        self.column(Numeric(name="x", bounds=(-0.5, 1), bins=10), pa.array(values, pa.float64()))
+        self.column(Numeric(name="x", bounds=(-2, 2), integer=True), pa.array(values, pa.float64()))
+        self.column(Numeric(name="x", bounds=(0, 1), bins=3), pa.array(values, pa.float32()))
+
+    def test_numbers_as_text(self) -> None:
+        values = [
+            "1",
+            " 2 ",
+            "3.5",
+            "1e1",
+            "-7",
+            "inf",
+            "-Infinity",
+            "nan",
+            "",
+            "x",
+            "0x1",
+            "NA",
+            None,
+            "1_0",
+            "٣",
+        ]
+        self.column(Numeric(name="x", bounds=(0, 10), bins=5), pa.array(values), nulls=("", "NA"))
+
+    def test_numbers_as_booleans_and_decimals(self) -> None:
+        self.column(Numeric(name="x", bounds=(0, 1), integer=True), pa.array([True, False, None]))
+        decimals = pa.array([1, 2, 2, 5, None, 0]).cast(pa.decimal128(25, 3))
+        self.column(Numeric(name="x", bounds=(0, 4), edges=(0, 2, 4)), decimals)
+
+    def test_dates(self) -> None:
+        days = [dt.date(2023, 12, 31), dt.date(2024, 1, 1), dt.date(2024, 2, 29), dt.date(2024, 3, 31), None]
+        days += [dt.date(2024, 4, 1), dt.date(1900, 1, 1), dt.date(2100, 1, 1), dt.date(2024, 1, 7)]
+        for by in ("day", "week", "month", "quarter", "year"):
+            attribute = Date(name="x", bounds=(dt.date(2024, 1, 1), dt.date(2024, 12, 30)), by=by)
+            self.column(attribute, pa.array(days, pa.date32()))
+
+    def test_timestamps(self) -> None:
+        times = [dt.datetime(2024, 1, 31, 23, 59, 59, 999999), dt.datetime(2024, 2, 1), None]
+        times += [dt.datetime(1969, 12, 31, 23, 0), dt.datetime(2024, 6, 30, 12), dt.datetime(2030, 1, 1)]
+        attribute = Date(name="x", bounds=(dt.date(1969, 12, 1), dt.date(2024, 12, 31)), by="month")
+        self.column(attribute, pa.array(times, pa.timestamp("us")))
+        aware = [time and time.replace(tzinfo=dt.timezone(dt.timedelta(hours=-5))) for time in times]
+        self.column(attribute, pa.array(aware, pa.timestamp("us", "UTC")))
+
+    def test_dates_as_text(self) -> None:
+        values = [
+            "2024-01-31",
+            " 2024-02-01 ",
+            "2024-02-01T10:00",
+            "2024-02-30",
+            "",
+            None,
+            "1999-01-01",
+            "soon",
+        ]
+        bounds = (dt.date(2024, 1, 1), dt.date(2024, 3, 31))
+        self.column(Date(name="x", bounds=bounds, by="month"), pa.array(values))
+
+    def test_booleans(self) -> None:
+        self.column(Boolean(name="x"), pa.array([True, False, None, True]))
+        self.column(Boolean(name="x"), pa.array(["true", "T", "yes", "Y", "1", "FALSE", "f", "No", "n", "0"]))
+        self.column(
+            Boolean(name="x"), pa.array(["", None, " true", "maybe", "ＴＲＵＥ", "on"]), nulls=("", "maybe")
+        )
+        self.column(Boolean(name="x"), pa.array([0, 1, 2, None]))
+
+    # -- tables ----------------------------------------------------------------------------------------------
+
+    def example(self, rows: int = 200) -> tuple[Domain, pa.Table]:
+        """A domain with one attribute of each kind, and rows of all sorts."""
+        domain = Domain(
+            person="who",
+            attributes=[
+                Identifier(name="who"),
+                Categorical(name="colour", levels=["red", "green", "blue"], other=True),
+                Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True, missing=True),
+                Boolean(name="smokes", missing=True, other=True),
+                Date(name="seen", bounds=(dt.date(2024, 1, 1), dt.date(2024, 6, 30)), by="month"),
+            ],
+        )
+        first, each = dt.date(2023, 12, 25), range(rows)
+        days = [None if i % 17 == 0 else first + dt.timedelta(days=i) for i in each]
+        colours = ("red", "green", "mauve", None, "blue")
+        table = pa.table(
+            {
+                "seen": pa.array(days, pa.date32()),
+                "who": pa.array([None if i % 31 == 0 else f"p{i * i % 23}" for i in each], pa.string()),
+                "colour": pa.array([colours[i * 7 % 5] for i in each], pa.string()),
+                "age": pa.array([None if i % 13 == 0 else (i * 37) % 130 - 10 for i in each], pa.int64()),
+                "smokes": pa.array([(True, False, None)[i % 3] for i in each], pa.bool_()),
+                "unused": pa.array(each),
+            }
+        )
+        return domain, table
+
+    def test_all_tables_of_a_mixed_domain(self) -> None:
+        domain, table = self.example()
+        self.agree(domain, table, ways=4)
+
+    def test_an_empty_table(self) -> None:
+        domain, table = self.example(0)
+        self.agree(domain, table, max_rows=2)
+        assert self.make(domain, table).project(["age"]).sum() == 0
+
+    def test_equal_rows_count_each(self) -> None:
+        domain = Domain(attributes=[Categorical(name="x", levels=["a", "b"]), Boolean(name="y")])
+        self.agree(domain, pa.table({"x": ["a"] * 50 + ["b"] * 3, "y": [True] * 53}), ways=2)
+
+    def test_attributes_in_any_order(self) -> None:
+        domain, table = self.example()
+        engine, rows = self.make(domain, table), reference_rows(domain, self.seen(table))
+        for key in itertools.permutations(("seen", "colour", "age")):
+            self.same(domain, rows, key, engine.project(key))
+        unit = Unit.of_person("who", max_rows=1000)
+        table_over = engine.tables(Workload.of(("smokes", "colour"), ("age",)), unit)
+        assert table_over["smokes", "colour"].attributes == ("smokes", "colour")
+
+    def test_the_table_over_nothing_counts_rows(self) -> None:
+        domain, table = self.example(40)
+        assert int(self.make(domain, table).project([]).values) == 40
+
+    def test_a_wide_table_is_sparse_and_right(self) -> None:
+        levels = [str(i) for i in range(300)]
+        names = [f"a{i}" for i in range(9)]  # 300**9 cells: more than 64 bits number
+        domain = Domain(
+            attributes=[
+                Categorical(name=name, levels=levels, missing=i % 2 == 0) for i, name in enumerate(names)
+            ]
+        )
+        choices = [*levels, None]
+        data = {name: [choices[i * (k + 3) % 301] for i in range(60)] * 2 for k, name in enumerate(names)}
+        table = pa.table(data)
+        engine, rows = self.make(domain, table), reference_rows(domain, self.seen(table))
+        for key in (names, names[::-1], names[:4]):
+            self.same(domain, rows, key, engine.project(key))
+        assert engine.project(names).is_sparse
+
+    def test_many_tables_at_once(self) -> None:
+        names = [f"a{i}" for i in range(8)]
+        domain = Domain(
+            attributes=[Numeric(name=n, bounds=(0, 2 + i), integer=True) for i, n in enumerate(names)]
+        )
+        data = {
+            n: [None if (i + k) % 11 == 0 else (i * (k + 2)) % 9 for i in range(120)]
+            for k, n in enumerate(names)
+        }
+        self.agree(domain, pa.table(data), ways=3)
+
+    # -- persons ---------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("max_rows", [1, 2, 7, 1000])
+    def test_at_most_so_many_rows_of_a_person(self, max_rows: int) -> None:
+        domain, table = self.example()
+        self.agree(domain, table, max_rows=max_rows)
+
+    def test_persons_with_odd_and_numeric_keys(self) -> None:
+        attributes = [Identifier(name="who"), Numeric(name="x", bounds=(0, 9), integer=True)]
+        domain = Domain(person="who", attributes=attributes, nulls=("", "nobody"))
+        x = pa.array([i % 10 for i in range(48)])
+        odd = [*ODD, "", "nobody", "a|1", "|"]
+        self.agree(domain, pa.table({"who": odd * 3, "x": x}), max_rows=2, ways=1)
+        self.agree(domain, pa.table({"who": [i % 5 for i in range(48)], "x": x}), max_rows=3, ways=1)
+
+    def test_the_bound_looks_at_all_attributes(self) -> None:
+        domain, table = self.example()
+        engine, rows = self.make(domain, table), reference_rows(domain, self.seen(table), 2)
+        found = engine.tables(Workload.of(("age",)), Unit.of_person("who", max_rows=2))
+        self.same(domain, rows, ("age",), found["age",])
+
+    def test_a_bound_with_text_that_is_parsed(self) -> None:
+        domain = Domain(
+            person="who",
+            attributes=[Identifier(name="who"), Numeric(name="x", bounds=(0, 9), bins=5, other=True)],
+        )
+        texts = [("1.5", "x", " 7", "", "9e0")[i % 5] for i in range(30)]
+        self.agree(
+            domain, pa.table({"who": [f"p{i % 4}" for i in range(30)], "x": texts}), max_rows=3, ways=1
+        )
+
+    def test_rows_are_not_the_unit_of_recurrent_data(self) -> None:
+        domain, table = self.example()
+        with pytest.raises(InvalidInput, match="names a person"):
+            self.make(domain, table).tables(Workload.of(["age"]), Unit.row())
+
+    # -- the other questions ---------------------------------------------------------------------------------
+
+    def test_rows_come_back_as_they_are(self) -> None:
+        domain, table = self.example()
+        engine = self.make(domain, table)
+        batches = list(engine.rows(["age", "who", "seen"], batch_rows=64))
+        assert all(batch.num_rows <= 64 for batch in batches)
+        assert all(batch.schema.names == ["age", "who", "seen"] for batch in batches)
+        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        wanted = [tuple(row.values()) for row in self.seen(table).select(["age", "who", "seen"]).to_pylist()]
+        assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+
+    def test_rows_refuses_what_is_not_there(self) -> None:
+        domain, table = self.example(5)
+        engine = self.make(domain, table)
+        with pytest.raises(UnknownName):
+            engine.rows(["nothing"])
+        with pytest.raises(InvalidInput, match="batch_rows"):
+            engine.rows(["age"], batch_rows=0)
+        with pytest.raises(InvalidInput, match="at least one column"):
+            engine.rows([])
+
+    def test_check_counts_strangers(self) -> None:
+        domain, table = self.example()
+        check = self.make(domain, table).check()
+        rows = reference_rows(domain, self.seen(table))
+        assert check.rows == table.num_rows
+        assert [column.name for column in check.columns] == list(domain.countable)
+        for place, column in enumerate(check.columns):
+            attribute = domain[column.name]
+            codes = [row[place] for row in rows]
+            buckets = {"nowhere": attribute.size}
+            if attribute.missing:
+                buckets["missing"] = attribute.size - 1
+            if attribute.other:
+                buckets["other"] = attribute.size - 1 - attribute.missing
+            for bucket in ("nowhere", "missing", "other"):
+                assert getattr(column, bucket) == (codes.count(buckets[bucket]) if bucket in buckets else 0)
+        assert not check.fits
+
+    def test_it_is_an_engine_and_says_what_it_supports(self) -> None:
+        domain, table = self.example(5)
+        engine = self.make(domain, table)
+        assert isinstance(engine, Engine)
+        assert engine.domain == domain
+        assert engine.supports(["age", "colour"])
+        assert not engine.supports(["who"])
+        assert not engine.supports(["nothing"])
+
+    def test_unknown_attributes_and_identifiers_are_refused(self) -> None:
+        domain, table = self.example(5)
+        engine = self.make(domain, table)
+        with pytest.raises(UnknownName):
+            engine.project(["nothing"])
+        with pytest.raises(InvalidInput, match="identifier"):
+            engine.project(["who"])
+        with pytest.raises(InvalidInput, match="distinct"):
+            engine.project(["age", "age"])
+
+    # -- anything --------------------------------------------------------------------------------------------
+
+    @EXAMPLES
+    @given(st.data())
+    def test_any_domain_and_any_table(self, data: st.DataObject) -> None:
+        domain, table = data.draw(domains_and_tables())
+        max_rows = data.draw(st.integers(1, 4)) if domain.person else None
+        self.agree(domain, table, max_rows=max_rows, ways=min(3, len(domain.countable)))
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=6)
+NAMES = st.text(st.sampled_from("abcXYZ 'é\\%{}\".-"), min_size=1, max_size=6).filter(
+    lambda name: bool(name.strip())
+)
+
+
+@st.composite
+def domains_and_tables(draw: st.DrawFn) -> tuple[Domain, pa.Table]:
+    """A small domain of any kinds, and rows that are partly strangers to it."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    rows = draw(st.integers(0, 25))
+    pairs = [draw(_column(name, rows)) for name in names]
+    attributes: list[Any] = [attribute for attribute, _ in pairs]
+    columns = {attribute.name: values for attribute, values in pairs}
+    person = None
+    if draw(st.booleans()):
+        person = "the person"
+        attributes.append(Identifier(name=person))
+        keys = st.lists(st.sampled_from(["p", "q", "", "é|"]) | st.none(), min_size=rows, max_size=rows)
+        columns[person] = pa.array(draw(keys), pa.string())
+    nulls = tuple(draw(st.lists(st.sampled_from(["", "NA", "a", "0", "?"]), max_size=2, unique=True)))
+    return Domain(attributes=attributes, person=person, nulls=nulls), pa.table(columns)
+
+
+@st.composite
+def _column(draw: st.DrawFn, name: str, rows: int) -> tuple[Any, pa.Array]:
+    buckets = {"name": name, "missing": draw(st.booleans()), "other": draw(st.booleans())}
+    kind = draw(
+        st.sampled_from(["levels", "whole", "real", "text number", "date", "boolean", "boolean text"])
+    )
+    some: st.SearchStrategy[Any]
+    if kind == "levels":
+        levels = draw(st.lists(WORDS, min_size=1, max_size=5, unique=True))
+        some, arrow = st.sampled_from(levels) | WORDS, pa.string()
+        attribute: Any = Categorical(levels=levels, **buckets)
+    elif kind == "date":
+        low = draw(st.dates(dt.date(1960, 1, 1), dt.date(2020, 1, 1)))
+        high = low + dt.timedelta(days=draw(st.integers(1, 400)))
+        some, arrow = st.dates(low - dt.timedelta(days=9), high + dt.timedelta(days=9)), pa.date32()
+        by = draw(st.sampled_from(["day", "week", "month", "quarter", "year"]))
+        attribute = Date(bounds=(low, high), by=by, **buckets)
+    elif kind.startswith("boolean"):
+        text = kind == "boolean text"
+        some = st.sampled_from(["yes", "No", "T", "0", "?", ""]) if text else st.booleans()
+        arrow = pa.string() if text else pa.bool_()
+        attribute = Boolean(**buckets)
+    else:
+        least, width = draw(st.integers(-9, 9)), draw(st.integers(1, 9))
+        attribute = Numeric(bounds=(least, least + width), bins=draw(st.integers(1, width)), **buckets)
+        whole, arrow = st.integers(least - 3, least + width + 3), pa.int64()
+        some = whole
+        if kind == "real":
+            some, arrow = whole.map(float) | st.floats(width=32) | st.floats(), pa.float64()
+        elif kind == "text number":
+            some, arrow = whole.map(str) | st.floats().map(repr) | WORDS, pa.string()
+    return attribute, pa.array(draw(st.lists(some | st.none(), min_size=rows, max_size=rows)), arrow)

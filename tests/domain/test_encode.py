@@ -1,0 +1,130 @@
+import datetime as dt
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacita.domain import Boolean, Categorical, Date, Identifier, Numeric, decode, encode
+from tacita.errors import InvalidInput
+
+AGE = Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True, missing=True)
+COLOUR = Categorical(name="colour", levels=["red", "blue"], other=True, missing=True)
+
+
+def codes(attribute, values, kind=None):
+    return encode(attribute, pa.array(values, kind)).tolist()
+
+
+def test_text():
+    assert codes(COLOUR, ["red", "blue", "Red", "", None]) == [0, 1, 2, 3, 3]
+
+
+def test_text_of_other_arrow_types():
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        assert codes(COLOUR, ["red", None, "grey"], kind) == [0, 3, 2]
+
+
+def test_numbers_stand_for_their_text():
+    assert codes(Categorical(name="c", levels=["1", "2"]), [2, 1, 3]) == [1, 0, 2]
+
+
+NUMBERS = pa.array([0, 17, 18, 64, 65, 99, -5, 1000])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        NUMBERS,
+        NUMBERS.cast(pa.float32()),
+        NUMBERS.cast(pa.string()),
+        NUMBERS.cast(pa.decimal128(21, 2)),
+        NUMBERS.cast(pa.float64()).dictionary_encode(),
+    ],
+)
+def test_bins_hold_their_lower_edge(array):
+    assert encode(AGE, array).tolist() == [0, 0, 1, 1, 2, 2, 0, 2]
+
+
+def test_what_is_not_a_number():
+    assert codes(AGE, [math.nan, None, math.inf, -math.inf]) == [3, 3, 2, 0]
+    assert codes(AGE, ["nan", "", "inf", "-inf", "many"]) == [3, 3, 2, 0, 4]
+
+
+def test_integers_beyond_the_precision_of_floats_are_clamped():
+    assert codes(AGE, [2**62, -(2**62)], pa.int64()) == [2, 0]
+
+
+def test_dates():
+    by_month = Date(name="d", bounds=("2020-01-15", "2020-03-02"), by="month")
+    days = [dt.date(2020, 1, 1), dt.date(2020, 1, 31), dt.date(2020, 2, 1), dt.date(2021, 1, 1), None]
+    assert codes(by_month, days) == [0, 0, 1, 2, 3]
+    assert codes(by_month, [str(day) for day in days[:4]]) == [0, 0, 1, 2]
+    assert codes(by_month, ["2020-02-30", "soon"]) == [3, 3]
+
+
+def test_timestamps_count_by_their_day_at_utc():
+    by_day = Date(name="d", bounds=("2020-01-01", "2020-01-03"), by="day")
+    late = dt.datetime(2020, 1, 2, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=-1)))
+    assert codes(by_day, [late], pa.timestamp("us", "UTC")) == [2]
+    assert codes(by_day, [dt.datetime(2020, 1, 2, 23, 30)], pa.timestamp("us")) == [1]
+
+
+def test_booleans():
+    flag = Boolean(name="f", missing=True)
+    assert codes(flag, [True, False, None]) == [1, 0, 2]
+    assert codes(flag, ["YES", "f", "0", "1", "", "maybe"]) == [1, 0, 0, 1, 2, 3]
+    assert codes(flag, [1, 0, 7]) == [1, 0, 3]
+
+
+def test_all_null_column():
+    assert codes(COLOUR, [None, None], pa.null()) == [3, 3]
+
+
+def test_chunks():
+    assert encode(COLOUR, pa.chunked_array([["red"], ["blue", "red"]])).tolist() == [0, 1, 0]
+
+
+def test_identifiers_cannot_be_encoded():
+    with pytest.raises(InvalidInput, match="id"):
+        encode(Identifier(name="id"), pa.array(["x"]))
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=3), st.sampled_from(["red", "blue"])), max_size=30))
+def test_every_text_has_a_code_and_comes_back(values):
+    got = encode(COLOUR, pa.array(values, pa.string()))
+    assert (got < COLOUR.size).all()
+    back = decode(COLOUR, got).to_pylist()
+    for value, text in zip(values, back, strict=True):
+        assert text == (None if value in (None, "") else value if value in COLOUR.levels else "(other)")
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=30))
+def test_a_number_lies_in_its_bin(values):
+    attribute = Numeric(name="x", bounds=(-1, 2), bins=6, missing=True)
+    got = encode(attribute, pa.array(values, pa.float64()))
+    low = decode(attribute, got, "low").to_pylist()
+    for value, start in zip(values, low, strict=True):
+        if math.isnan(value):
+            assert start is None
+        else:
+            assert start <= min(max(value, -1), 2) <= start + 0.5 + 1e-12
+
+
+def test_decoding_bins():
+    held = np.array([0, 1, 2, 3])
+    assert decode(AGE, held).to_pylist() == ["0..17", "18..64", "65..99", None]
+    assert decode(AGE, held, "low").to_pylist() == [0, 18, 65, None]
+    assert decode(AGE, held, "mid").to_pylist() == [8, 41, 82, None]
+    assert decode(AGE, held, "uniform", np.array([0, 0.999, 0.999, 0.5])).to_pylist() == [0, 64, 99, None]
+    with pytest.raises(InvalidInput, match="uniforms"):
+        decode(AGE, held, "uniform")
+
+
+def test_decoding_others():
+    assert decode(COLOUR, np.array([0, 2, 3])).to_pylist() == ["red", "(other)", None]
+    assert decode(Boolean(name="f"), np.array([1, 0])).to_pylist() == [True, False]
+    day = Date(name="d", bounds=("2020-01-01", "2020-03-31"), by="month")
+    assert decode(day, np.array([1]), "low").to_pylist() == [dt.date(2020, 2, 1)]

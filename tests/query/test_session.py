@@ -1,0 +1,88 @@
+import pyarrow as pa
+import pytest
+
+from tacita.domain import Boolean, Domain
+from tacita.engines.local import LocalEngine
+from tacita.errors import BudgetExceeded, InvalidInput
+from tacita.mechanisms import NoisyTables
+from tacita.noise import SecureSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query import Session
+from tacita.store import Database
+from tacita.tables import Workload
+
+DOMAIN = Domain(attributes=[Boolean(name="b")])
+ADD = Neighbours.ADD_REMOVE
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger(Database(f"sqlite:///{tmp_path}/s.db"))
+    ledger.open("people", unit=Unit.row(), neighbours=ADD, budget=Budget.pure(1.0))
+    return ledger
+
+
+def session(ledger, engine=None):
+    engine = engine or LocalEngine(DOMAIN, pa.table({"b": [True, False, True]}))
+    return Session(engine=engine, ledger=ledger, account="people", principal="me", source=SecureSource())
+
+
+def plan(epsilon, neighbours=ADD, domain=DOMAIN):
+    recipe = NoisyTables(Workload.of(["b"]))
+    return recipe.calibrate(domain, Budget.pure(epsilon), unit=Unit.row(), neighbours=neighbours)
+
+
+def test_the_answer_names_its_charge(ledger):
+    release = session(ledger).ask(plan(0.5))["b",]
+    assert release.provenance.charge == next(ledger.history("people")).id
+    assert release.provenance.dataset == "people"
+    assert session(ledger).balance().remaining == 0.5
+
+
+def test_a_retry_gets_the_same_answer_and_pays_once(ledger):
+    first, second = (session(ledger).ask(plan(0.5), key="k") for _ in range(2))
+    assert first.to_json() == second.to_json()
+    assert ledger.balance("people").spent == 0.5
+
+
+def test_the_charge_stands_before_the_data_is_touched(ledger):
+    class Watching(LocalEngine):
+        def tables(self, workload, unit):
+            assert ledger.balance("people").spent == 0.5
+            return super().tables(workload, unit)
+
+    session(ledger, Watching(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.5))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_it_spent(ledger, error):
+    class Failing(LocalEngine):
+        def tables(self, workload, unit):
+            raise error
+
+    with pytest.raises(error):
+        session(ledger, Failing(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.75))
+    assert ledger.balance("people").spent == 0.75
+    assert next(ledger.history("people")).state == "failed"
+    with pytest.raises(BudgetExceeded):
+        session(ledger).ask(plan(0.5))
+
+
+def test_after_a_refusal_no_data_is_touched(ledger):
+    class Untouchable(LocalEngine):
+        def tables(self, workload, unit):
+            raise AssertionError("touched")
+
+    with pytest.raises(BudgetExceeded):
+        session(ledger, Untouchable(DOMAIN, pa.table({"b": [True]}))).ask(plan(1.5))
+    with pytest.raises(InvalidInput, match="neighbours"):
+        session(ledger, Untouchable(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.5, Neighbours.REPLACE_ONE))
+    assert ledger.balance("people").charges == 0
+
+
+def test_a_plan_for_another_schema_is_refused_before_it_is_charged(ledger):
+    with pytest.raises(InvalidInput, match="another schema"):
+        session(ledger).ask(plan(0.5, domain=Domain(title="else", attributes=DOMAIN.attributes)))
+    assert ledger.balance("people").charges == 0
