@@ -44,7 +44,14 @@ def test_pickling_says_what_to_do():
 
 def test_what_touches_a_table_is_a_table():
     public = Cells(DOMAIN, np.ones((2, 2)))
-    for result in (TABLE + public, public + TABLE, public / TABLE, TABLE * 2, TABLE.normalize(), TABLE.project(["a"])):
+    for result in (
+        TABLE + public,
+        public + TABLE,
+        public / TABLE,
+        TABLE * 2,
+        TABLE.normalize(),
+        TABLE.project(["a"]),
+    ):
         assert type(result) is Table
     assert type(public + public) is Cells
 

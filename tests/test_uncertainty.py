@@ -7,7 +7,15 @@ from tacita.cells import Cells
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteLaplace
-from tacita.uncertainty import AdditiveNoise, Binomial, Correlated, Covariance, Unknown, uncertainty_from_dict, wilson
+from tacita.uncertainty import (
+    AdditiveNoise,
+    Binomial,
+    Correlated,
+    Covariance,
+    Unknown,
+    uncertainty_from_dict,
+    wilson,
+)
 
 DOMAIN = Domain(attributes=[Categorical(name=n, levels=[str(i) for i in range(k)]) for n, k in (("a", 2), ("b", 3))])
 ESTIMATE = Cells(DOMAIN, np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]]))
@@ -20,7 +28,12 @@ def correlated(binomial=True):
     return Correlated(covariance=covariance, binomial=part)
 
 
-KINDS = [AdditiveNoise(law=DiscreteLaplace.at_least(3), terms=2), correlated(), correlated(binomial=False), Unknown()]
+KINDS = [
+    AdditiveNoise(law=DiscreteLaplace.at_least(3), terms=2),
+    correlated(),
+    correlated(binomial=False),
+    Unknown(),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: type(k).__name__)

@@ -108,9 +108,7 @@ def draws() -> list[Json]:
         draw_case("the last word that counts", 5, [3, 2], 1, [edge - 1]),
         draw_case("the first word that is passed over", 5, [3, 2], 1, [edge, 7]),
         draw_case("several words are passed over", 5, [3, 2], 1, [TOP - 1, edge, TOP - 2, 9]),
-        draw_case(
-            "nearly half of all words are passed over", 2**52, [1, 1], 0, [2**52 + 2, TOP - 1, 2**52 + 1]
-        ),
+        draw_case("nearly half of all words are passed over", 2**52, [1, 1], 0, [2**52 + 2, TOP - 1, 2**52 + 1]),
         draw_case("a total of 2**53 passes over nothing", 2**52, [2**51, 2**51], 0, [TOP - 1]),
     ]
     chance = random.Random(20260101)  # repeatable on purpose
@@ -174,8 +172,7 @@ def accepts() -> list[Json]:
         "a total of exactly 2**53": question(2**52, [2**51, 2**51]),
         "a promise that is short by rounding only": question(2, [1, 1], epsilon=math.log(3) * (1 - 2e-16)),
         "other scripts": SMOKES | {"attribute": "курение", "levels": ["нет", "時々", "🚬 ja"]},
-        "quotes and slashes": SMOKES
-        | {"attribute": 'he said "no"\\/', "levels": ["\u2028", "</script>", "'"]},
+        "quotes and slashes": SMOKES | {"attribute": 'he said "no"\\/', "levels": ["\u2028", "</script>", "'"]},
         "200 characters beyond 16 bits": SMOKES | {"attribute": "🚬" * 200},
         "identifiers of 64 characters": SMOKES | {"campaign": "a" * 64, "question": "0._-" * 16},
         "one hundred levels": calibrated(100, 0.5),
@@ -342,9 +339,7 @@ def main(arguments: list[str]) -> int:
         for name, text in wanted.items():
             (HERE / name).write_text(text, encoding="utf-8")
         return 0
-    drifted = [
-        n for n, text in wanted.items() if not (HERE / n).is_file() or (HERE / n).read_text("utf-8") != text
-    ]
+    drifted = [n for n, text in wanted.items() if not (HERE / n).is_file() or (HERE / n).read_text("utf-8") != text]
     for name in drifted:
         print(f"spec/vectors/{name} is not what tools/gen_vectors.py writes; run it", file=sys.stderr)
     return bool(drifted)

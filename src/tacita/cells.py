@@ -207,7 +207,9 @@ class Cells:
             assert again._codes is not None
             second = operator(np.zeros_like(again._values), again._values)
             return kind(
-                self.domain, np.concatenate([self._values, second]), np.concatenate([self._codes, again._codes])
+                self.domain,
+                np.concatenate([self._values, second]),
+                np.concatenate([self._codes, again._codes]),
             )
         domain = self.domain.merge(other.domain)
         left, right = self.expand(domain), other.expand(domain)
@@ -238,7 +240,10 @@ class Cells:
 def _ratio(top: Array, bottom: Array) -> Array:
     """Division in which nothing over nothing is nothing, as conditional tables need."""
     return np.divide(
-        top, bottom, out=np.zeros(np.broadcast_shapes(np.shape(top), np.shape(bottom))), where=np.asarray(bottom) != 0
+        top,
+        bottom,
+        out=np.zeros(np.broadcast_shapes(np.shape(top), np.shape(bottom))),
+        where=np.asarray(bottom) != 0,
     )
 
 

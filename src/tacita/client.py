@@ -183,9 +183,7 @@ class Client:
         """Allow more than before."""
         body = {"budget": budget.as_dict()}
         # the same total again changes nothing, so it may be sent twice
-        return Balance.model_validate_json(
-            self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True)
-        )
+        return Balance.model_validate_json(self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True))
 
     def charges(self, name: str) -> Iterator[ChargeInfo]:
         """The history of a dataset's account, oldest first."""
@@ -206,9 +204,7 @@ class Client:
         """One campaign."""
         return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
 
-    def create_campaign(
-        self, *, attribute: Attribute, epsilon: float, title: str, minimum: int = 100
-    ) -> CampaignInfo:
+    def create_campaign(self, *, attribute: Attribute, epsilon: float, title: str, minimum: int = 100) -> CampaignInfo:
         """Open a campaign."""
         described = attribute.model_dump(mode="json", exclude_defaults=True)
         described |= {"kind": attribute.kind, "name": attribute.name}
@@ -287,9 +283,7 @@ class Client:
 
     def cancel(self, id: str) -> JobInfo:
         """Stop a job."""
-        return JobInfo.model_validate_json(
-            self._post(f"/v1/jobs/{quote(id, safe='')}/cancel", None, safe=True)
-        )
+        return JobInfo.model_validate_json(self._post(f"/v1/jobs/{quote(id, safe='')}/cancel", None, safe=True))
 
     def result(self, id: str) -> Releases:
         """The releases of a job that is done; raises the error of one that failed."""

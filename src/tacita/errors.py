@@ -173,7 +173,7 @@ class BudgetExceeded(TacitaError):
     def __init__(self, *, account: str, requested: str, remaining: str, budget: str) -> None:
         self.account, self.requested, self.remaining, self.budget = account, requested, remaining, budget
         super().__init__(
-            f"the account {account!r} cannot bear this charge: requested {requested}, remaining {remaining} of {budget}",
+            f"the account {account!r} cannot bear this: requested {requested}, remaining {remaining} of {budget}",
             field="budget",
             hint="Ask for less, or ask the steward of the dataset to raise its budget",
         )

@@ -111,7 +111,9 @@ class Release:
         """Sum out all but these attributes; free, because it looks at nothing but the release."""
         names = tuple(attributes)
         return replace(
-            self, estimate=self.estimate.project(names), uncertainty=self.uncertainty.project(self.domain, names)
+            self,
+            estimate=self.estimate.project(names),
+            uncertainty=self.uncertainty.project(self.domain, names),
         )
 
     # -- error ----------------------------------------------------------------------------------------------------

@@ -231,9 +231,7 @@ def uncertainty_from_dict(data: Mapping[str, Any]) -> Uncertainty:
         case "correlated":
             covariance = Covariance(**{name: data[name] for name in ("diagonal", "vectors", "signs")})
             part = data.get("binomial")
-            binomial = part and Binomial(
-                trials=part["trials"], slope=part["slope"], offset=_frozen(part["offset"])
-            )
+            binomial = part and Binomial(trials=part["trials"], slope=part["slope"], offset=_frozen(part["offset"]))
             return Correlated(covariance=covariance, binomial=binomial)
         case "unknown":
             return Unknown()

@@ -104,9 +104,7 @@ BROKEN = [
     Broken(OffByOne(keep=20, fake=(30, 40)), "test_every_position_is_sampled_by_its_weight"),
     Broken(OffByOne(keep=20, fake=(30, 40)), "test_sampled_answers_follow_the_matrix"),
     Broken(NoRejection(keep=2**52, fake=(2**51, 2**20)), "test_sampled_answers_follow_the_matrix"),
-    Broken(
-        NoRejection(keep=2**52, fake=(2**51, 2**20)), "test_words_beyond_the_last_whole_round_are_passed_over"
-    ),
+    Broken(NoRejection(keep=2**52, fake=(2**51, 2**20)), "test_words_beyond_the_last_whole_round_are_passed_over"),
     Broken(WrongSlope(keep=2, fake=(1, 1)), "test_estimator_is_unbiased"),
     Broken(RespondentsAsPopulation(keep=2, fake=(1, 3)), "test_covariance_is_that_of_all_outcomes"),
 ]
@@ -346,9 +344,7 @@ def test_bad_interval_level_is_refused(level):
 
 
 @pytest.mark.parametrize("about", ["population", "respondents"])
-@pytest.mark.parametrize(
-    ("k", "epsilon", "n"), [(2, 1.0, 500), (10, 1.0, 2_000), (10, 4.0, 1_000), (100, 2.0, 5_000)]
-)
+@pytest.mark.parametrize(("k", "epsilon", "n"), [(2, 1.0, 500), (10, 1.0, 2_000), (10, 4.0, 1_000), (100, 2.0, 5_000)])
 def test_intervals_cover(k, epsilon, n, about):
     channel = RandomizedResponse.k_ary(levels=k, epsilon=epsilon)
     shape = 1.0 / np.arange(1, k + 1)

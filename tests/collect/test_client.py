@@ -111,10 +111,7 @@ def test_ten_tenths_fit_into_one(path):
     keep = math.floor(2**40 * math.expm1(0.1))
     for number in range(10):
         device.answer(ask(f"q{number}", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never")
-    assert (
-        refused(device.answer, ask("q10", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never")
-        == "budget-spent"
-    )
+    assert refused(device.answer, ask("q10", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never") == "budget-spent"
 
 
 # -- reviewing ---------------------------------------------------------------------------------------------

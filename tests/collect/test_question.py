@@ -110,9 +110,7 @@ def test_too_many_levels_are_refused_before_they_are_read():
 
 def test_an_owner_cannot_build_a_question_that_clients_refuse():
     with pytest.raises(Refusal) as caught:
-        Question(
-            campaign="c", question="q", attribute="a", levels=("x", "y"), keep=2, fake=(1, 1), epsilon=1.0
-        )
+        Question(campaign="c", question="q", attribute="a", levels=("x", "y"), keep=2, fake=(1, 1), epsilon=1.0)
     assert isinstance(caught.value, Refused)
     assert caught.value.field == "epsilon"
     assert caught.value.as_dict()["reason"] == "loss-over-promise"

@@ -71,9 +71,7 @@ def test_draw_in_bulk(case):
     channel = RandomizedResponse(
         keep=case["question"]["channel"]["keep"], fake=tuple(case["question"]["channel"]["fake"])
     )
-    words = np.array(
-        [int.from_bytes(bytes.fromhex(word), "little") for word in case["words"]], dtype=np.uint64
-    )
+    words = np.array([int.from_bytes(bytes.fromhex(word), "little") for word in case["words"]], dtype=np.uint64)
     truth = case["question"]["levels"].index(case["value"])
     assert channel.randomize(np.array([truth]), ListedWords(words)).tolist() == [case["answer"]]
 
@@ -101,9 +99,7 @@ def test_accept(case, tmp_path):
 def test_refuse(case, tmp_path):
     ledger = tmp_path / "ledger"
     limits = case["limits"]
-    device = Device(
-        ledger_path=ledger, limit_total_epsilon=limits["total"], limit_question_epsilon=limits["question"]
-    )
+    device = Device(ledger_path=ledger, limit_total_epsilon=limits["total"], limit_question_epsilon=limits["question"])
     for earlier in case["before"]:
         device.answer(earlier["question"], earlier["value"])
     before = ledger.read_bytes() if ledger.exists() else None

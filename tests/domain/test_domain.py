@@ -71,7 +71,11 @@ def test_merge(domain):
 
 def test_encode_many(domain):
     batch = pa.record_batch({"id": ["a"], "sex": ["m"], "age": [33], "ill": [True]})
-    assert {name: codes.tolist() for name, codes in domain.encode(batch).items()} == {"sex": [1], "age": [3], "ill": [1]}
+    assert {name: codes.tolist() for name, codes in domain.encode(batch).items()} == {
+        "sex": [1],
+        "age": [3],
+        "ill": [1],
+    }
 
 
 def test_nothing_derived_passes_as_public(domain):

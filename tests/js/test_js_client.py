@@ -12,9 +12,7 @@ NODE = shutil.which("node")
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_node_tests_pass():
-    done = subprocess.run(
-        [NODE, "--test"], cwd=CLIENT, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = subprocess.run([NODE, "--test"], cwd=CLIENT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
     passed = [line for line in done.stdout.splitlines() if line.lstrip("# ℹ").startswith("pass ")]
     assert passed, done.stdout[-500:]

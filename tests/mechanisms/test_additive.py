@@ -52,14 +52,21 @@ class TestNoisyTables(MechanismContract):
 
 PEOPLE = Domain(
     person="who",
-    attributes=[Identifier(name="who"), Categorical(name="x", levels=["0", "1", "2"]), Boolean(name="y", missing=True)],
+    attributes=[
+        Identifier(name="who"),
+        Categorical(name="x", levels=["0", "1", "2"]),
+        Boolean(name="y", missing=True),
+    ],
 )
 WORKLOAD = Workload.of(["x", "y"], ["y"])
 
 
 def engine_of(rows):
     who, x, y = zip(*rows, strict=True) if rows else ((), (), ())
-    return LocalEngine(PEOPLE, pa.table({"who": pa.array(who, pa.string()), "x": pa.array(x, pa.string()), "y": pa.array(y, pa.bool_())}))
+    return LocalEngine(
+        PEOPLE,
+        pa.table({"who": pa.array(who, pa.string()), "x": pa.array(x, pa.string()), "y": pa.array(y, pa.bool_())}),
+    )
 
 
 def neighbours_of(rows, notion, rng):
@@ -69,7 +76,9 @@ def neighbours_of(rows, notion, rng):
             yield rest
         else:
             for n in (1, 5):
-                yield rest + [(person, str(rng.integers(0, 3)), [True, False, None][rng.integers(0, 3)]) for _ in range(n)]
+                yield rest + [
+                    (person, str(rng.integers(0, 3)), [True, False, None][rng.integers(0, 3)]) for _ in range(n)
+                ]
             yield rest + [(person, "2", True)] * 6
 
 
@@ -121,9 +130,7 @@ def test_family_by_budget():
     assert isinstance(plan_for(recipe, Budget.zcdp(1)).laws[0], DiscreteGaussian)
     assert isinstance(plan_for(recipe, Budget.approx(1, 1e-6)).laws[0], DiscreteLaplace)
     many = NoisyTables(Workload((("age",), ("smokes",), ("smokes", "age"), ()), ()))
-    pure, gauss = (
-        plan_for(replace(many, family=family), Budget.approx(1, 1e-3)) for family in ("laplace", "gaussian")
-    )
+    pure, gauss = (plan_for(replace(many, family=family), Budget.approx(1, 1e-3)) for family in ("laplace", "gaussian"))
     chosen = plan_for(many, Budget.approx(1, 1e-3))
     assert chosen.laws[0].variance == min(pure.laws[0].variance, gauss.laws[0].variance)
 
@@ -155,12 +162,13 @@ def test_total_count_is_a_table_without_attributes():
     ("make", "says"),
     [
         (lambda: plan_for(NoisyTables(Workload.of(["height"])), Budget.pure(1)), "height"),
-        (lambda: plan_for(NoisyTables(Workload.of(["age"]), family="gaussian"), Budget.pure(1)), "pure epsilon"),
+        (
+            lambda: plan_for(NoisyTables(Workload.of(["age"]), family="gaussian"), Budget.pure(1)),
+            "pure epsilon",
+        ),
         (lambda: NoisyTables(Workload.of(["age"]), family="cauchy"), "family"),
         (
-            lambda: NoisyTables(Workload.of(["x"])).calibrate(
-                PEOPLE, Budget.pure(1), unit=Unit.row(), neighbours=ADD
-            ),
+            lambda: NoisyTables(Workload.of(["x"])).calibrate(PEOPLE, Budget.pure(1), unit=Unit.row(), neighbours=ADD),
             "person:who:MAX_ROWS",
         ),
     ],

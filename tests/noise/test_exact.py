@@ -1,8 +1,8 @@
 """The samplers' laws, read off by enumeration.
 
-One storey at a time. `below` is enumerated over all tapes of short words: it is exactly uniform. Then the very source of the
-next function is run with its building blocks replaced by ones that branch over their outcomes with the weights just
-established, and the tree of all runs is walked until next to nothing is undecided.
+One storey at a time. `below` is enumerated over all tapes of short words: it is exactly uniform. Then the very
+source of the next function is run with its building blocks replaced by ones that branch over their outcomes
+with the weights just established, and the tree of all runs is walked until next to nothing is undecided.
 """
 
 import heapq
@@ -47,7 +47,10 @@ def test_below_is_uniform(n, bits):
 
 def test_below_at_64_bits_rejects_beyond_the_last_multiple():
     largest = np.array([2**64 - 1, 5], np.uint64)
-    assert _exact.below(largest, 0, 64, u(3)) == (2, 2)  # 0 .. 2^64 - 2 are full cycles; the last word is one too many
+    assert _exact.below(largest, 0, 64, u(3)) == (
+        2,
+        2,
+    )  # 0 .. 2^64 - 2 are full cycles; the last word is one too many
     assert _exact.below(largest, 0, 64, u(2**63)) == (2**63 - 1, 1)
     assert _exact.below(largest, 0, 64, u(2**63 + 1)) == (5, 2)
 

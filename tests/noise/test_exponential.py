@@ -46,7 +46,8 @@ def test_exact_law_is_private():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"epsilon": 0}, {"epsilon": math.nan}, {"sensitivity": -1}, {"scores": []}, {"scores": [math.inf]}]
+    "bad",
+    [{"epsilon": 0}, {"epsilon": math.nan}, {"sensitivity": -1}, {"scores": []}, {"scores": [math.inf]}],
 )
 def test_bad_input(bad):
     arguments = {"scores": [1.0], "sensitivity": 1.0, "epsilon": 1.0, "source": SeededSource(1)} | bad

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -25,7 +26,7 @@ def test_law(source):
 
 def test_exact_law_is_private():
     laws = [law(value, 1.5, 0, 4) for value in range(5)]
-    steps = [np.log(a / b).max() for a, b in zip(laws, laws[1:], strict=False)]
+    steps = [np.log(a / b).max() for a, b in itertools.pairwise(laws)]
     assert max(steps) == pytest.approx(1 / 1.5, abs=1e-9)
 
 

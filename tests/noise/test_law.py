@@ -47,7 +47,9 @@ def test_opendp_follows_the_same_law(law):
 
 
 def test_chi_square_would_notice_other_noise():
-    assert chi_square(DiscreteLaplace.at_least(10), DiscreteLaplace.at_least(10.5).draw(200_000, SeededSource(1))) < 1e-4
+    assert (
+        chi_square(DiscreteLaplace.at_least(10), DiscreteLaplace.at_least(10.5).draw(200_000, SeededSource(1))) < 1e-4
+    )
 
 
 def test_large_draws_use_the_given_source():

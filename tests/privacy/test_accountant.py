@@ -124,9 +124,7 @@ def test_parallel(neighbours, epsilons):
 
 
 def test_parallel_of_unlike_gaussians_is_bounded_by_zcdp():
-    parts = Parallel(
-        events=(DiscreteGaussianNoise(sigma2=Fraction(4)), DiscreteGaussianNoise(sigma2=Fraction(16)))
-    )
+    parts = Parallel(events=(DiscreteGaussianNoise(sigma2=Fraction(4)), DiscreteGaussianNoise(sigma2=Fraction(16))))
     assert zcdp_rho(parts, ADD) == Fraction(1, 8)
     assert epsilon_at(parts, 1e-6, ADD) >= epsilon_at(parts.events[0], 1e-6, ADD)
 

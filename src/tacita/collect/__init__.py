@@ -26,7 +26,7 @@ _HOMES = {
     "norm_sub": "simplex",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605  the table above is the one list
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

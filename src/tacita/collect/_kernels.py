@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tacita.compiled import compiled
 
 __all__ = ["fill_answers", "guide_table"]
 
@@ -24,8 +25,8 @@ def guide_table(sums: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
     return np.searchsorted(sums, starts, side="right").astype(np.int32), shift
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def fill_answers(  # noqa: PLR0917  compiled functions take no keywords cheaply
+@compiled
+def fill_answers(
     truths: NDArray[np.int64],
     words: NDArray[np.uint64],
     keep: np.int64,

@@ -1,7 +1,7 @@
 """A campaign: one question asked of many, and the count of what they sent.
 
-This is the aggregator's side. It sees reports and nothing else; it counts them and forgets them, keeping only their ids so
-that none counts twice. What `accept` has returned is on disk.
+This is the aggregator's side. It sees reports and nothing else; it counts them and forgets them, keeping only
+their ids so that none counts twice. What `accept` has returned is on disk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacita.collect.question import Question, Report
 from tacita.domain import Attribute, Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
 from tacita.release import Release
-from tacita.store import Database
+from tacita.store import Database, aware, now
 from tacita.store.schema import campaigns, reports, tallies
 
 __all__ = ["Accepted", "Campaign", "Campaigns"]
@@ -79,10 +79,6 @@ class Accepted:
         return {"accepted": self.accepted, "replayed": list(self.replayed)}
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 class Campaigns:
     """All campaigns in a database."""
 
@@ -120,7 +116,7 @@ class Campaigns:
             "question": json.dumps({"wire": question.to_dict(), "domain": domain.as_dict()}),
             "state": "open",
             "minimum": minimum,
-            "created": _now(),
+            "created": now(),
         }
         with self._database.writing() as connection:
             connection.execute(campaigns.insert().values(row))
@@ -177,7 +173,7 @@ class Campaigns:
             connection.execute(
                 campaigns.update()
                 .where(campaigns.c.id == id, campaigns.c.state == "open")
-                .values(state="closed", closed=_now())
+                .values(state="closed", closed=now())
             )
         return self.get(id)
 
@@ -186,11 +182,18 @@ class Campaigns:
         campaign = self.get(id)
         if campaign.received < campaign.minimum:
             raise Conflict(
-                f"publishes from {campaign.minimum} reports on", field="campaign", value=f"{campaign.received} so far"
+                f"publishes from {campaign.minimum} reports on",
+                field="campaign",
+                value=f"{campaign.received} so far",
             )
         recipe = {"method": "randomized-response", "campaign": id, "title": campaign.title}
         return release_of(
-            campaign.channel, campaign.domain, self._counts(campaign), about=about, simulated=False, recipe=recipe
+            campaign.channel,
+            campaign.domain,
+            self._counts(campaign),
+            about=about,
+            simulated=False,
+            recipe=recipe,
         )
 
     # -- inside a transaction -------------------------------------------------------------------------------------
@@ -211,8 +214,8 @@ class Campaigns:
             state=row.state,
             minimum=row.minimum,
             received=int(received),
-            created=row.created,
-            closed=row.closed,
+            created=aware(row.created),
+            closed=aware(row.closed) if row.closed else None,
         )
 
     def _insert_ids(self, connection: sa.Connection, id: str, names: Sequence[str]) -> set[str]:

@@ -236,9 +236,7 @@ class RandomizedResponse:
             uncertainty=self.covariance(frequencies, respondents=n, about=about),
         )
 
-    def covariance(
-        self, frequencies: ArrayLike, *, respondents: int, about: About = "population"
-    ) -> Covariance:
+    def covariance(self, frequencies: ArrayLike, *, respondents: int, about: About = "population") -> Covariance:
         """The covariance of the estimate when `frequencies` is the truth: predicted error, before any
         answer is there.
 
@@ -287,17 +285,10 @@ def _check_levels(levels: int, *, field: str) -> None:
 
 def _odds_below(epsilon: float) -> Fraction:
     """A fraction just below e^epsilon - 1, so that what is floored with it errs on the private side."""
-    if (
-        isinstance(epsilon, bool)
-        or not isinstance(epsilon, int | float)
-        or not math.isfinite(epsilon)
-        or epsilon <= 0
-    ):
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not math.isfinite(epsilon) or epsilon <= 0:
         raise InvalidInput("must be positive and finite", field="epsilon", value=epsilon)
     if epsilon > 53 * math.log(2):
-        raise InvalidInput(
-            "must be at most 36.7, the largest that 53 bits can tell", field="epsilon", value=epsilon
-        )
+        raise InvalidInput("must be at most 36.7, the largest that 53 bits can tell", field="epsilon", value=epsilon)
     with localcontext() as context:
         context.prec, context.rounding = DIGITS, ROUND_FLOOR
         # exp rounds to nearest whatever the context says: one unit of its last place is taken off.

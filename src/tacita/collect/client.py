@@ -211,9 +211,7 @@ def _system_words() -> Iterator[int]:
 
 def _draw_report(question: Question, truth: int) -> Report:
     answer, _ = draw(question.keep, question.fake, truth, _system_words())
-    return Report(
-        campaign=question.campaign, question=question.question, report=secrets.token_hex(16), answer=answer
-    )
+    return Report(campaign=question.campaign, question=question.question, report=secrets.token_hex(16), answer=answer)
 
 
 def _receipt(question: Question, entry: Entry, report: Report) -> Receipt:
@@ -262,7 +260,5 @@ def _statement(question: Question, kept: float, odds: float, charge: float, rema
         left = max(remaining - charge, 0.0)
         lines.append(f"Your device has {remaining:.6g} of its budget left; after this answer, {left:.6g}.")
     else:
-        lines.append(
-            "Answering it costs nothing more: it is charged already, and only one report is ever given."
-        )
+        lines.append("Answering it costs nothing more: it is charged already, and only one report is ever given.")
     return " ".join(lines)

@@ -101,9 +101,7 @@ class FrequencyEstimate:
             lower, upper = (low - self.offset) / self.slope, (high - self.offset) / self.slope
             return Intervals(lower=lower, upper=upper, level=level, method="wilson")
         half = z * self.std()
-        return Intervals(
-            lower=self.frequencies - half, upper=self.frequencies + half, level=level, method="normal"
-        )
+        return Intervals(lower=self.frequencies - half, upper=self.frequencies + half, level=level, method="normal")
 
 
 def respondent_covariance(pi: Vector, b: Vector, p: float, n: int) -> Covariance:
@@ -123,9 +121,7 @@ def respondent_covariance(pi: Vector, b: Vector, p: float, n: int) -> Covariance
     s = np.sqrt(np.linalg.norm(pi) / np.linalg.norm(b))
     root = np.sqrt(p / 2.0)
     vectors = np.stack([b, root * (s * b + pi / s), root * (s * b - pi / s)]) / (p * np.sqrt(n))
-    return Covariance(
-        diagonal=(b + p * q * pi) / (n * p * p), vectors=vectors, signs=np.array([1.0, 1.0, -1.0])
-    )
+    return Covariance(diagonal=(b + p * q * pi) / (n * p * p), vectors=vectors, signs=np.array([1.0, 1.0, -1.0]))
 
 
 def population_covariance(pi: Vector, b: Vector, p: float, n: int) -> Covariance:

@@ -47,9 +47,7 @@ class Channel(Protocol):
     def estimate(self, counts: NDArray[Any], /, *, about: About = "population") -> FrequencyEstimate:
         """Unbiased frequencies from a tally, with their covariance."""
 
-    def covariance(
-        self, frequencies: NDArray[Any], /, *, respondents: int, about: About = "population"
-    ) -> Covariance:
+    def covariance(self, frequencies: NDArray[Any], /, *, respondents: int, about: About = "population") -> Covariance:
         """The covariance that the estimate will have when `frequencies` is the truth."""
 
 

@@ -23,9 +23,7 @@ __all__ = ["MAX_LEVELS", "SLACK", "WIRE", "Question", "Refusal", "Report"]
 
 WIRE = 1
 MAX_LEVELS = 2**20
-SLACK = (
-    1.0 + 1e-12
-)  # two implementations of the logarithm may differ in the last places; nothing else is forgiven
+SLACK = 1.0 + 1e-12  # two implementations of the logarithm may differ in the last places; nothing else is forgiven
 _LONGEST = 200  # characters of an attribute or a level
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
@@ -45,9 +43,7 @@ class Refusal(Refused):
         hint: The way out.
     """
 
-    def __init__(
-        self, reason: str, rule: str, *, field: str, value: object = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, reason: str, rule: str, *, field: str, value: object = None, hint: str | None = None) -> None:
         self.reason = reason
         super().__init__(rule, field=field, value=value, hint=hint)
 
@@ -197,9 +193,7 @@ class Report:
     def check_answers(self, question: Question) -> None:
         """Check that this is an answer to that question."""
         if (self.campaign, self.question) != (question.campaign, question.question):
-            raise InvalidInput(
-                "must name the question that it answers", field="question", value=self.question
-            )
+            raise InvalidInput("must name the question that it answers", field="question", value=self.question)
         if self.answer >= len(question.levels):
             raise InvalidInput(f"must be below {len(question.levels)}", field="answer", value=self.answer)
 
@@ -209,9 +203,7 @@ def _object(data: object, field: str, wanted: tuple[str, ...], *, wire: bool = F
         raise Refusal("not-an-object", "must be an object", field=field)
     # The version comes first: members of a later version are not wrong, only not ours to read.
     if wire and not (_is_integer(data.get("wire")) and data["wire"] == WIRE):
-        raise Refusal(
-            "wire-version", f"must be {WIRE}", field="wire", value=data.get("wire"), hint="Update the client"
-        )
+        raise Refusal("wire-version", f"must be {WIRE}", field="wire", value=data.get("wire"), hint="Update the client")
     if missing := [name for name in wanted if name not in data]:
         raise Refusal("missing-member", f"must have the member {missing[0]!r}", field=field)
     if unknown := [name for name in data if name not in wanted]:

@@ -40,9 +40,7 @@ def norm_sub(frequencies: ArrayLike, *, total: float = 1.0) -> Projected:
     """
     v = np.asarray(frequencies, dtype=np.float64)
     if v.ndim != 1 or v.size == 0 or not np.isfinite(v).all():
-        raise InvalidInput(
-            "must be one axis of finite numbers, at least one", field="frequencies", value=v.shape
-        )
+        raise InvalidInput("must be one axis of finite numbers, at least one", field="frequencies", value=v.shape)
     if not (np.isfinite(total) and total > 0):
         raise InvalidInput("must be positive and finite", field="total", value=total)
     down = np.sort(v)[::-1]

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import itertools
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -124,6 +126,8 @@ Level = Annotated[str, BeforeValidator(_level_text)]
 
 
 class _Levelled(_Attribute):
+    """Attributes whose levels are listed one by one."""
+
     levels: tuple[Level, ...] = Field(min_length=1, max_length=MAX_LEVELS)
 
     @model_validator(mode="after")
@@ -137,6 +141,7 @@ class _Levelled(_Attribute):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The declared levels."""
         return self.levels
 
 
@@ -159,6 +164,7 @@ class Boolean(_Attribute):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """False comes first."""
         return ("false", "true")
 
 
@@ -170,10 +176,12 @@ class Identifier(_Attribute):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """None: it has no codes."""
         return ()
 
     @property
     def countable(self) -> bool:
+        """Never."""
         return False
 
 
@@ -227,6 +235,7 @@ class Numeric(_Binned):
 
     @cached_property
     def starts(self) -> tuple[float, ...]:
+        """Lower edge of every bin."""
         low, high = self.bounds
         if self.edges is not None:
             return self.edges[:-1]
@@ -239,22 +248,24 @@ class Numeric(_Binned):
 
     @property
     def line_bounds(self) -> tuple[float, float]:
+        """The bounds themselves."""
         return self.bounds
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        low, high = self.bounds
+        """`18..64` for integers, `[0, 0.5)` for reals."""
+        high = self.bounds[1]
         ends = (*self.starts[1:], high)
         if not self.integer:
             pairs = list(zip(self.starts, ends, strict=True))
-            return tuple(f"[{a:g}, {b:g})" for a, b in pairs[:-1]) + (f"[{pairs[-1][0]:g}, {high:g}]",)
+            return (*(f"[{a:g}, {b:g})" for a, b in pairs[:-1]), f"[{pairs[-1][0]:g}, {high:g}]")
         lasts = [int(end) - 1 for end in ends[:-1]] + [int(high)]
         firsts = [int(start) for start in self.starts]
         return tuple(f"{a}" if a == b else f"{a}..{b}" for a, b in zip(firsts, lasts, strict=True))
 
 
 def _check_edges(edges: tuple[float, ...], low: float, high: float) -> None:
-    if len(edges) < 2 or any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+    if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
         raise ValueError("edges must rise strictly and be at least two")
     if edges[0] != low or edges[-1] != high:
         raise ValueError(f"edges must begin and end at the bounds [{low:g}, {high:g}]")
@@ -294,16 +305,19 @@ class Date(_Binned):
 
     @cached_property
     def starts(self) -> tuple[float, ...]:
+        """First day of every bin, as days since 1970-01-01."""
         return tuple(float((day - EPOCH).days) for day in self.first_days)
 
     @property
     def line_bounds(self) -> tuple[float, float]:
+        """The bounds as days since 1970-01-01."""
         low, high = self.bounds
         return float((low - EPOCH).days), float((high - EPOCH).days)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        names = {
+        """`2020-09`, `2020-Q3`, `2020-W37` and so on."""
+        names: dict[str, Callable[[dt.date], str]] = {
             "day": lambda d: d.isoformat(),
             "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),
             "month": lambda d: f"{d:%Y-%m}",

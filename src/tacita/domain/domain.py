@@ -106,9 +106,7 @@ class Domain(Frozen):
     def project(self, names: Iterable[str]) -> Domain:
         """The domain of some attributes, in the order given."""
         chosen = self.check_countable(names)
-        return self.model_copy(
-            update={"person": None, "attributes": tuple(self[name] for name in chosen)}
-        )._fresh()
+        return self.model_copy(update={"person": None, "attributes": tuple(self[name] for name in chosen)})._fresh()
 
     def _fresh(self) -> Domain:
         for cached in ("_by_name", "countable", "shape", "size", "fingerprint"):

@@ -61,7 +61,7 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
         return _bin(attribute, _to_line(attribute, values))
     if pa.types.is_boolean(values.type) and isinstance(attribute, Boolean):
         codes = pc.fill_null(values.cast(pa.int32()), attribute.missing_code).to_numpy(zero_copy_only=False)
-        return codes.astype(code_dtype(attribute.size))
+        return np.asarray(codes, code_dtype(attribute.size))
     return _through_dictionary(attribute, values.cast(pa.string()).dictionary_encode(), nulls)
 
 
@@ -85,7 +85,7 @@ def _through_dictionary(attribute: _Attribute, values: pa.DictionaryArray, nulls
     # one more entry stands for null, so that a plain take serves all rows
     table = np.append(distinct_codes, np.array(attribute.missing_code, distinct_codes.dtype))
     rows = pc.fill_null(values.indices.cast(pa.int64()), len(distinct)).to_numpy(zero_copy_only=False)
-    return table[rows]
+    return np.asarray(table[rows])
 
 
 def _reader(attribute: _Attribute) -> Callable[[str], int]:

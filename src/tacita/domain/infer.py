@@ -1,9 +1,9 @@
 """A first draft of a schema from the data itself.
 
-Everything that such a draft says was read off private data: kinds, levels, bounds, whether values are missing. Each
-attribute lists these parts in `derived`, and nothing that claims privacy accepts the domain until a person has looked at it
-and confirmed it (`tacita schema confirm`). Bounds are widened to round numbers, so that the extreme person's value does
-not stand in the draft; levels that only one row has are left to the bucket `other`.
+Everything that such a draft says was read off private data: kinds, levels, bounds, whether values are missing.
+Each attribute lists these parts in `derived`, and nothing that claims privacy accepts the domain until a person
+has looked at it and confirmed it (`tacita schema confirm`). Bounds are widened to round numbers, so that the
+extreme person's value does not stand in the draft; levels that only one row has are left to the bucket `other`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,11 @@ class _Profile:
         low, high = _round_outward(min(numbers), max(numbers), whole=whole)
         bins = None if whole and high - low < MOST_LEVELS else _BINS
         return Numeric(
-            **common, bounds=(low, high), bins=bins, integer=whole, derived=("kind", "bounds", "bins", "missing")
+            **common,
+            bounds=(low, high),
+            bins=bins,
+            integer=whole,
+            derived=("kind", "bounds", "bins", "missing"),
         )
 
     def _date(self, common: dict[str, Any], dates: list[dt.date]) -> Attribute:

@@ -49,7 +49,7 @@ def connect(source: Any, domain: Domain, table: str | Sequence[str] | None = Non
 
 
 def _local(source: Any, domain: Domain) -> Engine:
-    from tacita.engines.local import LocalEngine  # noqa: PLC0415  an engine loads when it is used
+    from tacita.engines.local import LocalEngine
 
     return LocalEngine(domain, source)
 
@@ -57,7 +57,7 @@ def _local(source: Any, domain: Domain) -> Engine:
 def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None) -> Engine:
     if table is None:
         raise InvalidInput("a database needs the name of a table", field="table")
-    from tacita.engines.postgres import PostgresEngine  # noqa: PLC0415  comes with an extra
+    from tacita.engines.postgres import PostgresEngine
 
     return PostgresEngine(domain, url, table)
 

@@ -56,9 +56,9 @@ def table_event(law: Law, unit: Unit, neighbours: Neighbours) -> Event:
 class NoisyTables:
     """Release the tables of a workload with independent noise on every cell.
 
-    `family="auto"` takes Laplace noise for a budget in epsilon, Gaussian noise for one in rho, and for epsilon at a delta
-    whichever has the smaller error. A table that weighs more gets less noise, so that the weighted sum of variances is
-    smallest.
+    `family="auto"` takes Laplace noise for a budget in epsilon, Gaussian noise for one in rho, and for epsilon at
+    a delta whichever has the smaller error. A table that weighs more gets less noise, so that the weighted sum of
+    variances is smallest.
     """
 
     workload: Workload
@@ -68,9 +68,7 @@ class NoisyTables:
         if self.family not in ("auto", "laplace", "gaussian"):
             raise InvalidInput("must be auto, laplace or gaussian", field="family", value=self.family)
 
-    def calibrate(
-        self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours
-    ) -> CalibratedTables:
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedTables:
         """Fix the noise so that running costs at most the budget; reads no data."""
         domain.require_public()
         unit.check(domain)
@@ -122,8 +120,8 @@ class NoisyTables:
     def _relative(self, family: Family) -> list[Fraction]:
         """Noise of each table relative to a table of weight 1.
 
-        Minimise sum_t w_t var_t. Laplace: var ~ s^2 while sum 1/s is fixed, so s ~ w^(-1/3). Gaussian: var = sigma2 while
-        sum 1/sigma2 is fixed, so sigma2 ~ w^(-1/2).
+        Minimise sum_t w_t var_t. Laplace: var ~ s^2 while sum 1/s is fixed, so s ~ w^(-1/3). Gaussian: var =
+        sigma2 while sum 1/sigma2 is fixed, so sigma2 ~ w^(-1/2).
         """
         power = 1 / 3 if family == "laplace" else 1 / 2
         return [Fraction(weight**-power).limit_denominator(1000) for weight in self.workload.weights]

@@ -94,5 +94,7 @@ def check_engine(plan: Calibrated, engine: Engine) -> None:
     """Refuse an engine whose data is described otherwise than the plan was made for."""
     if engine.domain.fingerprint != plan.domain.fingerprint:
         raise InvalidInput(
-            "the engine's schema is not the one that the plan was made for", field="engine", value=engine.domain.title
+            "the engine's schema is not the one that the plan was made for",
+            field="engine",
+            value=engine.domain.title,
         )

@@ -4,27 +4,27 @@ Every probability is a ratio of integers and every comparison is between integer
 exactly the one claimed. A word is uniform on 0 .. 2^bits - 1; releases use 64 bits, tests use few, so that all tapes
 can be enumerated and the law read off (`tests/noise/test_exact.py`).
 
-Each function takes the tape and a position and returns its value with the new position, or position -1 when the tape
-has ended. Whoever called then repeats *the same words followed by fresh ones*: starting over with fresh words alone would
-favour values that need few words.
+Each function takes the tape and a position and returns its value with the new position, or position -1 when the
+tape has ended. Whoever called then repeats *the same words followed by fresh ones*: starting over with fresh
+words alone would favour values that need few words.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from tacita.compiled import compiled
 
 Words = npt.NDArray[np.uint64]
 ENDED = -1
 
-_jit = numba.njit(cache=True, nogil=True, inline="never")
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
-@_jit
+@compiled
 def below(words: Words, at: int, bits: int, n: Any) -> tuple[Any, int]:
     """Uniform on 0 .. n-1, for 1 <= n <= 2^bits, by rejecting the words beyond the last multiple of n."""
     if n == _ONE:
@@ -41,7 +41,7 @@ def below(words: Words, at: int, bits: int, n: Any) -> tuple[Any, int]:
             return word % n, at
 
 
-@_jit
+@compiled
 def coin_exp_unit(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[bool, int]:
     """True with probability exp(-top/bottom), for 0 <= top <= bottom.
 
@@ -64,7 +64,7 @@ def coin_exp_unit(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tu
     return k % np.uint64(2) == _ONE, at
 
 
-@_jit
+@compiled
 def coin_exp(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[bool, int]:
     """True with probability exp(-top/bottom), for any top >= 0."""
     while top > bottom:
@@ -72,10 +72,11 @@ def coin_exp(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[b
         if at == ENDED or not kept:
             return False, at
         top -= bottom
-    return coin_exp_unit(words, at, bits, top, bottom)
+    kept, at = coin_exp_unit(words, at, bits, top, bottom)
+    return kept, at
 
 
-@_jit
+@compiled
 def laplace(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[int, int]:
     """Discrete Laplace of scale top/bottom: probability of x proportional to exp(-|x| bottom/top)."""
     while True:
@@ -101,10 +102,10 @@ def laplace(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[in
             return 0, ENDED
         if negative == _ONE and magnitude == _ZERO:
             continue  # zero has no sign: counting it twice would double its probability
-        return (-np.int64(magnitude) if negative == _ONE else np.int64(magnitude)), at
+        return (-np.int64(magnitude) if negative == _ONE else np.int64(magnitude)), at  # type: ignore[return-value]
 
 
-@_jit
+@compiled
 def gaussian(words: Words, at: int, bits: int, top: Any, bottom: Any, t: Any) -> tuple[int, int]:
     """Discrete Gaussian of variance parameter s2 = top/bottom, from a discrete Laplace of scale t near sqrt(s2).
 
@@ -124,7 +125,7 @@ def gaussian(words: Words, at: int, bits: int, top: Any, bottom: Any, t: Any) ->
             return y, at
 
 
-@_jit
+@compiled
 def fill_laplace(out: npt.NDArray[np.int64], done: int, words: Words, top: Any, bottom: Any) -> tuple[int, int]:
     """Fill `out` from `done` on; returns how far it came and the first word that was not used up."""
     at = 0
@@ -137,7 +138,7 @@ def fill_laplace(out: npt.NDArray[np.int64], done: int, words: Words, top: Any, 
     return done, at
 
 
-@_jit
+@compiled
 def fill_gaussian(
     out: npt.NDArray[np.int64], done: int, words: Words, top: Any, bottom: Any, t: Any
 ) -> tuple[int, int]:

@@ -57,7 +57,10 @@ def bounded_geometric(value: int, scale: float, low: int, high: int) -> int:
 def noisy_max(scores: Sequence[float], scale: float) -> int:
     """Index of the largest score after noise; the scores' L-infinity sensitivity over the scale pays for it."""
     mechanism = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64"), dp.max_divergence(), scale
+        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
+        dp.linf_distance(T="f64"),
+        dp.max_divergence(),
+        scale,
     )
     return int(mechanism([float(score) for score in scores]))
 
@@ -65,6 +68,9 @@ def noisy_max(scores: Sequence[float], scale: float) -> int:
 def noisy_max_epsilon(scale: float, sensitivity: float) -> float:
     """What OpenDP's own privacy map says such a selection costs."""
     mechanism = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64"), dp.max_divergence(), scale
+        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
+        dp.linf_distance(T="f64"),
+        dp.max_divergence(),
+        scale,
     )
     return float(mechanism.map(sensitivity))

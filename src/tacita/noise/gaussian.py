@@ -24,6 +24,7 @@ from tacita.noise.source import Source
 
 __all__ = ["DiscreteGaussian"]
 
+
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussian(Law):
     """Integer noise with variance parameter sigma2, an exact ratio (a whole number above 64)."""
@@ -41,7 +42,7 @@ class DiscreteGaussian(Law):
         if not (math.isfinite(sigma2) and sigma2 > 0):
             raise InvalidInput("must be positive and finite", field="sigma2", value=sigma2)
         exact = sigma2 if isinstance(sigma2, Fraction) else Fraction(repr(float(sigma2)))
-        grid = min(1 << 20, int(10**7 // max(exact, 1))) if exact < 10**4 else 1
+        grid = min(1 << 20, int(10**7 / max(exact, Fraction(1)))) if exact < 10**4 else 1
         return cls(sigma2=Fraction(math.ceil(exact * grid), grid))
 
     @cached_property

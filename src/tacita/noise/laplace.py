@@ -1,8 +1,9 @@
 """Discrete Laplace noise: the law of the geometric mechanism.  [Ghosh, Roughgarden, Sundararajan 2012]
 
 Law:      P(x) = (1-q)/(1+q) q^|x|, q = exp(-1/scale).   Variance: 2q/(1-q)^2.
-Privacy:  a vector of counts with L1 sensitivity D is (D/scale)-DP, pure and exact.   Claim: docs/claims/additive-noise.md
+Privacy:  a vector of counts with L1 sensitivity D is (D/scale)-DP, pure and exact.
 Sampling: exact (OpenDP for few draws, `_exact.laplace` for many or for simulation).
+Claim:    docs/claims/additive-noise.md
 """
 
 from __future__ import annotations

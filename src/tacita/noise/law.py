@@ -117,8 +117,8 @@ def ratio_at_least(value: float | Fraction) -> Fraction:
 
 def law_from_dict(data: Mapping[str, Any]) -> Law:
     """The law that `as_dict` wrote."""
-    from tacita.noise.gaussian import DiscreteGaussian  # noqa: PLC0415 - the kinds build on this module
-    from tacita.noise.laplace import DiscreteLaplace  # noqa: PLC0415
+    from tacita.noise.gaussian import DiscreteGaussian
+    from tacita.noise.laplace import DiscreteLaplace
 
     kinds: dict[str, Callable[[Fraction], Law]] = {
         DiscreteLaplace.kind: lambda x: DiscreteLaplace(scale=x),

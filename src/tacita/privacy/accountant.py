@@ -53,7 +53,6 @@ INFINITE = Fraction(10**30)
 _GRID = 1e-4  # privacy losses are rounded up to multiples of this
 
 
-
 def _unsupported(event: Event, currency: str) -> InvalidInput:
     return InvalidInput(
         f"has no cost in the currency {currency!r}",

@@ -1,8 +1,8 @@
 """How much may be spent, in one of three currencies.
 
-    pure       epsilon                  adds up as it is
-    approx     epsilon at a delta       added up by privacy loss distributions
-    zcdp       rho                      adds up as it is
+pure       epsilon                  adds up as it is
+approx     epsilon at a delta       added up by privacy loss distributions
+zcdp       rho                      adds up as it is
 """
 
 from __future__ import annotations

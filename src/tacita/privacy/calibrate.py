@@ -19,7 +19,11 @@ _STEPS = 40
 
 @lru_cache(maxsize=1024)
 def narrowest(
-    event_of: Callable[[Fraction], Event], budget: Budget, neighbours: Neighbours, *, start: Fraction = Fraction(1)
+    event_of: Callable[[Fraction], Event],
+    budget: Budget,
+    neighbours: Neighbours,
+    *,
+    start: Fraction = Fraction(1),
 ) -> Fraction:
     """Smallest noise parameter x, within one part in a million, for which `event_of(x)` costs at most the budget.
 

@@ -4,10 +4,10 @@
     run       happens outside; a crash or an error here leaves the charge spent
     settle    stores the answer; what is stored first is the only answer that is ever handed out for that charge
 
-Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than the
-budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same key finds its
-charge again instead of paying twice, and since only the stored answer leaves, running twice for one charge tells nobody
-anything twice.   Tested with killed processes in tests/privacy/test_ledger.py.
+Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than
+the budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same
+key finds its charge again instead of paying twice, and since only the stored answer leaves, running twice for
+one charge tells nobody anything twice.   Tested with killed processes in tests/privacy/test_ledger.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacita.privacy.accountant import INFINITE, cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.event import Event, Nothing, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.store import Database
+from tacita.store import Database, aware, now
 from tacita.store.schema import accounts, answers, charges, spending
 
 __all__ = ["Account", "Balance", "Charge", "Ledger"]
@@ -103,15 +103,6 @@ class Charge:
         }
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
-def _aware(time: dt.datetime) -> dt.datetime:
-    """SQLite forgets the zone; all times here are UTC."""
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
-
-
 class Ledger:
     """Accounts and their charges in a database. Safe to share between threads; processes open their own."""
 
@@ -130,7 +121,7 @@ class Ledger:
             "unit": str(unit),
             "neighbours": str(neighbours),
             "budget": json.dumps(budget.as_dict()),
-            "created": _now(),
+            "created": now(),
         }
         try:
             with self._database.writing() as connection:
@@ -232,9 +223,7 @@ class Ledger:
             if stored is not None:
                 return str(stored)
             connection.execute(answers.insert().values(charge=charge.id, answer=answer))
-            connection.execute(
-                charges.update().where(charges.c.id == charge.id).values(state="settled", settled=_now())
-            )
+            connection.execute(charges.update().where(charges.c.id == charge.id).values(state="settled", settled=now()))
             return answer
 
     def fail(self, charge: Charge) -> None:
@@ -243,7 +232,7 @@ class Ledger:
             connection.execute(
                 charges.update()
                 .where(charges.c.id == charge.id, charges.c.state == "reserved")
-                .values(state="failed", settled=_now())
+                .values(state="failed", settled=now())
             )
 
     # -- inside a transaction -------------------------------------------------------------------------------------
@@ -304,7 +293,7 @@ class Ledger:
             principal=principal,
             purpose=purpose,
             state=state,
-            created=_now(),
+            created=now(),
         )
         row = {name: getattr(charge, name) for name in ("id", "account", "key", "principal", "purpose", "state")}
         connection.execute(charges.insert().values(row | {"event": text, "created": charge.created}))
@@ -341,7 +330,7 @@ def _read_charge(row: sa.Row[Any], answer: str | None) -> Charge:
         principal=row.principal,
         purpose=row.purpose,
         state=row.state,
-        created=_aware(row.created),
-        settled=_aware(row.settled) if row.settled else None,
+        created=aware(row.created),
+        settled=aware(row.settled) if row.settled else None,
         answer=answer,
     )

@@ -87,8 +87,8 @@ def share(release: Release, attribute: str, level: str) -> Statistic:
     return Statistic(name=f"share of {attribute} = {level}", value=value, std=std)
 
 
-def _line(release: Release, attribute: str) -> tuple[Release, Array, Array, float]:
-    """The marginal of a binned attribute without its buckets: middles, counts and half of the widest bin."""
+def _line(release: Release, attribute: str) -> tuple[Release, Array, Array, Array]:
+    """The marginal of a binned attribute without its buckets: middles, counts and half of each bin's width."""
     described = release.domain[attribute]
     if not isinstance(described, Binned):
         raise InvalidInput("must be numeric or a date", field=attribute, value=described.kind)
@@ -97,15 +97,18 @@ def _line(release: Release, attribute: str) -> tuple[Release, Array, Array, floa
     middles = decode(described, np.arange(bins), "mid")
     line = np.asarray(middles.cast("int32") if described.kind == "date" else middles, float)
     edges = np.append(np.asarray(described.starts), described.line_bounds[1])
-    width = 0.0 if bins > 1 and (np.diff(edges[:-1]) == 1).all() else float(np.diff(edges).max()) / 2
-    return marginal, line, marginal.values[:bins].astype(float), width
+    single = described.kind != "date" and described.integer and bool((np.diff(edges[:-1]) == 1).all())
+    halves = np.zeros(bins) if single else np.diff(edges) / 2
+    return marginal, line, marginal.values[:bins].astype(float), halves
 
 
 def mean(release: Release, attribute: str) -> Statistic:
     """Mean of a numeric attribute (of a date, in days since 1970) among those who have one."""
-    marginal, line, counts, width = _line(release, attribute)
+    marginal, line, counts, halves = _line(release, attribute)
     value, std = _ratio(line, counts, _cell_variance(marginal))
-    return Statistic(name=f"mean of {attribute}", value=value, std=std, bin_error=width)
+    kept = counts.clip(0)  # everybody at the far end of their bin: the worst that binning can do to a mean
+    off = float(halves @ kept / kept.sum()) if kept.any() else 0.0
+    return Statistic(name=f"mean of {attribute}", value=value, std=std, bin_error=off)
 
 
 def quantile(release: Release, attribute: str, q: float) -> Statistic:
@@ -115,15 +118,15 @@ def quantile(release: Release, attribute: str, q: float) -> Statistic:
     """
     if not 0 < q < 1:
         raise InvalidInput("must lie strictly between 0 and 1", field="q", value=q)
-    marginal, line, counts, width = _line(release, attribute)
+    marginal, line, counts, halves = _line(release, attribute)
     n = float(counts.sum())
     name = f"{q:g}-quantile of {attribute}"
     if n <= 0:
-        return Statistic(name=name, value=math.nan, std=math.inf, bin_error=width)
+        return Statistic(name=name, value=math.nan, std=math.inf)
     at = int(np.argmax(np.cumsum(counts) >= q * n))
     variance = _cell_variance(marginal) * ((1 - q) ** 2 * (at + 1) + q**2 * (len(counts) - at - 1))
     nearby = max(float(np.mean(counts[max(0, at - 1) : at + 2])), 1.0)
     step = float(np.mean(np.diff(line))) if len(line) > 1 else 0.0
     return Statistic(
-        name=name, value=float(line[at]), std=math.sqrt(variance) / nearby * step, bin_error=width
+        name=name, value=float(line[at]), std=math.sqrt(variance) / nearby * step, bin_error=float(halves[at])
     )

@@ -20,9 +20,7 @@ from tacita.server.settings import Settings
 
 __all__ = ["create_app", "from_environment"]
 
-_THREADS = (
-    10  # with those of the collecting path, no more than the state database has connections for a process
-)
+_THREADS = 10  # with those of the collecting path, no more than the state database has connections for a process
 
 _DESCRIPTION = """Collect, release and audit sensitive data under privacy guarantees that anyone can check.
 

@@ -39,9 +39,7 @@ def check_anonymous(scope: Scope, services: Services) -> None:
     services.limiter.take(f"address:{address}", services.settings.anonymous_rate_limit)
 
 
-def authenticated(
-    request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]
-) -> Token:
+def authenticated(request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]) -> Token:
     """The token that the request carries."""
     try:
         token = services.tokens.authenticate(_text(request))

@@ -19,7 +19,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account, Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.settings import SourceSettings
-from tacita.store import Database
+from tacita.store import Database, aware, now
 from tacita.store.schema import datasets
 
 __all__ = ["Dataset", "Datasets"]
@@ -85,7 +85,7 @@ class Datasets:
             "source": source,
             "domain": domain.to_json(),
             "account": name,
-            "created": dt.datetime.now(dt.UTC),
+            "created": now(),
         }
         try:
             with self._database.writing() as connection:
@@ -149,7 +149,7 @@ class Datasets:
                 )
 
     def _read(self, row: sa.Row[Any]) -> Dataset:
-        created = row.created if row.created.tzinfo else row.created.replace(tzinfo=dt.UTC)
+        created = aware(row.created)
         return Dataset(
             name=row.name,
             source=row.source,

@@ -52,8 +52,7 @@ _MEANINGS = {
 }
 
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": meaning, "content": {MEDIA: {}}}
-    for status, meaning in _MEANINGS.items()
+    status: {"model": Problem, "description": meaning, "content": {MEDIA: {}}} for status, meaning in _MEANINGS.items()
 }
 """The problems that every route of the API may answer with, for OpenAPI."""
 
@@ -85,9 +84,7 @@ def respond(error: TacitaError, scope: Scope, headers: Mapping[str, str] | None 
 def _presentable(error: TacitaError) -> TacitaError:
     if error.status == 500:
         return from_nobody()
-    if isinstance(
-        error, SourceUnavailable
-    ):  # its value is an address: the caller knows the name, not the place
+    if isinstance(error, SourceUnavailable):  # its value is an address: the caller knows the name, not the place
         return SourceUnavailable(error.rule, field=error.field, hint=error.hint)
     return error
 

@@ -39,7 +39,7 @@ from tacita.errors import Conflict, InvalidInput, SourceUnavailable, TacitaError
 from tacita.server import logs
 from tacita.server.queue import Queue
 from tacita.server.refusals import from_nobody
-from tacita.store import Database
+from tacita.store import Database, aware, now
 from tacita.store.schema import jobs
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Jobs:
             "progress": 0.0,
             "note": "",
             "attempts": 0,
-            "created": _now(),
+            "created": now(),
         }
         try:
             with self._database.writing() as connection:
@@ -187,9 +187,7 @@ class Jobs:
         except sa.exc.IntegrityError:
             before = self.get(str(row["id"]))
             if (before.kind, json.dumps(before.request, sort_keys=True)) != (kind, text):
-                raise Conflict(
-                    "was used for another job", field="Idempotency-Key", hint="Use a new key"
-                ) from None
+                raise Conflict("was used for another job", field="Idempotency-Key", hint="Use a new key") from None
             return before
         self.queue.put(str(row["id"]))
         return self.get(str(row["id"]))
@@ -216,10 +214,8 @@ class Jobs:
         What it has charged stays spent.
         """
         self.get(id)
-        waiting = {"state": "cancelled", "finished": _now(), "note": "cancelled before it began"}
-        if not self._move(id, ("queued",), waiting) and not self._move(
-            id, ("running",), {"state": "cancelling"}
-        ):
+        waiting = {"state": "cancelled", "finished": now(), "note": "cancelled before it began"}
+        if not self._move(id, ("queued",), waiting) and not self._move(id, ("running",), {"state": "cancelling"}):
             job = self.get(id)
             if job.state not in ("cancelling", "cancelled"):
                 raise Conflict(f"is {job.state} already", field="job", value=id)
@@ -244,11 +240,9 @@ class Jobs:
 
     def recover(self) -> None:
         """Queue again what a killed worker has left, and what the queue has lost."""
-        cutoff = _now() - dt.timedelta(seconds=self._stale)
+        cutoff = now() - dt.timedelta(seconds=self._stale)
         with self._database.reading() as connection:
-            dead = connection.execute(
-                jobs.select().where(jobs.c.state.in_(_ACTIVE), jobs.c.heartbeat < cutoff)
-            ).all()
+            dead = connection.execute(jobs.select().where(jobs.c.state.in_(_ACTIVE), jobs.c.heartbeat < cutoff)).all()
         for row in dead:
             self._revive(_read(row), cutoff)
         with self._database.reading() as connection:
@@ -266,10 +260,10 @@ class Jobs:
     def _revive(self, job: Job, cutoff: dt.datetime) -> None:
         still = (jobs.c.heartbeat < cutoff,)
         if job.state == "cancelling":
-            self._move(job.id, ("cancelling",), {"state": "cancelled", "finished": _now()}, *still)
+            self._move(job.id, ("cancelling",), {"state": "cancelled", "finished": now()}, *still)
         elif job.attempts >= self._most:
             error = from_nobody().as_dict() | {"status": 500}
-            end = {"state": "failed", "finished": _now(), "error": json.dumps(error)}
+            end = {"state": "failed", "finished": now(), "error": json.dumps(error)}
             end["note"] = f"gave up after {job.attempts} attempts"
             self._move(job.id, ("running",), end, *still, attempt=job.attempts)
         else:
@@ -277,7 +271,7 @@ class Jobs:
             self._move(job.id, ("running",), {"state": "queued"}, *still, attempt=job.attempts)
 
     def _claim(self, id: str) -> Job | None:
-        values = {"state": "running", "attempts": jobs.c.attempts + 1, "heartbeat": _now(), "note": ""}
+        values = {"state": "running", "attempts": jobs.c.attempts + 1, "heartbeat": now(), "note": ""}
         try:
             return self.get(id) if self._move(id, ("queued",), values) else None
         except TacitaError as error:
@@ -302,11 +296,11 @@ class Jobs:
             return {"state": "failed", "error": json.dumps(from_nobody().as_dict() | {"status": 500})}
 
     def _finish(self, job: Job, end: Mapping[str, Any]) -> None:
-        self._move(job.id, _ACTIVE, {**end, "finished": _now()}, attempt=job.attempts)
+        self._move(job.id, _ACTIVE, {**end, "finished": now()}, attempt=job.attempts)
         logs.line("job ended", job=job.id, kind=job.kind, state=end["state"], attempt=job.attempts)
 
     def _step(self, job: Job, fraction: float, note: str) -> None:
-        values = {"progress": fraction, "note": note[:200], "heartbeat": _now()}
+        values = {"progress": fraction, "note": note[:200], "heartbeat": now()}
         if not self._move(job.id, ("running",), values, attempt=job.attempts):
             raise Cancelled
 
@@ -318,7 +312,7 @@ class Jobs:
         def beat() -> None:
             while not stop.wait(self._stale / 4):
                 with suppress(SourceUnavailable):
-                    self._move(job.id, _ACTIVE, {"heartbeat": _now()}, attempt=job.attempts)
+                    self._move(job.id, _ACTIVE, {"heartbeat": now()}, attempt=job.attempts)
 
         thread = threading.Thread(target=beat, name=f"heart of {job.id}", daemon=True)
         thread.start()
@@ -344,14 +338,7 @@ class Jobs:
             return connection.execute(query.values(**values)).rowcount == 1
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 def _read(row: sa.Row[Any]) -> Job:
-    def time(value: dt.datetime) -> dt.datetime:
-        return value if value.tzinfo else value.replace(tzinfo=dt.UTC)
-
     return Job(
         id=row.id,
         kind=row.kind,
@@ -361,8 +348,8 @@ def _read(row: sa.Row[Any]) -> Job:
         progress=row.progress,
         note=row.note,
         attempts=row.attempts,
-        created=time(row.created),
-        finished=time(row.finished) if row.finished else None,
+        created=aware(row.created),
+        finished=aware(row.finished) if row.finished else None,
         result=row.result,
         error=json.loads(row.error) if row.error else None,
     )
@@ -371,8 +358,8 @@ def _read(row: sa.Row[Any]) -> Job:
 @register("query")
 def _query(task: Task) -> str:
     """A query in the background: the same plan and the same account as over POST /query."""
-    from tacita.server.models import QueryRequest  # noqa: PLC0415  models and queries build on services
-    from tacita.server.queries import answer, make_plan  # noqa: PLC0415
+    from tacita.server.models import QueryRequest
+    from tacita.server.queries import answer, make_plan
 
     given = dict(task.job.request)
     name, principal = given.pop("dataset"), given.pop("principal")
@@ -381,14 +368,12 @@ def _query(task: Task) -> str:
     dataset = task.services.datasets.get(name)
     plan = make_plan(dataset, request)
     task.progress.step(0.3, "counting")
-    releases = answer(
-        task.services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key
-    )
+    releases = answer(task.services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
     return releases.to_json()
 
 
 def run_worker(settings: Settings, *, parent: int | None = None) -> None:
     """Do jobs until told to stop. See `tacita.server.worker.run_worker`."""
-    from tacita.server.worker import run_worker as run  # noqa: PLC0415  the worker builds on services
+    from tacita.server.worker import run_worker as run
 
     run(settings, parent=parent)

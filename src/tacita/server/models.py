@@ -169,15 +169,11 @@ class QueryRequest(_Request):
     """Tables to release with noise, and what they may cost."""
 
     tables: list[list[str]] = Field(max_length=1000, description="One list of attributes for each table.")
-    weights: list[float] | None = Field(
-        default=None, description="How much each table matters; all the same."
-    )
+    weights: list[float] | None = Field(default=None, description="How much each table matters; all the same.")
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     budget: BudgetModel
     purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
-    dry_run: bool = Field(
-        default=False, description="Only plan: charges nothing and does not touch the data."
-    )
+    dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
 
 class Plan(_Answer):

@@ -37,9 +37,7 @@ class Queue:
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._work: Callable[[str], None] | None = None
-        self._huey = SqliteHuey(
-            "tacita", filename=str(file), results=False, serializer=_Json(), fsync=True, timeout=10
-        )
+        self._huey = SqliteHuey("tacita", filename=str(file), results=False, serializer=_Json(), fsync=True, timeout=10)
         self._task = self._huey.task(name="work")(self._run)
         self._lock = threading.Lock()
 

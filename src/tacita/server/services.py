@@ -49,7 +49,7 @@ class Services:
             settings: What to open.
             engine_for: Where the data of a dataset is; the settings' named source by default.
         """
-        from tacita.server.jobs import Jobs  # noqa: PLC0415  jobs run with services, services hold the jobs
+        from tacita.server.jobs import Jobs
 
         database = Database(settings.state_url)
         datasets = Datasets(database, settings.sources)

@@ -37,12 +37,8 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: SecretStr | None = Field(default=None, description="Address of a database, with its credentials.")
-    path: Path | None = Field(
-        default=None, description="A file, or a folder of files, inside `data_folders`."
-    )
-    table: str | None = Field(
-        default=None, min_length=1, description="The table, when the source is a database."
-    )
+    path: Path | None = Field(default=None, description="A file, or a folder of files, inside `data_folders`.")
+    table: str | None = Field(default=None, min_length=1, description="The table, when the source is a database.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -82,9 +78,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Path = Field(
-        default=Path(".tacita"), description="Folder for state and queue, unless they are set."
-    )
+    home: Path = Field(default=Path(".tacita"), description="Folder for state and queue, unless they are set.")
     state: SecretStr | None = Field(
         default=None, description="URL of the state database; `sqlite:///HOME/state.db` by default."
     )
@@ -93,27 +87,19 @@ class Settings(BaseSettings):
     sources: dict[str, SourceSettings] = Field(
         default_factory=dict, description="Named data sources; requests use the names."
     )
-    data_folders: tuple[Path, ...] = Field(
-        default=(Path(),), description="Folders that file sources must lie in."
-    )
+    data_folders: tuple[Path, ...] = Field(default=(Path(),), description="Folders that file sources must lie in.")
     max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
-    rate_limit: int = Field(
-        default=600, ge=0, description="Requests a minute for each token; 0 for no limit."
-    )
+    rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(
         default=6000, ge=0, description="Requests a minute without a token for each address; 0 for no limit."
     )
-    jobs_queue: Path | None = Field(
-        default=None, description="File of the job queue; `HOME/jobs.db` by default."
-    )
+    jobs_queue: Path | None = Field(default=None, description="File of the job queue; `HOME/jobs.db` by default.")
     worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
     job_workers: int = Field(default=1, ge=1, le=64, description="Jobs that a worker process runs at once.")
     job_stale_seconds: float = Field(
         default=30.0, ge=0.5, description="A running job that has given no sign for so long is started again."
     )
-    job_attempts: int = Field(
-        default=3, ge=1, description="How often a job is started before it counts as failed."
-    )
+    job_attempts: int = Field(default=3, ge=1, description="How often a job is started before it counts as failed.")
     job_modules: tuple[str, ...] = Field(
         default=(), description="Modules that a worker imports, to register further kinds of job."
     )

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from tacita.errors import Conflict, InvalidInput, Unauthorized, UnknownName
 from tacita.server.roles import Role
-from tacita.store import Database
+from tacita.store import Database, aware, now
 from tacita.store.schema import tokens
 
 __all__ = ["IssuedToken", "Role", "Token", "Tokens"]
@@ -105,7 +105,7 @@ class Tokens:
             name=name,
             role=role,
             datasets=None if datasets is None else _scope(datasets),
-            created=_now(),
+            created=now(),
             expires=expires,
         )
         row = {
@@ -138,7 +138,7 @@ class Tokens:
         token = _read(row)
         if token.revoked is not None:
             raise _refuse("has been revoked")
-        if token.expires is not None and token.expires <= _now():
+        if token.expires is not None and token.expires <= now():
             raise _refuse("has expired")
         return token
 
@@ -153,10 +153,7 @@ class Tokens:
     def list(self) -> list[Token]:
         """All tokens, oldest first, also those that have ended."""
         with self._database.reading() as connection:
-            return [
-                _read(row)
-                for row in connection.execute(tokens.select().order_by(tokens.c.created, tokens.c.id))
-            ]
+            return [_read(row) for row in connection.execute(tokens.select().order_by(tokens.c.created, tokens.c.id))]
 
     def revoke(self, id: str) -> Token:
         """End a token for good."""
@@ -165,7 +162,7 @@ class Tokens:
             raise Conflict("has been revoked before", field="token", value=id)
         with self._database.writing() as connection:
             connection.execute(
-                tokens.update().where(tokens.c.id == id, tokens.c.revoked.is_(None)).values(revoked=_now())
+                tokens.update().where(tokens.c.id == id, tokens.c.revoked.is_(None)).values(revoked=now())
             )
         return self.get(id)
 
@@ -177,7 +174,7 @@ def _check(name: str, role: str, expires: dt.datetime | None) -> None:
         raise InvalidInput("must be one of " + ", ".join(get_args(Role)), field="role", value=role)
     if expires is not None and expires.tzinfo is None:
         raise InvalidInput("must have a time zone", field="expires", value=expires.isoformat())
-    if expires is not None and expires <= _now():
+    if expires is not None and expires <= now():
         raise InvalidInput("must lie in the future", field="expires", value=expires.isoformat())
 
 
@@ -192,27 +189,18 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 def _refuse(rule: str) -> Unauthorized:
     return Unauthorized(rule, field="token", hint="Ask an admin of this server for a token")
 
 
 def _read(row: sa.Row[Any]) -> Token:
-    def time(value: dt.datetime | None) -> dt.datetime | None:
-        return value if value is None or value.tzinfo else value.replace(tzinfo=dt.UTC)
-
     scope = json.loads(row.datasets)
-    created = time(row.created)
-    assert created is not None
     return Token(
         id=row.id,
         name=row.name,
         role=row.role,
         datasets=None if scope is None else tuple(scope),
-        created=created,
-        expires=time(row.expires),
-        revoked=time(row.revoked),
+        created=aware(row.created),
+        expires=row.expires and aware(row.expires),
+        revoked=row.revoked and aware(row.revoked),
     )

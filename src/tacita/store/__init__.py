@@ -1,5 +1,6 @@
 """Durable state: the database, its tables and their migrations."""
 
+from tacita.store.clock import aware, now
 from tacita.store.database import Database
 
-__all__ = ["Database"]
+__all__ = ["Database", "aware", "now"]

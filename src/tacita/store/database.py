@@ -1,8 +1,8 @@
 """The one door to state: SQLite by default, PostgreSQL by URL, the same behaviour on both.
 
-`writing()` is a transaction that nobody else can interleave with on what it locks: on SQLite it takes the write lock at
-once (BEGIN IMMEDIATE), on PostgreSQL callers lock rows with SELECT ... FOR UPDATE. When it returns, what was written is on
-disk: SQLite runs in WAL mode with synchronous = FULL.
+`writing()` is a transaction that nobody else can interleave with on what it locks: on SQLite it takes the write
+lock at once (BEGIN IMMEDIATE), on PostgreSQL callers lock rows with SELECT ... FOR UPDATE. When it returns,
+what was written is on disk: SQLite runs in WAL mode with synchronous = FULL.
 """
 
 from __future__ import annotations

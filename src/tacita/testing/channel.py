@@ -191,8 +191,7 @@ def worst_ratio(weights: NDArray[np.int64]) -> Fraction:
     """The largest ratio between two inputs of the weight of one report, exactly."""
     assert (weights > 0).all(), "a report that some value never gives has an infinite loss"
     return max(
-        Fraction(int(high), int(low))
-        for high, low in zip(weights.max(axis=0), weights.min(axis=0), strict=True)
+        Fraction(int(high), int(low)) for high, low in zip(weights.max(axis=0), weights.min(axis=0), strict=True)
     )
 
 

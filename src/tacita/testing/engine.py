@@ -180,9 +180,7 @@ class EngineContract:
     def test_booleans(self) -> None:
         self.column(Boolean(name="x"), pa.array([True, False, None, True]))
         self.column(Boolean(name="x"), pa.array(["true", "T", "yes", "Y", "1", "FALSE", "f", "No", "n", "0"]))
-        self.column(
-            Boolean(name="x"), pa.array(["", None, " true", "maybe", "ＴＲＵＥ", "on"]), nulls=("", "maybe")
-        )
+        self.column(Boolean(name="x"), pa.array(["", None, " true", "maybe", "ＴＲＵＥ", "on"]), nulls=("", "maybe"))
         self.column(Boolean(name="x"), pa.array([0, 1, 2, None]))
 
     # -- tables ----------------------------------------------------------------------------------------------
@@ -244,9 +242,7 @@ class EngineContract:
         levels = [str(i) for i in range(300)]
         names = [f"a{i}" for i in range(9)]  # 300**9 cells: more than 64 bits number
         domain = Domain(
-            attributes=[
-                Categorical(name=name, levels=levels, missing=i % 2 == 0) for i, name in enumerate(names)
-            ]
+            attributes=[Categorical(name=name, levels=levels, missing=i % 2 == 0) for i, name in enumerate(names)]
         )
         choices = [*levels, None]
         data = {name: [choices[i * (k + 3) % 301] for i in range(60)] * 2 for k, name in enumerate(names)}
@@ -258,13 +254,8 @@ class EngineContract:
 
     def test_many_tables_at_once(self) -> None:
         names = [f"a{i}" for i in range(8)]
-        domain = Domain(
-            attributes=[Numeric(name=n, bounds=(0, 2 + i), integer=True) for i, n in enumerate(names)]
-        )
-        data = {
-            n: [None if (i + k) % 11 == 0 else (i * (k + 2)) % 9 for i in range(120)]
-            for k, n in enumerate(names)
-        }
+        domain = Domain(attributes=[Numeric(name=n, bounds=(0, 2 + i), integer=True) for i, n in enumerate(names)])
+        data = {n: [None if (i + k) % 11 == 0 else (i * (k + 2)) % 9 for i in range(120)] for k, n in enumerate(names)}
         self.agree(domain, pa.table(data), ways=3)
 
     # -- persons ---------------------------------------------------------------------------------------------
@@ -294,9 +285,7 @@ class EngineContract:
             attributes=[Identifier(name="who"), Numeric(name="x", bounds=(0, 9), bins=5, other=True)],
         )
         texts = [("1.5", "x", " 7", "", "9e0")[i % 5] for i in range(30)]
-        self.agree(
-            domain, pa.table({"who": [f"p{i % 4}" for i in range(30)], "x": texts}), max_rows=3, ways=1
-        )
+        self.agree(domain, pa.table({"who": [f"p{i % 4}" for i in range(30)], "x": texts}), max_rows=3, ways=1)
 
     def test_rows_are_not_the_unit_of_recurrent_data(self) -> None:
         domain, table = self.example()
@@ -373,9 +362,7 @@ class EngineContract:
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=6)
-NAMES = st.text(st.sampled_from("abcXYZ 'é\\%{}\".-"), min_size=1, max_size=6).filter(
-    lambda name: bool(name.strip())
-)
+NAMES = st.text(st.sampled_from("abcXYZ 'é\\%{}\".-"), min_size=1, max_size=6).filter(lambda name: bool(name.strip()))
 
 
 @st.composite
@@ -399,9 +386,7 @@ def domains_and_tables(draw: st.DrawFn) -> tuple[Domain, pa.Table]:
 @st.composite
 def _column(draw: st.DrawFn, name: str, rows: int) -> tuple[Any, pa.Array]:
     buckets = {"name": name, "missing": draw(st.booleans()), "other": draw(st.booleans())}
-    kind = draw(
-        st.sampled_from(["levels", "whole", "real", "text number", "date", "boolean", "boolean text"])
-    )
+    kind = draw(st.sampled_from(["levels", "whole", "real", "text number", "date", "boolean", "boolean text"]))
     some: st.SearchStrategy[Any]
     if kind == "levels":
         levels = draw(st.lists(WORDS, min_size=1, max_size=5, unique=True))

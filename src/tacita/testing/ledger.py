@@ -1,7 +1,7 @@
 """The promises of a ledger, for any store it may live in.
 
-Subclass `LedgerContract` in a test file and give it a `url` fixture with the address of an empty database. The races are
-run by real processes, some of which are killed with SIGKILL in the middle:
+Subclass `LedgerContract` in a test file and give it a `url` fixture with the address of an empty database. The
+races are run by real processes, some of which are killed with SIGKILL in the middle:
 
     python -m tacita.testing.ledger URL ACCOUNT EPSILON FILE
 

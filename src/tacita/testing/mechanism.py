@@ -1,7 +1,7 @@
 """The promises of a mechanism, for any recipe that releases tables.
 
-Subclass `MechanismContract` in a test file and say in `recipes` which recipes to run through it. All are tried on a small
-table of smokers, so they must ask for tables over `smokes` and `age` only.
+Subclass `MechanismContract` in a test file and say in `recipes` which recipes to run through it. All are tried
+on a small table of smokers, so they must ask for tables over `smokes` and `age` only.
 """
 
 from __future__ import annotations

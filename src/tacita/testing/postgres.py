@@ -16,7 +16,6 @@ import itertools
 import os
 import pwd
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -36,11 +35,28 @@ __all__ = ["PostgresServer", "find_binaries"]
 PORT = 5432  # only names the socket file
 TESTING_USER = "postgres"
 START_SECONDS = 60
+GUARD = """
+import os, shutil, signal, sys, time
+pid, folder = int(sys.argv[1]), sys.argv[2]
+sys.stdin.read()
+for order in [signal.SIGQUIT] * 50 + [signal.SIGKILL]:
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            if folder not in file.read():
+                break
+        os.kill(pid, order)
+    except OSError:
+        break
+    time.sleep(0.1)
+shutil.rmtree(folder, ignore_errors=True)
+"""  # when nobody holds the other end of stdin any more, ends our server, not a stranger with its number
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 
 class PostgresServer:
     """A PostgreSQL server that lives as long as this context.
+
+    The server is also gone when this process is killed: a guard in a process of its own sees to that.
 
     Args:
         fsync: Survive a power cut; off by default, because tests do not need it and it is slow.
@@ -51,7 +67,7 @@ class PostgresServer:
         self._settings = (*(() if fsync else FAST), *settings)
         self._folder: Path | None = None
         self._bin: Path | None = None
-        self._pid: int | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._names = itertools.count(1)
 
     def __enter__(self) -> Self:
@@ -94,7 +110,7 @@ class PostgresServer:
                 self._log,
             )  # the log file also takes our pipe out of its hands
             self._run("pg_ctl", "-D", self._data, *server, "-w", "-t", START_SECONDS, "start")
-            self._pid = int((self._data / "postmaster.pid").read_text().split()[0])
+            self._guard = _watch(int((self._data / "postmaster.pid").read_text().split()[0]), self._folder)
         except BaseException:
             self.stop()
             raise
@@ -107,9 +123,9 @@ class PostgresServer:
         atexit.unregister(self.stop)
         with contextlib.suppress(SourceUnavailable):
             self._run("pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop", cwd=folder)
-        if self._pid is not None:
-            _end(self._pid, folder)
-        self._pid = None
+        if self._guard is not None:
+            self._guard.communicate()  # ends what outlived its orders
+            self._guard = None
         shutil.rmtree(folder, ignore_errors=True)
 
     def url(self, database: str = "postgres") -> str:
@@ -128,9 +144,7 @@ class PostgresServer:
     def drop_database(self, name: str) -> None:
         """Remove a database, whoever is connected to it."""
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(
-                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-            )
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     @property
     def _data(self) -> Path:
@@ -267,9 +281,7 @@ def _as_user() -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _end(pid: int, folder: Path) -> None:
-    """End our server if it outlived its orders, and not a stranger that got its number."""
-    with contextlib.suppress(OSError):
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-        if str(folder) in command:
-            os.kill(pid, signal.SIGKILL)
+def _watch(pid: int, folder: Path) -> subprocess.Popen[bytes]:
+    """Start the guard, out of reach of what stops this process and its group."""
+    command = [sys.executable, "-I", "-S", "-c", GUARD, str(pid), str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, cwd="/")

@@ -30,9 +30,7 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
     other = declared if attribute.other else nowhere
     missing = nowhere - 1 if attribute.missing else nowhere
     # a typed number, date or truth value is what it is; what is compared as text may mean "missing"
-    typed = isinstance(attribute, Numeric | Date) or (
-        isinstance(attribute, Boolean) and isinstance(value, bool)
-    )
+    typed = isinstance(attribute, Numeric | Date) or (isinstance(attribute, Boolean) and isinstance(value, bool))
     if value is None or (not (typed and not isinstance(value, str)) and _spell(value) in nulls):
         return missing
     if isinstance(attribute, Numeric):
@@ -44,9 +42,7 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
     text = _spell(value)
     if isinstance(attribute, Boolean):
         words = ["false true", "f t", "no yes", "n y", "0 1"]
-        return next(
-            (pair.split().index(text.lower()) for pair in words if text.lower() in pair.split()), other
-        )
+        return next((pair.split().index(text.lower()) for pair in words if text.lower() in pair.split()), other)
     return attribute.labels.index(text) if text in attribute.labels else other
 
 

@@ -168,9 +168,7 @@ def _share(layout: Layout, sizes: list[int], wanted: list[Key], rows: int, threa
     return parts
 
 
-def _compile(
-    layout: Layout, sizes: list[int], wanted: list[Key], tables: list[tuple[Key, list[int]]]
-) -> _Part:
+def _compile(layout: Layout, sizes: list[int], wanted: list[Key], tables: list[tuple[Key, list[int]]]) -> _Part:
     """Turn a plan into the numbers that the kernels read."""
     names, inside = layout.names, [layout.domain[name].size for name in layout.names]
     ends, used, weights, cells, starts = [0], [], [], [], [0]

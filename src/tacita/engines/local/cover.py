@@ -62,9 +62,7 @@ class Plan:
     source: tuple[int, ...]
 
 
-def make_plan(
-    keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, model: CostModel | None = None
-) -> Plan:
+def make_plan(keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, model: CostModel | None = None) -> Plan:
     """Plan the counting of some tables.
 
     Args:
@@ -110,9 +108,7 @@ def _members(mask: int) -> Key:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
-def _grow(
-    asked: dict[int, int], sizes: tuple[int, ...], rows: int, model: CostModel
-) -> dict[int, list[int] | None]:
+def _grow(asked: dict[int, int], sizes: tuple[int, ...], rows: int, model: CostModel) -> dict[int, list[int] | None]:
     """Counted tables as masks, each with the asked ones that it answers."""
     left = {mask: model.count(cells, rows) for mask, cells in asked.items()}
     covers: dict[int, list[int] | None] = {}

@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tacita.compiled import compiled
 
 __all__ = ["FLUSH_ROWS", "NARROW_CELLS", "count", "insert", "pack", "project"]
 
@@ -29,19 +30,19 @@ FLUSH_ROWS = 65_535  # a 16-bit counter holds no more
 NARROW_CELLS = 65_536  # tables whose cells have 16-bit numbers
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _weigh(column: Bytes, weight: Any, cells: NDArray[Any]) -> None:
     for i in range(len(column)):
         cells[i] = column[i] * weight
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _weigh_more(column: Bytes, weight: Any, cells: NDArray[Any]) -> None:
     for i in range(len(column)):
         cells[i] += column[i] * weight
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _tally(cells: NDArray[np.uint16], even: NDArray[np.uint16], odd: NDArray[np.uint16]) -> None:
     for i in range(len(cells) // 2):
         even[cells[2 * i]] += 1
@@ -50,8 +51,8 @@ def _tally(cells: NDArray[np.uint16], even: NDArray[np.uint16], odd: NDArray[np.
         even[cells[len(cells) - 1]] += 1
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def count(  # noqa: PLR0912, PLR0917  compiled functions take no keywords cheaply, and calls to them cost
+@compiled
+def count(  # noqa: PLR0912  compiled functions take no keywords cheaply, and calls to them cost
     planes: Bytes,
     ends: Ints,
     used: Ints,
@@ -112,8 +113,8 @@ def count(  # noqa: PLR0912, PLR0917  compiled functions take no keywords cheapl
                 mine[i] += np.uint32(even[i]) + np.uint32(odd[i])
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def project(  # noqa: PLR0917  compiled functions take no keywords cheaply
+@compiled
+def project(
     totals: NDArray[Any],
     froms: Ints,
     ends: Ints,
@@ -176,7 +177,7 @@ def project(  # noqa: PLR0917  compiled functions take no keywords cheaply
                 break
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def pack(planes: Bytes, used: Ints, weights: NDArray[np.uint64], words: NDArray[np.uint64]) -> None:
     """The weighted sum of some planes, 64 bits wide."""
     words[:] = 0
@@ -186,8 +187,8 @@ def pack(planes: Bytes, used: Ints, weights: NDArray[np.uint64], words: NDArray[
             words[i] += np.uint64(column[i]) * weight
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def insert(  # noqa: PLR0917
+@compiled
+def insert(
     words: NDArray[np.uint64], counts: Ints, row: int, keys: NDArray[np.uint64], slots: Ints, filled: int
 ) -> tuple[int, int]:
     """Count keys in an open hash table until it is half full.

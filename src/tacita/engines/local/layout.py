@@ -53,9 +53,7 @@ class Layout:
         block = np.empty((self.width, rows), np.uint8)
         for name in self.names:
             for byte, plane in enumerate(self.planes_of(name)):
-                block[plane] = (
-                    codes[name] if byte == 0 and self._first[name][1] == 1 else codes[name] >> (8 * byte)
-                )
+                block[plane] = codes[name] if byte == 0 and self._first[name][1] == 1 else codes[name] >> (8 * byte)
         return block
 
     def codes(self, block: Planes, name: str) -> NDArray[Any]:

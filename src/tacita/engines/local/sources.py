@@ -184,9 +184,7 @@ def open_source(source: Any) -> Source:
 def _open_paths(paths: list[Path]) -> Source:
     kinds = {_kind(path) for path in paths}
     if len(kinds) != 1:
-        raise InvalidInput(
-            "files of one source must be of one kind", field="source", value=", ".join(sorted(kinds))
-        )
+        raise InvalidInput("files of one source must be of one kind", field="source", value=", ".join(sorted(kinds)))
     return ParquetSource(paths) if kinds <= set(PARQUET) else CsvSource(paths)
 
 
@@ -233,9 +231,7 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
         raise DataError(rule, field=path.name, hint=hint, private=private or str(error)) from None
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise SourceUnavailable(
-            f"cannot be read: {reason}", field="source", value=path, private=str(error)
-        ) from None
+        raise SourceUnavailable(f"cannot be read: {reason}", field="source", value=path, private=str(error)) from None
 
 
 def _explain(message: str, kind: str) -> tuple[str, str | None]:
@@ -287,9 +283,7 @@ def _as_table(frame: Any) -> pa.Table:
     try:
         return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise DataError(
-            "the frame has a column that Arrow cannot hold", field="source", private=str(error)
-        ) from None
+        raise DataError("the frame has a column that Arrow cannot hold", field="source", private=str(error)) from None
 
 
 def _schema(frame: Any) -> pa.Schema:

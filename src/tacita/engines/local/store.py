@@ -89,9 +89,7 @@ class CodeStore:
             return Reading(layout, self._source.rows, outside, False, self._encoded(layout, person))
         layout = Layout(self._domain, kept.layout.names + missing)
         outside = kept.outside | may_be_outside(self._domain, missing)
-        return Reading(
-            layout, self._source.rows, outside, False, self._keeping(kept, layout, missing, person)
-        )
+        return Reading(layout, self._source.rows, outside, False, self._keeping(kept, layout, missing, person))
 
     def _with_keys(self, kept: _Kept, person: str | None) -> Iterator[tuple[Planes, Keys]]:
         if person is None:
@@ -128,9 +126,7 @@ class CodeStore:
 
     def _encoded(self, layout: Layout, person: str | None) -> Iterator[tuple[Planes, Keys]]:
         """Codes straight from the source."""
-        columns = list(dict.fromkeys((*layout.names, *([person] if person else [])))) or [
-            self._domain.names[0]
-        ]
+        columns = list(dict.fromkeys((*layout.names, *([person] if person else [])))) or [self._domain.names[0]]
         for batch in self._source.batches(columns):
             codes = {name: encode_column(self._domain, batch, name) for name in layout.names}
             keys = None if person is None else key_texts(batch.column(person), self._domain.nulls, person)
@@ -162,6 +158,4 @@ def _beside(old: Planes | None, fresh: Planes) -> Planes:
 
 
 def _changed() -> DataError:
-    return DataError(
-        "the source has changed while it was read", field="source", hint="Try again when it is at rest"
-    )
+    return DataError("the source has changed while it was read", field="source", hint="Try again when it is at rest")

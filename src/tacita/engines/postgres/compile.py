@@ -83,9 +83,7 @@ def _choose(
         for literal, code in ((_literal(text), code) for text, code in choices)
         if literal
     ]
-    among = sql.SQL("CASE {} {} ELSE {} END").format(
-        subject, sql.SQL(" ").join(branches), attribute.other_code
-    )
+    among = sql.SQL("CASE {} {} ELSE {} END").format(subject, sql.SQL(" ").join(branches), attribute.other_code)
     if not branches:
         among = sql.SQL("{}").format(attribute.other_code)
     return sql.SQL("CASE WHEN {} THEN {} ELSE {} END").format(
@@ -168,9 +166,7 @@ def _exact(value: float) -> sql.Composable:
 
 def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
     """A decimal as a float; what is closer to zero than any float is zero instead of an error."""
-    return sql.SQL("(CASE WHEN abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(
-        guard=guard, value=value
-    )
+    return sql.SQL("(CASE WHEN abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(guard=guard, value=value)
 
 
 def raw_of(column: Column, attribute: Attribute | None = None) -> sql.Composable:
@@ -201,9 +197,7 @@ def coded_rows(
     max_rows: int = 1,
 ) -> sql.Composable:
     """A statement that gives the codes of rows as c0, c1, ...; with a key, of at most `max_rows` a person."""
-    listed: list[sql.Composable] = [
-        sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)
-    ]
+    listed: list[sql.Composable] = [sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)]
     if key is None:
         return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed or [sql.SQL("1")]), source)
     names: list[sql.Composable] = [name(i) for i in range(len(codes))]

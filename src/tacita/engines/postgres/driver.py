@@ -22,8 +22,7 @@ _SETUP = ("SET LOCAL TIME ZONE 'UTC'", "SET LOCAL DateStyle = 'ISO, YMD'")
 # with less, the server sorts all rows once for each table instead of hashing them (a million rows, 8 tables
 # of two attributes: 3.2 s against 1.3 s); a server that grants more keeps it
 _MORE_MEMORY = (
-    "SELECT set_config('work_mem', greatest(setting::int8, 65536)::text, true)"
-    " FROM pg_settings WHERE name = 'work_mem'"
+    "SELECT set_config('work_mem', greatest(setting::int8, 65536)::text, true) FROM pg_settings WHERE name = 'work_mem'"
 )
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
@@ -54,9 +53,7 @@ class Server:
         try:
             parts = load("psycopg.conninfo").conninfo_to_dict(self.url)
         except load("psycopg").ProgrammingError:  # its message repeats the address
-            raise InvalidInput(
-                "must be an address like postgresql://user@host:5432/database", field="source"
-            ) from None
+            raise InvalidInput("must be an address like postgresql://user@host:5432/database", field="source") from None
         object.__setattr__(self, "_parts", parts)
 
     def __repr__(self) -> str:
@@ -131,9 +128,7 @@ class Server:
         if state in ("42P01", "3F000"):
             return DataError("no such table in the database", field="table", private=private)
         if state == "42501":
-            return SourceUnavailable(
-                "the database does not let this user read it", field="table", private=private
-            )
+            return SourceUnavailable("the database does not let this user read it", field="table", private=private)
         if state is None or state[:2] in ("08", "28", "3D", "53", "57"):
             return SourceUnavailable(
                 "the database cannot be reached", field="source", value=self.place, private=private

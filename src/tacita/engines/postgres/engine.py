@@ -181,8 +181,7 @@ class PostgresEngine:
         statement = load("psycopg.sql").SQL("SELECT * FROM {} LIMIT 0").format(self._from)
         found = {part.name: part.type_code for part in connection.execute(statement).description}
         known = connection.execute(
-            "SELECT oid::int8, CASE typtype WHEN 'e' THEN 'enum' ELSE typname END FROM pg_type"
-            " WHERE oid = ANY(%s)",
+            "SELECT oid::int8, CASE typtype WHEN 'e' THEN 'enum' ELSE typname END FROM pg_type WHERE oid = ANY(%s)",
             [list(found.values())],
         )
         kinds = dict(known.fetchall())

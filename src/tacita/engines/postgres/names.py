@@ -19,9 +19,7 @@ def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
     (('survey', 'people'), ('survey', 'odd.name'), ('a.b', 'c'))
     """
     parts = _parse(table) if isinstance(table, str) else tuple(table)
-    if not 1 <= len(parts) <= 2 or not all(
-        isinstance(part, str) and part and "\0" not in part for part in parts
-    ):
+    if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
         raise InvalidInput(
             "must be a table, or a schema and a table",
             field="table",

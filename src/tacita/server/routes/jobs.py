@@ -28,9 +28,7 @@ Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
 @router.post("/v1/jobs", status_code=202, summary="Submit a job")
-def submit_job(
-    body: QueryJob, token: Asker, services: Services_, response: Response, key: Key = None
-) -> JobInfo:
+def submit_job(body: QueryJob, token: Asker, services: Services_, response: Response, key: Key = None) -> JobInfo:
     """A query is planned first, so that what is wrong with it is said now; it is charged when it runs."""
     check_scope(token, body.dataset)
     make_plan(dataset_of(services, token, body.dataset), body)
@@ -49,9 +47,7 @@ def list_jobs(
 ) -> list[JobInfo]:
     """Newest first: one's own, and for admins all."""
     owner = None if token.role == "admin" else token.id
-    return [
-        JobInfo.model_validate(job.as_dict()) for job in services.jobs.list(owner, limit=limit, offset=offset)
-    ]
+    return [JobInfo.model_validate(job.as_dict()) for job in services.jobs.list(owner, limit=limit, offset=offset)]
 
 
 @router.get("/v1/jobs/{id}", summary="How far a job is")
@@ -79,9 +75,7 @@ def get_result(id: str, token: Has, services: Services_) -> Response:
     if job.error is not None:
         raise rebuild(job.error)
     if job.state != "done" or job.result is None:
-        raise Conflict(
-            f"is {job.state}, not done", field="job", value=id, hint="Look at its state until it is done"
-        )
+        raise Conflict(f"is {job.state}, not done", field="job", value=id, hint="Look at its state until it is done")
     return ReleaseResponse(Releases.from_json(job.result))
 
 

@@ -37,9 +37,7 @@ Key = Annotated[
     "/v1/datasets/{name}/query",
     summary="Plan a query, or ask it",
     response_model=None,
-    responses={
-        200: {"model": ReleasesModel | Plan, "description": "Releases; a plan, when it is a dry run."}
-    },
+    responses={200: {"model": ReleasesModel | Plan, "description": "Releases; a plan, when it is a dry run."}},
 )
 def query(name: str, body: QueryRequest, token: Asker, services: Services_, key: Key = None) -> Response:
     """With `dry_run` nothing is charged and the data is not touched. Otherwise it is charged first."""
@@ -49,6 +47,4 @@ def query(name: str, body: QueryRequest, token: Asker, services: Services_, key:
         return JSONResponse(Plan.model_validate(show_plan(services, dataset, plan)).model_dump(mode="json"))
     # the token's id is part of the key: nobody finds another's answer by guessing
     scoped = None if key is None else f"token:{token.id}:{key}"
-    return ReleaseResponse(
-        answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped)
-    )
+    return ReleaseResponse(answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped))

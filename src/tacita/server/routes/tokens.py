@@ -21,9 +21,7 @@ Admin = Annotated[Token, Depends(allow())]
 @router.post("/v1/tokens", status_code=201, summary="Make a token")
 def create_token(body: NewToken, token: Admin, services: Services_) -> TokenIssued:
     """Its text is in this answer and never again anywhere."""
-    issued = services.tokens.issue(
-        name=body.name, role=body.role, datasets=body.datasets, expires=body.expires
-    )
+    issued = services.tokens.issue(name=body.name, role=body.role, datasets=body.datasets, expires=body.expires)
     return TokenIssued.model_validate(issued.token.as_dict() | {"token": issued.text})
 
 

@@ -1,0 +1,51 @@
+# One word runs everything. `make help` says what each does.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+NAME   ?=
+QUICK  ?=
+
+.DEFAULT_GOAL := help
+
+help: ## Show this
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# pip and venv are enough; constraints.txt holds the exact versions
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacita needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(READY) ## Make the environment (all other targets do it by themselves)
+
+demo: $(READY) ## Run the main job end to end on a made-up census
+	$(BIN)/tacita demo
+
+test: $(READY) ## Run all tests, linters and checks
+	$(BIN)/python tools/check.py
+
+lint: $(READY) ## Format and lint check, types, import directions, published files up to date
+	$(BIN)/python tools/check.py --lint
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff format src tests tools bench
+	$(BIN)/ruff check --fix --quiet src tests tools bench
+
+serve: $(READY) ## Start the service and say where
+	$(BIN)/tacita serve
+
+bench: $(READY) ## Run benches side by side with peers: make bench [NAME=counting] [QUICK=1]
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	$(BIN)/python -m bench $(NAME) $(if $(QUICK),--quick)
+
+docs: $(READY) ## Write the generated reference pages and published files anew
+	$(BIN)/python tools/generate.py
+
+clean: ## Remove the environment and what runs have left
+	rm -rf $(VENV) .tacita demo-out bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: help setup demo test lint format serve bench docs clean

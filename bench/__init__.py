@@ -1,0 +1,1 @@
+"""Side by side with peers, in one run: `python -m bench [NAME] [--quick]`."""

@@ -1,0 +1,80 @@
+"""`tacita`: the commands, and how errors become exit codes.
+
+0   done                              5   the budget does not allow it
+2   an input breaks a rule            6   not confirmed as public
+3   the data does not fit             7   not allowed
+4   a source cannot be reached        8   clashes with what is there
+1   anything else                    70   a fault in Tacita
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from tacita import errors
+from tacita._version import __version__
+from tacita.cli import budget, demo, query, schema, serve, show, token
+
+__all__ = ["EXIT_CODES", "app", "main"]
+
+EXIT_CODES: dict[type[errors.TacitaError], int] = {
+    errors.InvalidInput: 2,
+    errors.DataError: 3,
+    errors.SourceUnavailable: 4,
+    errors.BudgetExceeded: 5,
+    errors.NotPublic: 6,
+    errors.Unauthorized: 7,
+    errors.Forbidden: 7,
+    errors.Conflict: 8,
+    errors.InternalError: 70,
+}
+
+app = typer.Typer(
+    name="tacita",
+    help="Collect, release and audit sensitive data under privacy guarantees that anyone can check.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(schema.app, name="schema")
+app.add_typer(budget.app, name="budget")
+app.add_typer(token.app, name="token")
+app.command("query")(query.query)
+app.command("serve")(serve.serve)
+app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tacita {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def exit_code(error: errors.TacitaError) -> int:
+    """The exit code of an error: that of the nearest class in the table."""
+    return next((EXIT_CODES[cls] for cls in type(error).__mro__ if cls in EXIT_CODES), 1)
+
+
+def main() -> None:
+    """Entry point: errors become one readable message, or one JSON object with `--json`, and an exit code."""
+    try:
+        app()
+    except errors.TacitaError as error:
+        if "--json" in sys.argv:
+            print(json.dumps(error.as_dict()), file=sys.stderr)
+        else:
+            show.problem(error)
+        sys.exit(exit_code(error))

@@ -1,0 +1,83 @@
+"""`tacita schema`: draft, check and confirm what is public about the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.domain import Domain
+from tacita.domain.infer import infer as infer_domain
+from tacita.engines.connect import connect
+from tacita.engines.local.sources import open_source
+from tacita.errors import Conflict, DataError
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Draft, check and confirm what is public about the data.", no_args_is_help=True)
+
+
+@app.command()
+def infer(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a folder of them.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the draft goes.")] = Path("schema.yaml"),
+    force: Annotated[bool, typer.Option(help="Overwrite the file if it is there.")] = False,
+) -> None:
+    """Draft a schema from the data. All of it counts as private until you confirm it."""
+    if output.exists() and not force:
+        raise Conflict("is there already", field="output", value=str(output), hint="Use --force to overwrite it")
+    source = open_source(data)
+    domain = infer_domain(source.batches(source.columns), title=Path(data).stem)
+    domain.write(output)
+    show.say(f"Wrote a draft of {len(domain)} attributes to {output}.")
+    show.say("Everything in it was read off private data. Look at each line: would you publish it?")
+    show.say(f"Correct it, then run: tacita schema confirm {output}")
+
+
+@app.command()
+def check(data: Data, schema: SchemaFile, table: TableName = None, json: Json = False) -> None:
+    """Tell the owner how well the data fits its schema. Prints exact counts: do not pass them on."""
+    domain = Domain.read(schema)
+    found = connect(data, domain, table).check()
+    if json:
+        columns = [vars(column) | {"fits": column.fits} for column in found.columns]
+        show.print_json({"rows": found.rows, "fits": found.fits, "columns": columns, "unconfirmed": domain.unconfirmed})
+    else:
+        rows = [(c.name, str(c.missing), str(c.other), str(c.nowhere)) for c in found.columns]
+        show.grid(f"{found.rows:,} rows", ("attribute", ">missing", ">other", ">without a place"), rows)
+        for name, parts in domain.unconfirmed.items():
+            show.say(f"not confirmed: {name} ({', '.join(parts)})")
+    if not found.fits:
+        bad = [column.name for column in found.columns if not column.fits]
+        raise DataError(
+            "has values without a place in the schema; their rows would not be counted",
+            field=", ".join(bad),
+            hint="Add the levels, or the buckets `other` and `missing`",
+        )
+
+
+@app.command()
+def confirm(
+    schema: Annotated[Path, typer.Argument(help="The schema: YAML or JSON.")],
+    attribute: Annotated[list[str] | None, typer.Option(help="Confirm only these; all, if none are named.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Confirm that what the schema says is public knowledge, or may become so."""
+    domain = Domain.read(schema)
+    named = set(attribute or domain.unconfirmed)
+    confirmed = domain.confirm(named)
+    pending = {name: parts for name, parts in domain.unconfirmed.items() if name in named}
+    if not pending:
+        show.say("Nothing to confirm.")
+        return
+    for name, parts in pending.items():
+        shown = ", ".join(domain[name].all_labels[:12]) if domain[name].countable else "never counted"
+        show.say(f"{name} ({', '.join(parts)}): {shown}")
+    if not yes and not typer.confirm("Is all of this public, or may it become so?"):
+        raise typer.Exit(1)
+    confirmed.write(schema)
+    left = len(confirmed.unconfirmed)
+    show.say(f"Confirmed {len(pending)} attributes." + (f" {left} are left." if left else ""))

@@ -1,0 +1,130 @@
+"""How things look in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from tacita.errors import TacitaError
+from tacita.mechanisms import Calibrated
+from tacita.privacy.ledger import Balance
+from tacita.query import Statistic
+from tacita.release import Release
+from tacita.report import number
+
+__all__ = ["balance", "grid", "plan", "print_json", "problem", "release", "say", "statistics"]
+
+out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+
+_BAR = 28
+_MOST_ROWS = 40
+
+
+def say(text: str) -> None:
+    """One line."""
+    out.print(text)
+
+
+def print_json(data: Any) -> None:
+    """Plain JSON on standard output, whatever the terminal."""
+    print(json.dumps(data, ensure_ascii=False))
+
+
+def problem(error: TacitaError) -> None:
+    """An error for the owner of the data, so with its private part."""
+    err.print(f"[bold red]{escape(error.title)}[/]: {escape(str(error))}")
+    if error.private:
+        err.print(f"  [dim]{escape(error.private)}[/]")
+
+
+def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """A table of texts; columns that start with > are aligned to the right."""
+    table = Grid(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    out.print(table)
+    out.print()
+
+
+def plan(calibrated: Calibrated) -> None:
+    """What a plan costs and how exact it will be."""
+    data = calibrated.as_dict()
+    rows = [
+        (" x ".join(p.attributes) or "total", str(p.cells), f"{p.std:.4g}", f"± {p.half_width:g}")
+        for p in calibrated.predict()
+    ]
+    grid(
+        f"Plan: costs {data['cost']:.6g} of the account's currency, protects {data['unit']} under {data['neighbours']}",
+        ("table", ">cells", ">standard error", ">95 % of cells within"),
+        rows,
+    )
+
+
+def release(released: Release, title: str | None = None, level: float = 0.95) -> None:
+    """A release as rows with error bars drawn in text."""
+    table = released.to_arrow(level)
+    share = released.quantity == "share"
+    rows = table.slice(0, _MOST_ROWS).to_pylist()
+    top = max([abs(row["high"]) for row in rows] + [1e-12])
+    shown = []
+    for row in rows:
+        labels = [str(row[name]) for name in released.attributes] or ["all"]
+        numbers = [number(row[name], share=share) for name in ("estimate", "low", "high")]
+        shown.append((*labels, numbers[0], f"{numbers[1]} … {numbers[2]}", _bar(row, top)))
+    names = tuple(released.attributes) or ("",)
+    grid(
+        title or " by ".join(released.attributes) or "total",
+        (*names, ">estimate", ">95 % interval", ""),
+        shown,
+    )
+    if table.num_rows > len(rows):
+        say(f"[dim]… and {table.num_rows - len(rows)} more cells[/]\n")
+
+
+def _bar(row: dict[str, float], top: float) -> str:
+    """A bar up to the lower end, then a line over the interval."""
+    low, high = (round(max(0.0, row[name]) / top * _BAR) for name in ("low", "high"))
+    return "█" * low + "─" * (high - low)
+
+
+def statistics(found: Iterable[Statistic]) -> None:
+    """Statistics with their intervals."""
+    rows = []
+    for statistic in found:
+        share = statistic.name.startswith("share")
+        numbers = [number(value, share=share) for value in (statistic.value, *statistic.interval())]
+        rows.append((statistic.name, numbers[0], f"{numbers[1]} … {numbers[2]}"))
+    grid("Statistics, read off the releases at no further cost", ("", ">estimate", ">95 % interval"), rows)
+
+
+def balance(found: Balance) -> None:
+    """Where an account stands."""
+    data = found.as_dict()
+    spent = "infinite" if data["spent"] is None else f"{data['spent']:.6g}"
+    grid(
+        f"Account {found.account.name}",
+        ("budget", ">spent", ">remaining", ">charges", "protects"),
+        [
+            (
+                str(found.account.budget),
+                spent,
+                f"{data['remaining']:.6g}",
+                str(found.charges),
+                f"{data['unit']}, {data['neighbours']}",
+            )
+        ],
+    )

@@ -1,0 +1,64 @@
+"""`tacita token`: who may use the service."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Json, State, database_of
+from tacita.server.roles import Role
+from tacita.server.tokens import Tokens
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Create, list and revoke the service's tokens.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Whose token it is.")],
+    role: Annotated[Role, typer.Option(help="What it may do.")],
+    dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets; all, if none are named.")] = None,
+    days: Annotated[int | None, typer.Option(help="Expires after so many days.", min=1)] = 90,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Create a token. It is shown once and stored only as a digest."""
+    expires = dt.datetime.now(dt.UTC) + dt.timedelta(days=days) if days else None
+    issued = Tokens(database_of(state)).issue(name=name, role=role, datasets=dataset, expires=expires)
+    if json:
+        show.print_json(issued.token.as_dict() | {"token": issued.text})
+        return
+    show.say(f"Token {issued.token.id} for {name} ({role}). Keep it: it is not shown again.")
+    print(issued.text)
+
+
+@app.command("list")
+def list_tokens(state: State = None, json: Json = False) -> None:
+    """List tokens, without their secrets."""
+    tokens = Tokens(database_of(state)).list()
+    if json:
+        show.print_json([token.as_dict() for token in tokens])
+        return
+    rows = [
+        (
+            token.id,
+            token.name,
+            token.role,
+            ", ".join(token.datasets) if token.datasets is not None else "all",
+            f"{token.expires:%Y-%m-%d}" if token.expires else "never",
+            "revoked" if token.revoked else "",
+        )
+        for token in tokens
+    ]
+    show.grid("Tokens", ("id", "name", "role", "datasets", "expires", ""), rows)
+
+
+@app.command()
+def revoke(id: Annotated[str, typer.Argument(help="The token's id.")], state: State = None) -> None:
+    """Revoke a token, at once."""
+    Tokens(database_of(state)).revoke(id)
+    show.say(f"Revoked {id}.")

@@ -1,0 +1,22 @@
+"""Fixtures for all tests. Nothing starts before a test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tacita.testing.postgres import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL; each xdist worker has its own."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """Address of an empty database that only this test uses."""
+    return postgres.create_database()

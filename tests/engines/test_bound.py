@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import hashlib
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tacita.engines.local.bound import Bound, key_texts
+from tacita.errors import DataError
+
+
+def digest(key: str, *codes: int) -> bytes:
+    return hashlib.md5(f"{key}|{','.join(map(str, codes))}".encode(), usedforsecurity=False).digest()
+
+
+def batch(keys: list[str | None], *codes: list[int]) -> tuple[pa.DictionaryArray, np.ndarray]:
+    return key_texts(pa.array(keys, pa.string()), ("",), "who"), np.array(codes, np.uint8)
+
+
+def test_the_smallest_digests_stay() -> None:
+    data = [batch(["p"] * 6, [0, 1, 2, 3, 4, 5], [9] * 6)]
+    bound = Bound.find(["p"], 2, data)
+    (mask,) = bound.keep(data)
+    ranked = sorted(range(6), key=lambda i: digest("p", i, 9))
+    assert set(np.flatnonzero(mask)) == set(ranked[:2])
+
+
+def test_of_equal_rows_just_enough_stay_in_any_order() -> None:
+    codes = [1, 1, 1, 2, 2, 3]
+    for max_rows in range(1, 6):
+        kept = set()
+        for order in itertools.islice(itertools.permutations(codes), 0, 720, 7):
+            data = [batch(["p"] * 3, list(order[:3])), batch(["p"] * 3, list(order[3:]))]
+            masks = np.concatenate(list(Bound.find(["p"], max_rows, data).keep(data)))
+            assert masks.sum() == max_rows
+            kept.add(tuple(sorted(np.array(order)[masks].tolist())))
+        assert len(kept) == 1
+
+
+def test_persons_below_the_bound_and_rows_of_nobody() -> None:
+    data = [batch(["p", None, "q", "", "p"], [0, 1, 2, 3, 4])]
+    assert Bound.count_persons(keys for keys, _ in data) == {"p": 2, "q": 1}
+    (mask,) = Bound({}).keep(data)
+    assert mask.tolist() == [True, False, True, False, True]
+
+
+def test_keys_are_texts() -> None:
+    assert key_texts(pa.array([7, None, 7]), ("",), "who").to_pylist() == ["7", None, "7"]
+    assert key_texts(pa.array(["a", ""]).dictionary_encode(), ("",), "who").to_pylist() == ["a", None]
+    assert key_texts(pa.chunked_array([["a"], ["b"]]), (), "who").to_pylist() == ["a", "b"]
+    assert key_texts(pa.array(["a"], pa.large_string()), ("",), "who").to_pylist() == ["a"]
+
+
+@pytest.mark.parametrize("values", [pa.array([1.5]), pa.array([[1]]), pa.array([b"x"])])
+def test_keys_that_have_no_one_text_are_refused(values: pa.Array) -> None:
+    with pytest.raises(DataError, match="who: a person's key must be text or a whole number"):
+        key_texts(values, ("",), "who")

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from tacita.domain import Boolean, Domain
+from tacita.engines.connect import connect
+from tacita.engines.local import LocalEngine
+from tacita.engines.postgres import PostgresEngine
+from tacita.errors import InvalidInput
+
+DOMAIN = Domain(attributes=[Boolean(name="x")])
+
+
+def test_paths_and_frames_are_local(tmp_path: Path) -> None:
+    path = tmp_path / "a b.csv"
+    path.write_text("x\ntrue\n")
+    for source in (path, str(path), [path], tmp_path, path.as_uri(), pa.table({"x": [True]})):
+        engine = connect(source, DOMAIN)
+        assert isinstance(engine, LocalEngine)
+        assert engine.project(["x"]).values.tolist() == [0, 1]
+
+
+@pytest.mark.postgres
+def test_addresses_are_databases(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE t AS SELECT true AS x")
+    engine = connect(postgres_url, DOMAIN, "t")
+    assert isinstance(engine, PostgresEngine)
+    assert engine.project(["x"]).values.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("source", "table", "rule"),
+    [
+        ("postgresql://user:SECRET@host/db", None, "needs the name of a table"),
+        ("mysql://user:SECRET@host/db", None, "must be postgresql://"),
+        ("postgresql+psycopg://user:SECRET@host/db", "t", "only a database has tables"),
+        ("postgresql+psycopg://user:SECRET@host/db", None, "without a driver"),
+        ("a.csv", "t", "only a database has tables"),
+        ("s3://SECRET/a.parquet", None, "must be postgresql://"),
+    ],
+)
+def test_refusals_keep_secrets(source: Any, table: str | None, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule) as caught:
+        connect(source, DOMAIN, table)
+    assert "SECRET" not in str(caught.value)

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
+from tacita.engines.local import LocalEngine, sources
+from tacita.errors import DataError, InvalidInput, SourceUnavailable
+from tacita.privacy.unit import Unit
+from tacita.tables import Workload
+
+DOMAIN = Domain(
+    attributes=[
+        Categorical(name="colour", levels=["red", "blue"]),
+        Numeric(name="age", bounds=(0, 99), edges=(0, 50, 99)),
+    ]
+)
+GOOD = "colour,age\nred,10\nblue,60\nred,70\n"
+COUNTS = [[1, 1], [0, 1]]
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def counts(engine: LocalEngine) -> list[Any]:
+    return engine.project(["colour", "age"]).values.tolist()
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", GOOD),
+        ("a.CSV", GOOD),
+        ("a.tsv", GOOD.replace(",", "\t")),
+        ("a.csv.gz", gzip.compress(GOOD.encode(), mtime=0)),  # the time would change the name of the test
+        ("bom.csv", "\ufeff" + GOOD),
+        ("crlf.csv", GOOD.replace("\n", "\r\n")),
+        ("quoted.csv", 'note,"age","colour"\n"a\nb, ""c""",10,red\n,60,blue\n,"70","red"\n'),
+        ("no newline at the end.csv", GOOD.rstrip()),
+        ("blank lines.csv", GOOD.replace("\nblue", "\n\nblue") + "\n\n"),
+    ],
+)
+def test_csv_in_many_dresses(tmp_path: Path, name: str, content: str | bytes) -> None:
+    assert counts(LocalEngine(DOMAIN, write(tmp_path / name, content))) == COUNTS
+
+
+def test_several_files_are_one_source(tmp_path: Path) -> None:
+    parts = [write(tmp_path / "a.csv", GOOD), write(tmp_path / "b.csv", "age,colour\n10,red\n")]
+    assert counts(LocalEngine(DOMAIN, parts)) == [[2, 1], [0, 1]]
+    assert counts(LocalEngine(DOMAIN, [str(part) for part in parts])) == [[2, 1], [0, 1]]
+    assert counts(LocalEngine(DOMAIN, tmp_path)) == [[2, 1], [0, 1]]
+
+
+def test_a_folder_of_parquet_parts(tmp_path: Path) -> None:
+    table = pa.table({"age": [10.0, 60, 70], "colour": ["red", "blue", "red"]})
+    pq.write_table(table.slice(0, 1), tmp_path / "a.parquet")
+    (tmp_path / "deeper").mkdir()
+    pq.write_table(table.slice(1), tmp_path / "deeper" / "b.pq")
+    write(tmp_path / "_SUCCESS", "")
+    write(tmp_path / "_metadata.parquet", "not a table")
+    assert counts(LocalEngine(DOMAIN, tmp_path)) == COUNTS
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", GOOD)
+    domain = Domain(person="who", attributes=[Identifier(name="who"), Boolean(name="x")])
+    people = write(tmp_path / "b.csv", "who,x\np,1\np,1\nq,0\n")
+    engine, bounded = LocalEngine(DOMAIN, path), LocalEngine(domain, people)
+    unit, work = Unit.of_person("who", max_rows=1), Workload.of(["x"])
+    assert counts(engine) == COUNTS
+    assert bounded.tables(work, unit)["x",].values.tolist() == [1, 1]
+    write(path, GOOD + "blue,1\n")
+    write(people, "who,x\np,1\np,1\nr,0\nq,0\n")
+    assert counts(engine) == [[1, 1], [1, 1]]
+    assert bounded.tables(work, unit)["x",].values.tolist() == [2, 1]
+    path.unlink()
+    with pytest.raises(SourceUnavailable, match="no such file"):
+        counts(engine)
+
+
+def test_what_is_cached_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"colour": ["red", "blue", "red"], "age": [10, 60, 70]})
+    engine = LocalEngine(DOMAIN, table)
+    read: list[list[str]] = []
+    real = sources.FrameSource.batches
+    monkeypatch.setattr(
+        sources.FrameSource,
+        "batches",
+        lambda self, columns: read.append(list(columns)) or real(self, columns),
+    )
+    engine.project(["age"])
+    engine.project(["age"])
+    assert counts(engine) == COUNTS  # only the other column is read now
+    engine.check()
+    assert read == [["age"], ["colour"]]
+
+
+def test_a_file_larger_than_the_cache_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "READ_ROWS", 1000)
+    rows = 50_000
+    rng = np.random.default_rng(0)
+    colours, ages = rng.integers(0, 3, rows), rng.integers(0, 99, rows)
+    path = tmp_path / "big.parquet"
+    table = pa.table({"colour": np.array(["red", "blue", "grey"])[colours], "age": ages.astype(float)})
+    pq.write_table(table, path, row_group_size=7777)
+    wanted = [[int(((colours == c) & ((ages >= 50) == late)).sum()) for late in (False, True)] for c in (0, 1)]
+    for cache_bytes in (0, 1000, 60_000, 1 << 20):
+        engine = LocalEngine(DOMAIN, path, cache_bytes=cache_bytes)
+        assert counts(engine) == wanted
+        assert counts(engine) == wanted
+        assert engine.project(["age"]).sum() == rows
+        assert sum(block.nbytes for block in engine._store._kept.blocks) <= cache_bytes
+
+
+def test_an_unfinished_reading_leaves_no_half_a_cache() -> None:
+    engine = LocalEngine(DOMAIN, pa.table({"colour": ["red"] * 10, "age": [1] * 10}))
+    reading = engine._store.read(["colour"])
+    del reading
+    assert engine.project(["colour"]).sum() == 10
+
+
+def test_frames_need_no_import_of_their_library() -> None:
+    names = ("pandas", "polars", "psycopg")
+    script = f"import sys, tacita.engines.local; print([n for n in {names} if n in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_frames_of_many_kinds() -> None:
+    columns = {"colour": ["red", "blue", "red"], "age": [10, 60, 70], "more": [[1], [2], [3]]}
+    table = pa.table(columns)
+    chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    frame = pl.DataFrame(columns).with_columns(pl.col("colour").cast(pl.Categorical))
+    for source in (chunked, table.to_pandas(), frame, table.to_batches()[0], table.to_reader()):
+        engine = LocalEngine(DOMAIN, source)
+        assert counts(engine) == COUNTS
+        assert counts(engine) == COUNTS
+        assert engine.check().rows == 3
+
+
+def test_only_a_stream_is_needed() -> None:
+    class Stream:
+        def __init__(self, table: pa.Table) -> None:
+            self.table = table
+
+        def __arrow_c_stream__(self, requested: Any = None) -> Any:
+            return self.table.__arrow_c_stream__(requested)
+
+    source = Stream(pa.table({"age": [10, 60, 70], "x": [0, 0, 0], "colour": ["red", "blue", "red"]}))
+    assert counts(LocalEngine(DOMAIN, source)) == COUNTS
+
+
+# -- refusals ------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    for name in ("no.csv", "no.parquet"):
+        with pytest.raises(SourceUnavailable, match="source: no such file"):
+            LocalEngine(DOMAIN, tmp_path / name)
+    with pytest.raises(SourceUnavailable, match="no Parquet or CSV"):
+        LocalEngine(DOMAIN, tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_forbidden_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", GOOD)
+    path.chmod(0)
+    with pytest.raises(SourceUnavailable, match="cannot be read"):
+        LocalEngine(DOMAIN, path)
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("colour,years\nred,1\n", "age: the schema has this column.*columns are: colour, years"),
+        ("colour,age,age\nred,1,2\n", "there twice"),
+        ("", "the file is empty"),
+        ("colour,age\nred,1\nblue\n", "more or fewer values than the header"),
+        ("colour,age\nred,1\nblue,2,SECRET\n", "more or fewer values than the header"),
+        (b"colour,age\nr\xe9d,1\n", "not UTF-8"),
+        (b"col\xf6ur,age\nred,1\n", "not UTF-8|age|colour"),
+    ],
+)
+def test_broken_csv(tmp_path: Path, content: str | bytes, rule: str) -> None:
+    path = write(tmp_path / "a.csv", content)
+    with pytest.raises(DataError, match=rule) as caught:
+        counts(LocalEngine(DOMAIN, path))
+    assert "SECRET" not in str(caught.value.as_dict())
+
+
+def test_a_ragged_line_is_named_in_private(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "colour,age\n" + "red,1\n" * 5 + "blue,2,SECRET\n")
+    with pytest.raises(DataError) as caught:
+        counts(LocalEngine(DOMAIN, path))
+    assert caught.value.private == "line 7: 3 values instead of 2"
+    assert "line 7" not in str(caught.value)
+
+
+def test_a_ragged_line_late_in_the_file_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CSV_BLOCK", 1024)
+    path = write(tmp_path / "a.csv", "colour,age\n" + "red,1\n" * 5000 + "blue\n")
+    engine = LocalEngine(DOMAIN, path)
+    for _ in range(2):
+        with pytest.raises(DataError, match="more or fewer"):
+            counts(engine)
+    assert engine._store._kept.blocks == ()
+
+
+def test_broken_parquet(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        LocalEngine(DOMAIN, write(tmp_path / "a.parquet", GOOD))
+
+
+def test_parts_must_agree(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "a.csv", GOOD), write(tmp_path / "b.csv", "colour\nred\n")]
+    with pytest.raises(DataError, match=r"b\.csv: the part has no column 'age'"):
+        LocalEngine(DOMAIN, paths)
+    pq.write_table(pa.table({"colour": ["red"], "age": [1]}), tmp_path / "c.parquet")
+    with pytest.raises(InvalidInput, match="of one kind"):
+        LocalEngine(DOMAIN, [paths[0], tmp_path / "c.parquet"])
+
+
+@pytest.mark.parametrize("source", ["a.xlsx", "a", 7, None, [], [1], {"a": [1]}])
+def test_unknown_sources(source: Any) -> None:
+    with pytest.raises(InvalidInput, match="source: must be"):
+        LocalEngine(DOMAIN, source)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values", "kind"),
+    [
+        (Numeric(name="x", bounds=(0, 1), bins=2), pa.array([1], pa.date32()), "date32"),
+        (Date(name="x", bounds=("2024-01-01", "2024-02-01")), pa.array([1.5]), "double"),
+        (Categorical(name="x", levels=["a"]), pa.array([[1]]), "list"),
+    ],
+)
+def test_columns_of_the_wrong_type(attribute: Any, values: pa.Array, kind: str) -> None:
+    engine = LocalEngine(Domain(attributes=[attribute]), pa.table({"x": values}))
+    with pytest.raises(DataError, match=f"x: a column of this type cannot hold.*{kind}"):
+        engine.check()
+
+
+def test_a_frame_that_arrow_cannot_hold() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"colour": ["red", object()], "age": [1, 2]})
+    with pytest.raises(DataError, match="Arrow cannot hold") as caught:
+        counts(LocalEngine(DOMAIN, frame))
+    assert "object at" not in str(caught.value)
+
+
+def test_arguments_are_checked() -> None:
+    table = pa.table({"colour": ["red"], "age": [1]})
+    with pytest.raises(InvalidInput, match="cache_bytes"):
+        LocalEngine(DOMAIN, table, cache_bytes=-1)
+    with pytest.raises(InvalidInput, match="threads"):
+        LocalEngine(DOMAIN, table, threads=0)
+    with pytest.raises(InvalidInput, match="list of names"):
+        LocalEngine(DOMAIN, table).rows("age")
+
+
+def test_a_source_that_changes_while_it_is_read() -> None:
+    class Shrinking(sources.FrameSource):
+        def batches(self, columns: Any) -> Any:
+            self._frame = self._frame.slice(0, self._frame.num_rows - 1)
+            return super().batches(columns)
+
+    source = Shrinking(pa.table({"colour": ["red"] * 9, "age": [1] * 9}))
+    engine = LocalEngine(DOMAIN, source)
+    engine.project(["age"])
+    with pytest.raises(DataError, match="changed while"):
+        engine.project(["colour"])

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacita.errors import InvalidInput
+from tacita.server.settings import Settings, SourceSettings
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
+SECRET = "hunter2"
+URL = f"postgresql://reader:{SECRET}@db.example/hospital"
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_defaults() -> None:
+    settings = Settings.load()
+    assert settings.state_url == "sqlite:///.tacita/state.db"
+    assert (settings.host, settings.port) == ("127.0.0.1", 8642)
+    assert settings.queue_file == Path(".tacita/jobs.db")
+    assert settings.sources == {}
+
+
+def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "tacita.toml").write_text('port = 9000\nlog_level = "error"\n')
+    monkeypatch.setenv("TACITA_PORT", "9001")
+    settings = Settings.load()
+    assert (settings.port, settings.log_level) == (9001, "error")
+
+
+def test_the_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(f'[sources.patients]\nurl = "{URL}"\ntable = "patients"\n')
+    monkeypatch.setenv("TACITA_CONFIG", str(tmp_path / "other.toml"))
+    assert Settings.load().sources["patients"].address == URL
+
+
+def test_a_source_can_be_set_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACITA_SOURCES__PATIENTS__URL", URL)
+    monkeypatch.setenv("TACITA_SOURCES__PATIENTS__TABLE", "patients")
+    assert Settings.load().sources["patients"].table == "patients"
+
+
+def test_credentials_are_not_shown() -> None:
+    settings = Settings.load(state=URL, sources={"patients": {"url": URL, "table": "patients"}})
+    for shown in (repr(settings), str(settings), settings.model_dump_json(), repr(settings.sources)):
+        assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"port": 0}, "port"),
+        ({"port": "many"}, "port"),
+        ({"log_level": "loud"}, "log_level"),
+        ({"rate_limit": -1}, "rate_limit"),
+        ({"colour": "red"}, "colour"),
+        ({"sources": {"a": {}}}, "sources.a"),
+        ({"sources": {"a": {"url": URL}}}, "sources.a"),
+        ({"sources": {"a": {"path": "x.csv", "table": "t"}}}, "sources.a"),
+        ({"sources": {"a": {"path": "/etc/passwd"}}}, "sources.a.path"),
+        ({"sources": {"a": {"path": "../x.csv"}}}, "sources.a.path"),
+        ({"sources": {"a": {"path": "x.csv"}, "b": {"path": "./y/../x.csv"}}}, "sources.b"),
+        (
+            {
+                "sources": {
+                    "a": {"url": URL, "table": "t"},
+                    "b": {"url": URL.replace("reader", "me"), "table": "t"},
+                }
+            },
+            "sources.b",
+        ),
+    ],
+)
+def test_a_bad_setting_is_named(given: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Settings.load(**given)
+    assert caught.value.field == field
+    assert "TACITA_" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACITA_SOURCES", "{")
+    with pytest.raises(InvalidInput, match="sources: must be JSON"):
+        Settings.load()
+
+
+def test_a_missing_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACITA_CONFIG", "nowhere.toml")
+    with pytest.raises(InvalidInput, match="TACITA_CONFIG: no such file"):
+        Settings.load()
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tacita.toml").write_text("port = ")
+    with pytest.raises(InvalidInput, match=r"is not TOML.*tacita\.toml"):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    "name", [*Settings.model_fields, *(f"sources.NAME.{name}" for name in SourceSettings.model_fields)]
+)
+def test_every_setting_is_documented(name: str) -> None:
+    assert f"\n| `{name}` |" in DOCUMENT.read_text()
+
+
+def test_nothing_else_is_documented() -> None:
+    names = {line.split("`")[1] for line in DOCUMENT.read_text().splitlines() if line.startswith("| `")}
+    assert names == {*Settings.model_fields, *(f"sources.NAME.{n}" for n in SourceSettings.model_fields)}
