@@ -12,13 +12,28 @@ from typing import Any
 from tacita._version import __version__
 
 _HOMES = {
-    "Domain": "tacita.domain",
-    "Categorical": "tacita.domain",
-    "Ordinal": "tacita.domain",
-    "Numeric": "tacita.domain",
-    "Date": "tacita.domain",
     "Boolean": "tacita.domain",
+    "Budget": "tacita.privacy.budget",
+    "Categorical": "tacita.domain",
+    "Client": "tacita.client",
+    "Database": "tacita.store",
+    "Date": "tacita.domain",
+    "Domain": "tacita.domain",
     "Identifier": "tacita.domain",
+    "Ledger": "tacita.privacy.ledger",
+    "Neighbours": "tacita.privacy.unit",
+    "NoisyTables": "tacita.mechanisms",
+    "Numeric": "tacita.domain",
+    "Ordinal": "tacita.domain",
+    "RandomizedResponse": "tacita.collect",
+    "Release": "tacita.release",
+    "Releases": "tacita.release",
+    "SecureSource": "tacita.noise",
+    "SeededSource": "tacita.noise",
+    "Session": "tacita.query",
+    "Unit": "tacita.privacy.unit",
+    "Workload": "tacita.tables",
+    "connect": "tacita.engines.connect",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -52,8 +52,8 @@ class Section:
     facts: Sequence[tuple[str, str]] = field(default=())
 
 
-def number(value: float, *, share: bool = False) -> str:
-    """A number as a reader wants it.
+def number(value: float, *, share: bool = False, digits: int = 1) -> str:
+    """A number as a reader wants it; `digits` are those of a share in percent.
 
     >>> number(1234.5), number(0.1234, share=True)
     ('1,234', '12.3 %')
@@ -61,7 +61,7 @@ def number(value: float, *, share: bool = False) -> str:
     if not math.isfinite(value):
         return "unknown"
     if share:
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.{digits}f} %"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
@@ -119,7 +119,7 @@ def _statistics(statistics: Sequence[Statistic]) -> str:
     for statistic in statistics:
         low, high = statistic.interval()
         share = statistic.name.startswith("share")
-        shown = [number(value, share=share) for value in (statistic.value, low, high)]
+        shown = [number(value, share=share, digits=2) for value in (statistic.value, low, high)]
         rows.append(
             f"<tr><td>{html.escape(statistic.name)}</td><td>{shown[0]}</td><td>{shown[1]} to {shown[2]}</td></tr>"
         )

@@ -34,7 +34,7 @@ def test_expired_and_revoked(world, monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.call("GET", "/v1/datasets", token=token).status_code == 200
     world.services.tokens.revoke(gone.token.id)
     assert "revoked" in world.call("GET", "/v1/datasets", token=gone.text).json()["detail"]
-    monkeypatch.setattr(module, "_now", lambda: soon + dt.timedelta(minutes=1))
+    monkeypatch.setattr(module, "now", lambda: soon + dt.timedelta(minutes=1))
     refused = world.call("GET", "/v1/datasets", token=token)
     assert (refused.status_code, "expired" in refused.json()["detail"]) == (401, True)
 

@@ -220,7 +220,7 @@ def test_what_dies_again_and_again_fails(both) -> None:
     for attempt in range(1, 4):
         with both.services.database.writing() as connection:
             connection.execute(
-                jobs.update().values(state="running", attempts=attempt, heartbeat=module._now().replace(year=2000))
+                jobs.update().values(state="running", attempts=attempt, heartbeat=module.now().replace(year=2000))
             )
         store.recover()
         assert store.get(job.id).state == ("queued" if attempt < 3 else "failed")

@@ -76,7 +76,7 @@ def test_expired(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     soon = dt.datetime.now(dt.timezone(dt.timedelta(hours=5))) + dt.timedelta(minutes=1)
     issued = tokens.issue(name="Ada", role="analyst", expires=soon)
     assert tokens.authenticate(issued.text).expires == soon
-    monkeypatch.setattr(module, "_now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(minutes=2))
+    monkeypatch.setattr(module, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(minutes=2))
     with pytest.raises(Unauthorized, match="expired"):
         tokens.authenticate(issued.text)
 

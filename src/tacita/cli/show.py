@@ -19,7 +19,8 @@ from tacita.report import number
 
 __all__ = ["balance", "grid", "plan", "print_json", "problem", "release", "say", "statistics"]
 
-out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+# no emoji: a text such as person:KEY:3 is not a picture of a key
+out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
 
 _BAR = 28
 _MOST_ROWS = 40
@@ -106,7 +107,7 @@ def statistics(found: Iterable[Statistic]) -> None:
     rows = []
     for statistic in found:
         share = statistic.name.startswith("share")
-        numbers = [number(value, share=share) for value in (statistic.value, *statistic.interval())]
+        numbers = [number(value, share=share, digits=2) for value in (statistic.value, *statistic.interval())]
         rows.append((statistic.name, numbers[0], f"{numbers[1]} … {numbers[2]}"))
     grid("Statistics, read off the releases at no further cost", ("", ">estimate", ">95 % interval"), rows)
 

@@ -24,9 +24,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dp_accounting.pld import common as pld_common
-from dp_accounting.pld import privacy_loss_distribution as pld
-
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.event import (
@@ -200,6 +197,9 @@ def _float_up(amount: Fraction) -> float:
 @lru_cache(maxsize=512)
 def _leaf_distribution(event: Event) -> Any:
     """The privacy loss distribution of one leaf: of the worst pair, for any vector that changes in one place."""
+    from dp_accounting.pld import common as pld_common  # a second to load, and only this currency needs it
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
     match event:
         case Pure(epsilon=epsilon):
             parameters = pld_common.DifferentialPrivacyParameters(epsilon, 0.0)

@@ -1,0 +1,232 @@
+"""The commands as a user runs them: real files, exit codes and messages."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+
+import pytest
+
+from tacita.cli import main, show
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 99], edges: [0, 18, 65, 99], integer: true, missing: true}
+- {name: sex, kind: categorical, levels: [f, m]}
+"""
+ROWS = "age,sex\n" + "".join(f"{20 + i % 60},{'fm'[i % 2]}\n" for i in range(500))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "people.csv").write_text(ROWS)
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("TACITA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show.out, "_width", 160)
+    monkeypatch.setattr(show.err, "_width", 500)
+
+
+def tacita(folder, *arguments):
+    """Run the program as its entry point does; nobody is there to answer questions."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["tacita", *arguments])
+        patch.setattr(sys, "stdin", io.StringIO(""))
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return SimpleNamespace(returncode=ended.value.code or 0, stdout=out.getvalue(), stderr=err.getvalue())
+
+
+def good(folder, *arguments):
+    done = tacita(folder, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_first_look(folder):
+    good(folder, "budget", "open", "people", "--epsilon", "1")
+    plan = good(
+        folder, "query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex", "--epsilon", "0.5", "--dry-run"
+    )
+    assert "± 6" in plan
+    assert json.loads(good(folder, "budget", "show", "people", "--json"))[0]["spent"] == 0
+    shown = good(
+        folder,
+        "query",
+        "people.csv",
+        "-s",
+        "people.yaml",
+        "-a",
+        "people",
+        "-b",
+        "age,sex",
+        "--count",
+        "--epsilon",
+        "0.5",
+    )
+    assert "18..64" in shown
+    assert "remaining" in shown
+    answer = json.loads(
+        good(
+            folder,
+            "query",
+            "people.csv",
+            "-s",
+            "people.yaml",
+            "-a",
+            "people",
+            "-b",
+            "sex",
+            "--epsilon",
+            "0.5",
+            "--json",
+            "--key",
+            "k",
+            "-o",
+            "out.json",
+        )
+    )
+    assert answer["balance"]["remaining"] == 0
+    assert abs(sum(answer["releases"][0]["estimate"]) - 500) < 60
+    assert json.loads((folder / "out.json").read_text())["releases"] == answer["releases"]
+    again = good(
+        folder,
+        "query",
+        "people.csv",
+        "-s",
+        "people.yaml",
+        "-a",
+        "people",
+        "-b",
+        "sex",
+        "--epsilon",
+        "0.5",
+        "--json",
+        "--key",
+        "k",
+    )
+    assert json.loads(again)["releases"] == answer["releases"]
+    assert "settled" in good(folder, "budget", "history", "people")
+    assert len(good(folder, "budget", "export", "people").splitlines()) == 3
+
+
+def test_schema_from_draft_to_use(folder):
+    good(folder, "schema", "infer", "people.csv", "-o", "draft.yaml")
+    good(folder, "budget", "open", "people", "--epsilon", "1")
+    ask = ("query", "people.csv", "-s", "draft.yaml", "-a", "people", "-b", "sex", "--epsilon", "0.5")
+    refused = tacita(folder, *ask)
+    assert (refused.returncode, "schema confirm" in refused.stderr) == (6, True)
+    assert tacita(folder, "schema", "confirm", "draft.yaml").returncode == 1  # asks, and nobody says yes
+    assert "Confirmed 2" in good(folder, "schema", "confirm", "draft.yaml", "--yes")
+    good(folder, *ask)
+    assert tacita(folder, "schema", "infer", "people.csv", "-o", "draft.yaml").returncode == 8
+    assert "500 rows" in good(folder, "schema", "check", "people.csv", "-s", "people.yaml")
+
+
+def test_check_tells_the_owner_what_does_not_fit(folder):
+    (folder / "people.csv").write_text("age,sex\n5,x\n,f\n")
+    done = tacita(folder, "schema", "check", "people.csv", "-s", "people.yaml", "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["columns"][1]["nowhere"] == 1
+    assert json.loads(done.stderr)["field"] == "sex"
+
+
+QUERY = ("query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((*QUERY, "--epsilon", "-1"), 2, "epsilon"),
+        ((*QUERY, "--epsilon", "nan"), 2, "epsilon"),
+        ((*QUERY, "--epsilon", "inf"), 2, "epsilon"),
+        (QUERY, 2, "--epsilon"),
+        ((*QUERY, "--epsilon", "5"), 5, "remaining 1"),
+        ((*QUERY, "--epsilon", "0.5", "-b", "hight"), 2, "hight"),
+        ((*QUERY, "--epsilon", "0.5", "-b", "age,age"), 2, "distinct"),
+        ((*QUERY, "--epsilon", "0.5", "-b", "sex"), 2, "twice"),
+        ((*QUERY, "--epsilon", "0.5", "--family", "gaussian"), 2, "delta"),
+        (("query", "none.csv", *QUERY[2:], "--epsilon", "0.5"), 4, "none.csv"),
+        (("query", "people.csv", "-s", "none.yaml", *QUERY[4:], "--epsilon", "0.5"), 2, "none.yaml"),
+        (("query", "people.csv", "-s", "people.yaml", "-a", "peopel", "-b", "sex", "--epsilon", "1"), 2, "people"),
+        (
+            ("query", "postgresql://u:hunter2@127.0.0.1:1/x", *QUERY[2:], "--from", "t", "--epsilon", "0.5"),
+            4,
+            "127.0.0.1",
+        ),
+        (("budget", "open", "people", "--epsilon", "9"), 8, "exists already"),
+        (("budget", "open", "x", "--epsilon", "1", "--unit", "house"), 2, "person:KEY"),
+        (("token", "revoke", "nobody"), 2, "nobody"),
+        (("schema", "infer", "people.txt"), 2, "people.txt"),
+        (("schema", "infer", "nobody.csv"), 4, "nobody.csv"),
+    ],
+)
+def test_bad_input(folder, arguments, code, says):
+    good(folder, "budget", "open", "people", "--epsilon", "1")
+    done = tacita(folder, *arguments)
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "hunter2" not in done.stderr
+    assert "Traceback" not in done.stderr
+    machine = tacita(folder, *arguments, "--json") if arguments[0] == "query" else None
+    if machine is not None:
+        assert json.loads(machine.stderr)["code"]
+    assert json.loads(good(folder, "budget", "show", "people", "--json"))[0]["spent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"age,gender\n3,f\n", "sex"),
+        (b"age,sex\n3,\xff\n", "UTF-8"),
+        (b"age,sex\n3,f\n4\n", "line 3"),
+        (b"", "empty"),
+    ],
+)
+def test_broken_files(folder, text, says):
+    """The owner sees the line; nothing is charged for a file that cannot be read from the start."""
+    (folder / "people.csv").write_bytes(text)
+    good(folder, "budget", "open", "people", "--epsilon", "1")
+    done = tacita(folder, *QUERY, "--epsilon", "0.5")
+    assert done.returncode == 3, done.stderr
+    assert says in done.stderr
+
+
+def test_tokens(folder):
+    made = json.loads(good(folder, "token", "create", "ada", "--role", "analyst", "--dataset", "people", "--json"))
+    assert made["token"].startswith("tct_")
+    listed = good(folder, "token", "list", "--json")
+    assert made["token"] not in listed
+    assert json.loads(listed)[0]["name"] == "ada"
+    good(folder, "token", "revoke", made["id"])
+    assert "revoked" in good(folder, "token", "list")
+
+
+def test_the_installed_program(folder):
+    program = [sys.executable, "-c", "from tacita.cli import main; main()"]
+    done = subprocess.run([*program, "budget", "show", "none"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "none" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version(folder):
+    assert "tacita 0." in good(folder, "--version")
+    for command in ("schema", "query", "budget", "serve", "token", "demo"):
+        assert command in good(folder, "--help")
+        assert "--help" in good(folder, command, "--help")

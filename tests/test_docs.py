@@ -1,0 +1,54 @@
+"""Documentation that is wrong fails."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")])
+PAGES = [page for page in PAGES if "node_modules" not in page.parts]
+CLAIMS = [page for page in (ROOT / "docs" / "claims").glob("*.md") if page.name != "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=lambda page: page.stem)
+def test_claims_have_all_parts(page):
+    text = page.read_text()
+    for heading in ("Precondition", "Guarantee", "Argument", "How it is tested", "Flags"):
+        assert f"\n## {heading}" in text
+    assert page.name in (page.parent / "README.md").read_text()
+    for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
+        assert (ROOT / path).is_file(), path
+
+
+def test_claim_pages_that_code_names_exist():
+    for file in (ROOT / "src").rglob("*.py"):
+        for path in re.findall(r"docs/[\w/.-]+\.md", file.read_text()):
+            assert (ROOT / path).is_file(), f"{file.name} names {path}"
+
+
+def test_the_readme_example_runs(tmp_path, monkeypatch):
+    import pyarrow.csv as pacsv
+
+    from tacita.demo.census import DOMAIN, simulate
+
+    monkeypatch.chdir(tmp_path)
+    pacsv.write_csv(simulate(2000, seed=1), "census.csv")
+    DOMAIN.write("census.schema.yaml")
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    names = {}
+    exec(block, names)
+    assert len(names["low"]) == DOMAIN["age"].size
+
+
+def test_every_command_of_the_makefile_is_explained():
+    makefile = (ROOT / "Makefile").read_text()
+    for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):
+        assert re.search(rf"^{word}:.*## \w", makefile, re.MULTILINE), word
