@@ -45,6 +45,7 @@ def test_the_extreme_person_does_not_stand_in_the_draft(drafted):
     assert drafted["town"].levels == ("rome", "turin")
     assert drafted["town"].other
     assert drafted["town"].missing
+    assert drafted.person is None
 
 
 def test_everything_is_marked_until_confirmed(drafted):
@@ -52,6 +53,15 @@ def test_everything_is_marked_until_confirmed(drafted):
     with pytest.raises(NotPublic):
         drafted.require_public()
     drafted.confirm().require_public()
+
+
+def test_a_returning_identifier_is_taken_for_the_person():
+    visits = pa.table({"patient": [f"p{i % 70}" for i in range(200)], "ward": ["a", "b"] * 100})
+    assert infer(visits.to_batches()).person == "patient"
+
+
+def test_values_that_are_all_different_are_not_levels():
+    assert infer(pa.table({"x": ["a", "b", "c"]}).to_batches())["x"].kind == "identifier"
 
 
 def test_nothing_to_read():

@@ -1,4 +1,7 @@
 import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -34,6 +37,33 @@ def test_a_forked_child_does_not_repeat_its_parent():
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reader, 32) != source.words(4).tobytes()
+
+
+def test_a_fork_while_another_thread_draws_does_not_hang():
+    source, stop = SecureSource(), threading.Event()
+
+    def draw():
+        while not stop.is_set():
+            source.words(200_000)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                source.words(4)
+                os._exit(0)
+            deadline = time.monotonic() + 20
+            while os.waitpid(child, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    raise AssertionError("the child hangs")
+                time.sleep(0.005)
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_bits_are_balanced():

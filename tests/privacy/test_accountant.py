@@ -101,16 +101,16 @@ def test_sequence_and_repeated_agree():
 
 
 def brute_force_parallel(epsilons, neighbours):
-    """Two parts, each releasing its count with Laplace noise; largest loss over all neighbours of small data sets."""
+    """Two parts, each releasing a histogram of two values; largest loss over all neighbours."""
     worst = 0.0
-    people = [None, 0, 1]  # a unit is absent, in part 0 or in part 1
-    for before, after in itertools.product(people, people):
+    units = [None, *itertools.product((0, 1), (0, 1))]  # absent, or (part, value)
+    for before, after in itertools.product(units, units):
         if neighbours is ADD and (before is None) == (after is None):
             continue
         if neighbours is REPLACE and (before is None or after is None):
             continue
-        moved = [abs((before == part) - (after == part)) for part in (0, 1)]
-        worst = max(worst, sum(m * e for m, e in zip(moved, epsilons, strict=True)))
+        cells = [cell for cell in units[1:] if (before == cell) != (after == cell)]
+        worst = max(worst, sum(epsilons[part] for part, _ in cells))
     return worst
 
 
@@ -140,6 +140,34 @@ def test_group_against_shifts_by_many():
         assert zcdp_rho(Group(event=gauss, size=size), ADD) == Fraction(size**2, 100)
         law = DiscreteGaussian(sigma2=Fraction(50))
         assert delta_of_shift(law, size, epsilon_at(Group(event=gauss, size=size), 1e-6, ADD)) <= 1e-6
+
+
+def test_groups_are_refused_under_replace_one():
+    """Replacing somebody by somebody with more rows is not a chain of row replacements."""
+    for currency in (pure_epsilon, zcdp_rho, lambda event, notion: epsilon_at(event, 1e-6, notion)):
+        with pytest.raises(InvalidInput, match="chain"):
+            currency(Group(event=Pure(epsilon=0.1), size=2), REPLACE)
+
+
+def test_what_has_no_guarantee_stays_infinite_inside_anything():
+    raw = NonPrivate(reason="raw")
+    inside = [
+        Group(event=raw, size=2),
+        Parallel(events=(raw, Pure(epsilon=0.1))),
+        Repeated(event=raw, count=3),
+        Group(event=Sequence(events=(raw,)), size=2),
+    ]
+    for event in inside:
+        for budget in (Budget.pure(1000), Budget.zcdp(1000), Budget.approx(1000, 1e-6)):
+            assert cost([(event, 1)], budget, ADD) >= INFINITE
+
+
+def test_extreme_amounts_are_accounted_quickly_and_never_too_low():
+    assert epsilon_at(Pure(epsilon=900.0), 1e-6, ADD) == pytest.approx(900)
+    assert epsilon_at(DiscreteLaplaceNoise(scale=Fraction(10**7)), 1e-6, ADD) <= 1e-3
+    wide = DiscreteGaussianNoise(sigma2=Fraction(10**9))
+    epsilon = epsilon_at(wide, 1e-6, ADD)
+    assert 0 < epsilon < 1e-3
 
 
 def test_group_of_approximate():
@@ -187,6 +215,7 @@ EVENTS = [
     Nothing(),
     NonPrivate(reason="x"),
     Pure(epsilon=0.5),
+    Pure(epsilon=Fraction(3, 7)),
     Approximate(epsilon=0.5, delta=1e-6),
     Zcdp(rho=0.1),
     DiscreteLaplaceNoise(scale=Fraction(10, 7)),
@@ -217,6 +246,8 @@ def test_events_round_trip(event):
         lambda: Parallel(events=()),
         lambda: event_from_dict({"kind": "magic"}),
         lambda: event_from_dict({"kind": "pure", "eps": 1}),
+        lambda: event_from_dict({"kind": "pure", "epsilon": "1/0"}),
+        lambda: event_from_dict({"kind": "discrete-laplace", "scale": "wide"}),
         lambda: DiscreteLaplaceNoise(scale=Fraction(0)),
     ],
 )

@@ -26,7 +26,13 @@ def test_epsilon_is_positive_and_finite(value):
         Budget.zcdp(value)
 
 
-@pytest.mark.parametrize("delta", [-1e-9, 1, math.nan, True])
+@pytest.mark.parametrize("value", [1e-310, 1e-5, 1e4])
+def test_epsilon_lies_in_a_sensible_range(value):
+    with pytest.raises(InvalidInput, match="between"):
+        Budget.pure(value)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, 0.5, 1e-300, math.nan, True])
 def test_delta(delta):
     with pytest.raises(InvalidInput, match="delta"):
         Budget.approx(1, delta)

@@ -1,3 +1,4 @@
+import psycopg
 import pytest
 
 from tacita.testing.ledger import LedgerContract
@@ -11,6 +12,10 @@ class TestOnSqlite(LedgerContract):
 
 @pytest.mark.postgres
 class TestOnPostgres(LedgerContract):
-    @pytest.fixture
-    def url(self, postgres_url):
+    @pytest.fixture(params=["read committed", "repeatable read"])
+    def url(self, postgres_url, request):
+        """Also on a database whose default would let a transaction keep an old snapshot."""
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = '{request.param}'")
         return postgres_url

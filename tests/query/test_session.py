@@ -3,7 +3,7 @@ import pytest
 
 from tacita.domain import Boolean, Domain
 from tacita.engines.local import LocalEngine
-from tacita.errors import BudgetExceeded, InvalidInput
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput
 from tacita.mechanisms import NoisyTables
 from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
@@ -45,6 +45,13 @@ def test_a_retry_gets_the_same_answer_and_pays_once(ledger):
     first, second = (session(ledger).ask(plan(0.5), key="k") for _ in range(2))
     assert first.to_json() == second.to_json()
     assert ledger.balance("people").spent == 0.5
+
+
+def test_a_key_stands_for_one_question(ledger):
+    session(ledger).ask(plan(0.25), key="k")
+    total = NoisyTables(Workload.of([])).calibrate(DOMAIN, Budget.pure(0.25), unit=Unit.row(), neighbours=ADD)
+    with pytest.raises(Conflict, match="another question"):
+        session(ledger).ask(total, key="k")
 
 
 def test_the_charge_stands_before_the_data_is_touched(ledger):

@@ -18,7 +18,7 @@ def url(request, tmp_path):
     return request.getfixturevalue("postgres_url")
 
 
-ROW = {"name": "x", "unit": "row", "neighbours": "add-remove", "budget": "{}", "created": sa.func.now()}
+ROW = {"name": "x", "unit": "row", "neighbours": "a", "budget": "{}", "charges": 0, "created": sa.func.now()}
 
 
 def test_migrations_make_exactly_the_declared_tables(url):

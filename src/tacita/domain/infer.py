@@ -4,6 +4,8 @@ Everything that such a draft says was read off private data: kinds, levels, boun
 Each attribute lists these parts in `derived`, and nothing that claims privacy accepts the domain until a person
 has looked at it and confirmed it (`tacita schema confirm`). Bounds are widened to round numbers, so that the
 extreme person's value does not stand in the draft; levels that only one row has are left to the bucket `other`.
+An identifier whose values return is taken for the person's key, so that nobody with many rows is protected row
+by row by mistake.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,7 +97,9 @@ class _Profile:
         return Date(**common, bounds=(first, last), by=by, derived=("kind", "bounds", "missing"))
 
     def _levels(self, common: dict[str, Any]) -> Attribute:
-        kept = sorted(text for text, times in self.values.items() if times > 1) or sorted(self.values)
+        kept = sorted(text for text, times in self.values.items() if times > 1)
+        if not kept:  # all different: each would stand for one row
+            return Identifier(name=self.name, derived=("kind",))
         other = len(kept) < len(self.values)
         return Categorical(**common, levels=tuple(kept), other=other, derived=("kind", "levels", "missing"))
 
@@ -148,4 +152,17 @@ def infer(batches: Iterable[pa.RecordBatch], *, title: str = "", nulls: Iterable
     if not profiles or not any(profile.rows for profile in profiles.values()):
         raise DataError("has no rows to read a schema off", field="source")
     attributes = tuple(profile.attribute() for profile in profiles.values())
-    return Domain(title=title, nulls=tuple(nulls), attributes=attributes)
+    return Domain(title=title, nulls=tuple(nulls), attributes=attributes, person=_person(attributes, profiles))
+
+
+def _person(attributes: Iterable[Attribute], profiles: Mapping[str, _Profile]) -> str | None:
+    """The identifier whose values return, if there is one: the rows then seem to belong to somebody.
+
+    A guess on the safe side: with a person named, nothing is protected row by row.
+    """
+    for attribute in attributes:
+        profile = profiles[attribute.name]
+        returning = profile.overflowed or any(times > 1 for times in profile.values.values())
+        if attribute.kind == "identifier" and profile.values and returning:
+            return attribute.name
+    return None

@@ -3,7 +3,7 @@
 Privacy:  each table gets independent integer noise on every cell, also the empty ones. What one unit can change:
               a row, add-remove       one cell by 1
               a row, replace-one      two cells by 1 each
-              a person with m rows    a group of m such changes
+              a person with m rows    cells by m in all; twice that for replace-one
           so the event is read off the noise that is drawn, table by table; the accountant adds it up.
 Utility:  unbiased; the error does not depend on the data and is predicted exactly.
 Cost:     one pass over the data for the whole workload.
@@ -26,7 +26,15 @@ from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
-from tacita.privacy.event import DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, Group, Repeated, Sequence
+from tacita.privacy.event import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    Pure,
+    Repeated,
+    Sequence,
+    Zcdp,
+)
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance, Release, Releases
 from tacita.table import Table
@@ -37,19 +45,25 @@ __all__ = ["CalibratedTables", "NoisyTables"]
 
 Family = Literal["auto", "laplace", "gaussian"]
 
+_MOST_SPREAD = Fraction(1000)
+"""Most that the noise of the lightest table may exceed that of the heaviest."""
+
 
 def table_event(law: Law, unit: Unit, neighbours: Neighbours) -> Event:
     """What it costs a unit that one table gets this noise (see the module's claim)."""
-    base: Event
+    m = unit.max_rows
+    event: Event
     if isinstance(law, DiscreteLaplace):
-        base = DiscreteLaplaceNoise(scale=law.scale)
+        # L1 at most m: whatever cells the m rows fall into, the losses add up to m/scale
+        event = DiscreteLaplaceNoise(scale=law.scale) if m == 1 else Pure(epsilon=m / law.scale)
     elif isinstance(law, DiscreteGaussian):
-        base = DiscreteGaussianNoise(sigma2=law.sigma2)
+        # L2 at most m, when all rows share a cell
+        event = DiscreteGaussianNoise(sigma2=law.sigma2) if m == 1 else Zcdp(rho=m**2 / (2 * law.sigma2))
     else:
         raise InvalidInput("must be discrete Laplace or discrete Gaussian", field="law", value=law.kind)
-    if neighbours is Neighbours.REPLACE_ONE:
-        base = Repeated(event=base, count=2)
-    return base if unit.max_rows == 1 else Group(event=base, size=unit.max_rows)
+    # Replacing moves some counts down and some up, by the above each. L1 doubles; L2 squared doubles, because
+    # |new - old|^2 <= |new|^2 + |old|^2 for counts. Two independent changes cost just that.
+    return Repeated(event=event, count=2) if neighbours is Neighbours.REPLACE_ONE else event
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,10 @@ class NoisyTables:
                 )
         families = self._families(budget)
         plans = [self._with(family, domain, budget, unit, neighbours) for family in families]
-        return min(plans, key=lambda plan: sum(law.variance for law in plan.laws))
+        return min(plans, key=self._weighted_variance)
+
+    def _weighted_variance(self, plan: CalibratedTables) -> float:
+        return sum(weight * law.variance for weight, law in zip(self.workload.weights, plan.laws, strict=True))
 
     def _families(self, budget: Budget) -> list[Family]:
         if self.family == "gaussian" and budget.currency == "pure":
@@ -118,13 +135,15 @@ class NoisyTables:
         )
 
     def _relative(self, family: Family) -> list[Fraction]:
-        """Noise of each table relative to a table of weight 1.
+        """Noise of each table relative to that of the heaviest.
 
         Minimise sum_t w_t var_t. Laplace: var ~ s^2 while sum 1/s is fixed, so s ~ w^(-1/3). Gaussian: var =
         sigma2 while sum 1/sigma2 is fixed, so sigma2 ~ w^(-1/2).
         """
         power = 1 / 3 if family == "laplace" else 1 / 2
-        return [Fraction(weight**-power).limit_denominator(1000) for weight in self.workload.weights]
+        heaviest = max(self.workload.weights)
+        parts = [Fraction((weight / heaviest) ** -power).limit_denominator(1000) for weight in self.workload.weights]
+        return [min(part, _MOST_SPREAD) for part in parts]
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

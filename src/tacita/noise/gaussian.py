@@ -27,7 +27,7 @@ __all__ = ["DiscreteGaussian"]
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussian(Law):
-    """Integer noise with variance parameter sigma2, an exact ratio (a whole number above 64)."""
+    """Integer noise with variance parameter sigma2, an exact ratio."""
 
     sigma2: Fraction
     kind: ClassVar[str] = "discrete-gaussian"

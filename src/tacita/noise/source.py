@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import weakref
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -59,20 +60,32 @@ class SecureSource:
     simulated = False
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._rekey()
+        _LIVE.add(self)
 
     def _rekey(self) -> None:
-        self._stream, self._drawn, self._process = _keystream(os.urandom(32)), 0, os.getpid()
+        # a new lock too: a child process may have been forked while another thread held the old one
+        self._lock, self._stream, self._drawn = threading.Lock(), _keystream(os.urandom(32)), 0
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Uniform 64-bit words."""
         with self._lock:
-            # a child process starts with a copy of the stream and would repeat its parent's draws
-            if self._drawn > _REKEY_AFTER or self._process != os.getpid():
-                self._rekey()
+            if self._drawn > _REKEY_AFTER:
+                self._stream, self._drawn = _keystream(os.urandom(32)), 0
             self._drawn += 8 * count
             return _draw(self._stream, count)
+
+
+_LIVE: weakref.WeakSet[SecureSource] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A child process starts with copies of all streams and would repeat its parent's draws."""
+    for source in list(_LIVE):
+        source._rekey()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class SeededSource:

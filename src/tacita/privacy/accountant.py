@@ -7,16 +7,16 @@
 Combinations, with the neighbours that make them true:
 
     sequence  adds
-    parallel  add-remove: the dearest part; replace-one: the two dearest parts, since a unit may move between parts
+    parallel  add-remove: the dearest part; replace-one: a group of two steps of the dearest part, since the unit
+              leaves its part and joins one, perhaps the same
     group     a unit of k smaller ones: epsilon -> k epsilon, rho -> k^2 rho, (epsilon, delta) -> (k epsilon,
-              delta (e^(k epsilon) - 1)/(e^epsilon - 1))
+              delta (e^(k epsilon) - 1)/(e^epsilon - 1)); refused under replace-one, see `event.Group`
 
 What an accountant cannot express exactly in its currency it bounds from above or refuses; nothing is free.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -48,6 +48,8 @@ INFINITE = Fraction(10**30)
 """Stands for an infinite loss where amounts are ratios; no budget reaches it."""
 
 _GRID = 1e-4  # privacy losses are rounded up to multiples of this
+_LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and tell nothing
+_WIDE_SIGMA2 = 10**6  # wider noise is accounted by zCDP: its distribution has millions of points
 
 
 def _unsupported(event: Event, currency: str) -> InvalidInput:
@@ -59,20 +61,20 @@ def _unsupported(event: Event, currency: str) -> InvalidInput:
     )
 
 
-def _combine(event: Event, neighbours: Neighbours, leaf: Callable[[Event], Fraction]) -> Fraction:
-    """Amounts that add up: shared by the pure and the zcdp currency."""
+def _combine(event: Event, neighbours: Neighbours, leaf: Callable[[Event], Fraction], two_steps: int) -> Fraction:
+    """Amounts that add up: shared by the pure and the zcdp currency, where a group of two costs `two_steps` as much."""
     match event:
         case Nothing():
             return Fraction(0)
         case NonPrivate():
             return INFINITE
         case Sequence(events=events):
-            return sum((_combine(part, neighbours, leaf) for part in events), Fraction(0))
+            return sum((_combine(part, neighbours, leaf, two_steps) for part in events), Fraction(0))
         case Repeated(event=inner, count=count):
-            return count * _combine(inner, neighbours, leaf)
+            return count * _combine(inner, neighbours, leaf, two_steps)
         case Parallel(events=events):
-            parts = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-            return sum(heapq.nlargest(parts, (_combine(part, neighbours, leaf) for part in events)), Fraction(0))
+            dearest = max(_combine(part, Neighbours.ADD_REMOVE, leaf, two_steps) for part in events)
+            return dearest * (1 if neighbours is Neighbours.ADD_REMOVE else two_steps)
         case _:
             return leaf(event)
 
@@ -87,10 +89,11 @@ def pure_epsilon(event: Event, neighbours: Neighbours) -> Fraction:
             case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
                 return sensitivity / scale
             case Group(event=inner, size=size):
+                _check_group(neighbours)
                 return size * pure_epsilon(inner, neighbours)
         raise _unsupported(part, "pure")
 
-    return _combine(event, neighbours, leaf)
+    return _combine(event, neighbours, leaf, 2)
 
 
 def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
@@ -105,10 +108,16 @@ def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
             case Pure() | DiscreteLaplaceNoise():
                 return pure_epsilon(part, neighbours) ** 2 / 2
             case Group(event=inner, size=size):
+                _check_group(neighbours)
                 return size**2 * zcdp_rho(inner, neighbours)
         raise _unsupported(part, "zcdp")
 
-    return _combine(event, neighbours, leaf)
+    return _combine(event, neighbours, leaf, 4)
+
+
+def _check_group(neighbours: Neighbours) -> None:
+    if neighbours is not Neighbours.ADD_REMOVE:
+        raise InvalidInput("a group is a chain of additions and removals", field="event", value=str(neighbours))
 
 
 def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
@@ -145,14 +154,20 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
             case Repeated(event=inner, count=count):
                 visit(inner, times * count)
             case Parallel(events=events):
-                for inner in _dearest(events, neighbours):
-                    visit(inner, times)
+                visit(_dearest(events, neighbours), times)
             case Zcdp(rho=amount):
-                rho += times * amount
+                rho += times * float(amount)
+            case DiscreteGaussianNoise(sigma2=sigma2) if sigma2 > _WIDE_SIGMA2:
+                rho += times * float(zcdp_rho(part, neighbours))
             case Approximate(epsilon=amount, delta=chance):
                 slack, delta = slack + times * amount, delta + times * chance
+            case Pure(epsilon=amount) if amount > _LARGE_EPSILON:
+                slack += times * float(amount)
+            case DiscreteLaplaceNoise():
+                visit(_laplace_leaf(part), times)
             case Group(event=inner, size=size):
-                visit(_grouped(inner, size, neighbours), times)
+                _check_group(neighbours)
+                visit(_grouped(inner, size), times)
             case _:
                 counts[part] += times
 
@@ -160,22 +175,36 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
     return counts, slack, delta, rho
 
 
-def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> list[Event]:
-    """Events that together cost at least what parallel parts do: there is no largest of unlike distributions."""
-    parts = 1 if neighbours is Neighbours.ADD_REMOVE else min(2, len(events))
+def _laplace_leaf(noise: DiscreteLaplaceNoise) -> Event:
+    """The same loss as a pure event.
+
+    When the count moves by 1, every outcome x has loss (|x - 1| - |x|)/scale = +-1/scale: exactly the distribution of
+    the worst (1/scale)-DP mechanism. When it moves further, that mechanism still bounds it.
+    """
+    return Pure(epsilon=noise.sensitivity / noise.scale)
+
+
+def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> Event:
+    """One event that costs at least what parallel parts do: there is no largest of unlike distributions."""
+    if any(_is_infinite(part) for part in events):
+        return NonPrivate(reason="a part has no guarantee")
+    steps = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     if len(set(events)) == 1:
-        return [events[0]] * parts
+        return _grouped(events[0], steps)
     try:
-        amounts = heapq.nlargest(parts, (pure_epsilon(part, neighbours) for part in events))
-        return [Pure(epsilon=_float_up(amount)) for amount in amounts if amount]
+        amount = max(pure_epsilon(part, Neighbours.ADD_REMOVE) for part in events)
+        return Pure(epsilon=steps * amount) if amount else Nothing()
     except InvalidInput:
-        amounts = heapq.nlargest(parts, (zcdp_rho(part, neighbours) for part in events))
-        return [Zcdp(rho=_float_up(amount)) for amount in amounts if amount]
+        amount = max(zcdp_rho(part, Neighbours.ADD_REMOVE) for part in events)
+        return Zcdp(rho=steps**2 * amount) if amount else Nothing()
 
 
-def _grouped(event: Event, size: int, neighbours: Neighbours) -> Event:
+def _grouped(event: Event, size: int) -> Event:
+    """What a chain of `size` additions and removals costs."""
     if size == 1:
         return event
+    if _is_infinite(event):
+        return NonPrivate(reason="a group of what has no guarantee")
     if isinstance(event, Approximate):
         # delta of the chain of `size` steps: delta * (1 + e^eps + ... + e^((size-1) eps))
         grown = event.delta * math.expm1(size * event.epsilon) / math.expm1(event.epsilon)
@@ -183,15 +212,27 @@ def _grouped(event: Event, size: int, neighbours: Neighbours) -> Event:
             return NonPrivate(reason="a group this large has no guarantee left")
         return Approximate(epsilon=size * event.epsilon, delta=grown)
     try:
-        amount = size * pure_epsilon(event, neighbours)
-        return Pure(epsilon=_float_up(amount)) if amount else Nothing()
+        amount = size * pure_epsilon(event, Neighbours.ADD_REMOVE)
+        return Pure(epsilon=amount) if amount else Nothing()
     except InvalidInput:
-        return Zcdp(rho=_float_up(size**2 * zcdp_rho(event, neighbours)))
+        return Zcdp(rho=size**2 * zcdp_rho(event, Neighbours.ADD_REMOVE))
+
+
+def _is_infinite(event: Event) -> bool:
+    match event:
+        case NonPrivate():
+            return True
+        case Sequence(events=events) | Parallel(events=events):
+            return any(_is_infinite(part) for part in events)
+        case Repeated(event=inner) | Group(event=inner):
+            return _is_infinite(inner)
+    return False
 
 
 def _float_up(amount: Fraction) -> float:
+    """A float that is not below the amount."""
     near = float(amount)
-    return near if exact(near) >= amount else math.nextafter(near, math.inf)
+    return near if Fraction(near) >= amount else math.nextafter(near, math.inf)
 
 
 @lru_cache(maxsize=512)
@@ -202,12 +243,8 @@ def _leaf_distribution(event: Event) -> Any:
 
     match event:
         case Pure(epsilon=epsilon):
-            parameters = pld_common.DifferentialPrivacyParameters(epsilon, 0.0)
+            parameters = pld_common.DifferentialPrivacyParameters(_float_up(exact(epsilon)), 0.0)
             return pld.from_privacy_parameters(parameters, value_discretization_interval=_GRID)
-        case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
-            return pld.from_discrete_laplace_mechanism(
-                float(1 / scale), sensitivity=sensitivity, value_discretization_interval=_GRID
-            )
         case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity):
             return pld.from_discrete_gaussian_mechanism(
                 math.sqrt(sigma2), sensitivity=sensitivity, value_discretization_interval=_GRID

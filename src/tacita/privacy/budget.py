@@ -18,13 +18,19 @@ from tacita.errors import InvalidInput
 __all__ = ["Budget", "exact"]
 
 
-def exact(value: float) -> Fraction:
-    """A float as the decimal that it is written as, so that ten tenths are one.
+LEAST_EPSILON, MOST_EPSILON = 1e-4, 1000.0
+LEAST_RHO, MOST_RHO = 1e-8, 1000.0
+LEAST_DELTA, MOST_DELTA = 1e-15, 0.1
+"""Below the least, only noise comes out and accountants work for minutes; above the most, nothing is promised."""
+
+
+def exact(value: float | Fraction) -> Fraction:
+    """A float as the decimal that it is written as, so that ten tenths are one; a ratio as it is.
 
     >>> sum(exact(0.1) for _ in range(10)) == 1
     True
     """
-    return Fraction(repr(float(value)))
+    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +44,17 @@ class Budget:
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
             raise InvalidInput("give either epsilon or rho", field="budget")
-        for name in ("epsilon", "rho"):
+        for name, least, most in (("epsilon", LEAST_EPSILON, MOST_EPSILON), ("rho", LEAST_RHO, MOST_RHO)):
             value = getattr(self, name)
             if value is not None and not _is_positive(value):
                 raise InvalidInput("must be positive and finite", field=name, value=value)
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
-            raise InvalidInput("must be at least 0 and below 1", field="delta", value=self.delta)
+            if value is not None and not least <= value <= most:
+                raise InvalidInput(f"must lie between {least:g} and {most:g}", field=name, value=value)
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or math.isnan(self.delta):
+            raise InvalidInput("must be a number", field="delta", value=self.delta)
+        if self.delta and not LEAST_DELTA <= self.delta <= MOST_DELTA:
+            rule = f"must be 0, or lie between {LEAST_DELTA:g} and {MOST_DELTA:g}"
+            raise InvalidInput(rule, field="delta", value=self.delta)
         if self.rho is not None and self.delta:
             raise InvalidInput("a rho budget has no delta", field="delta", value=self.delta)
 

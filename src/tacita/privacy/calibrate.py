@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import cost
@@ -17,7 +16,6 @@ __all__ = ["narrowest"]
 _STEPS = 40
 
 
-@lru_cache(maxsize=1024)
 def narrowest(
     event_of: Callable[[Fraction], Event],
     budget: Budget,

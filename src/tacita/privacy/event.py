@@ -37,9 +37,15 @@ __all__ = [
 ]
 
 
-def _positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+def _positive(name: str, value: float | Fraction) -> None:
+    number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
         raise InvalidInput("must be positive and finite", field=name, value=value)
+
+
+def _ratio(value: Any) -> Any:
+    """A ratio is written as text."""
+    return Fraction(value) if isinstance(value, str) else value
 
 
 def _count(name: str, value: int) -> None:
@@ -89,12 +95,13 @@ class NonPrivate(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Pure(Event):
-    """Anything that is epsilon-DP."""
+    """Anything that is epsilon-DP; epsilon may be an exact ratio."""
 
-    epsilon: float
+    epsilon: float | Fraction
     kind: ClassVar[str] = "pure"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _ratio(self.epsilon))
         _positive("epsilon", self.epsilon)
 
 
@@ -115,12 +122,13 @@ class Approximate(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Zcdp(Event):
-    """Anything that is rho-zero-concentrated DP."""
+    """Anything that is rho-zero-concentrated DP; rho may be an exact ratio."""
 
-    rho: float
+    rho: float | Fraction
     kind: ClassVar[str] = "zcdp"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", _ratio(self.rho))
         _positive("rho", self.rho)
 
 
@@ -179,8 +187,8 @@ class Repeated(Event):
 class Parallel(Event):
     """Each of these on its own part of the units, split by a rule that looks at one unit at a time.
 
-    Adding or removing a unit touches one part. Replacing one may take it out of one part and put it into another, so
-    two parts pay: accountants know this.
+    The parts' events are stated for adding or removing a unit, also when the account counts replace-one: a unit that is
+    replaced leaves its part, and joins the same or another, which is two such steps.
     """
 
     events: tuple[Event, ...]
@@ -194,7 +202,11 @@ class Parallel(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Group(Event):
-    """An event stated for a smaller unit, of which the account's unit holds up to `size`."""
+    """An event stated for adding or removing a smaller unit, of which the account's unit holds up to `size`.
+
+    Under replace-one a unit may become one with another number of smaller ones, so accountants refuse it there; state
+    what such a change costs directly.
+    """
 
     event: Event
     size: int
@@ -237,5 +249,5 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
         parts["events"] = tuple(event_from_dict(part) for part in parts["events"])
     try:
         return _KINDS[data["kind"]](**parts)
-    except TypeError:
-        raise InvalidInput("has missing or unknown members", field="event", value=dict(data)) from None
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise InvalidInput("has missing, unknown or malformed members", field="event", value=dict(data)) from None

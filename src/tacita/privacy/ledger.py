@@ -81,6 +81,7 @@ class Charge:
     account: str
     key: str
     event: Event
+    question: str
     principal: str
     purpose: str
     state: State
@@ -95,6 +96,7 @@ class Charge:
             "account": self.account,
             "key": self.key,
             "event": self.event.as_dict(),
+            "question": self.question,
             "principal": self.principal,
             "purpose": self.purpose,
             "state": self.state,
@@ -121,6 +123,7 @@ class Ledger:
             "unit": str(unit),
             "neighbours": str(neighbours),
             "budget": json.dumps(budget.as_dict()),
+            "charges": 0,
             "created": now(),
         }
         try:
@@ -154,7 +157,7 @@ class Ledger:
                 accounts.update().where(accounts.c.name == name).values(budget=json.dumps(budget.as_dict()))
             )
             note = f"budget raised from {old.budget} to {budget}"
-            self._write(connection, name, Nothing(), uuid.uuid4().hex, principal, note, "settled")
+            self._write(connection, name, Nothing(), _digest(note), uuid.uuid4().hex, principal, note, "settled")
         return self.account(name)
 
     def balance(self, name: str) -> Balance:
@@ -162,8 +165,8 @@ class Ledger:
         with self._database.reading() as connection:
             account = self._account(connection, name)
             spent = cost(self._history(connection, name), account.budget, account.neighbours)
-            query = sa.select(sa.func.count()).select_from(charges).where(charges.c.account == name)
-            return Balance(account=account, spent=spent, charges=connection.execute(query).scalar_one())
+            count = connection.execute(sa.select(accounts.c.charges).where(accounts.c.name == name)).scalar_one()
+            return Balance(account=account, spent=spent, charges=count)
 
     def history(self, name: str) -> Iterator[Charge]:
         """All charges of an account, oldest first."""
@@ -186,6 +189,7 @@ class Ledger:
         account: str,
         event: Event,
         *,
+        question: str,
         unit: Unit,
         neighbours: Neighbours,
         principal: str,
@@ -194,24 +198,38 @@ class Ledger:
     ) -> Charge:
         """Charge an event before it happens, or find the charge that this key made before.
 
+        Args:
+            account: Who pays.
+            event: What it costs each unit.
+            question: What is asked, as text; a key stands for one question only.
+            unit: Whom the event protects.
+            neighbours: Against what change.
+            principal: Who asks.
+            purpose: What for; both stand in the history.
+            key: The same key finds the same charge again. A new one by default.
+
         Raises:
             BudgetExceeded: The account cannot bear it; nothing was written.
-            Conflict: The key was used for another event.
+            Conflict: The key was used for another question.
             InvalidInput: The event protects another unit, or under other neighbours, than the account.
         """
         key = uuid.uuid4().hex if key is None else key
         if not 1 <= len(key) <= 200:
             raise InvalidInput("must have 1 to 200 characters", field="key", value=key)
+        with self._database.reading() as connection:
+            # adding up may take long, so it is done once before the lock is taken; the accountant remembers
+            self._check_affordable(connection, self._account(connection, account), event, refuse=False)
+        digest = _digest(question)
         with self._database.writing() as connection:
             found = self._account(connection, account, lock=True)
             _check_same_notion(found, unit, neighbours)
             before = self._find(connection, account, key)
             if before is not None:
-                if before.event != event:
-                    raise Conflict("was used for another request", field="key", value=key, hint="Use a new key")
+                if (before.event, before.question) != (event, digest):
+                    raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
                 return before
             self._check_affordable(connection, found, event)
-            return self._write(connection, account, event, key, principal, purpose, "reserved")
+            return self._write(connection, account, event, digest, key, principal, purpose, "reserved")
 
     def settle(self, charge: Charge, answer: str) -> str:
         """Store the answer of a charge and return the one to hand out: the first that was stored."""
@@ -259,11 +277,13 @@ class Ledger:
         row = connection.execute(query).one_or_none()
         return None if row is None else _read_charge(row, row.answer)
 
-    def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
+    def _check_affordable(
+        self, connection: sa.Connection, account: Account, event: Event, *, refuse: bool = True
+    ) -> None:
         history = self._history(connection, account.name)
         after = cost([*history, (event, 1)], account.budget, account.neighbours)
         budget = exact(account.budget.amount)
-        if after <= budget:
+        if after <= budget or not refuse:
             return
         alone = cost([(event, 1)], account.budget, account.neighbours)
         spent = cost(history, account.budget, account.neighbours)
@@ -279,6 +299,7 @@ class Ledger:
         connection: sa.Connection,
         account: str,
         event: Event,
+        question: str,
         key: str,
         principal: str,
         purpose: str,
@@ -290,19 +311,28 @@ class Ledger:
             account=account,
             key=key,
             event=event,
+            question=question,
             principal=principal,
             purpose=purpose,
             state=state,
             created=now(),
         )
-        row = {name: getattr(charge, name) for name in ("id", "account", "key", "principal", "purpose", "state")}
+        names = ("id", "account", "key", "question", "principal", "purpose", "state")
+        row = {name: getattr(charge, name) for name in names}
         connection.execute(charges.insert().values(row | {"event": text, "created": charge.created}))
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        # moving the account's own row makes a transaction with an older snapshot fail instead of missing this charge
+        moved = accounts.update().where(accounts.c.name == account).values(charges=accounts.c.charges + 1)
+        connection.execute(moved)
+        digest = _digest(text)
         here = (spending.c.account == account) & (spending.c.digest == digest)
         more = connection.execute(spending.update().where(here).values(times=spending.c.times + 1))
         if more.rowcount == 0:
             connection.execute(spending.insert().values(account=account, digest=digest, event=text, times=1))
         return charge
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_same_notion(account: Account, unit: Unit, neighbours: Neighbours) -> None:
@@ -327,6 +357,7 @@ def _read_charge(row: sa.Row[Any], answer: str | None) -> Charge:
         account=row.account,
         key=row.key,
         event=event_from_dict(json.loads(row.event)),
+        question=row.question,
         principal=row.principal,
         purpose=row.purpose,
         state=row.state,

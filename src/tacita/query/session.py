@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.mechanisms.recipe import Calibrated
@@ -9,7 +11,12 @@ from tacita.noise import Source
 from tacita.privacy.ledger import Balance, Ledger
 from tacita.release import Releases
 
-__all__ = ["Session"]
+__all__ = ["Session", "question_of"]
+
+
+def question_of(plan: Calibrated) -> str:
+    """What a plan asks, as text: a ledger key stands for one question only."""
+    return json.dumps({"recipe": plan.as_dict()["recipe"], "domain": plan.domain.fingerprint}, sort_keys=True)
 
 
 class Session:
@@ -39,6 +46,7 @@ class Session:
         charge = self._ledger.reserve(
             self.account.name,
             plan.event,
+            question=question_of(plan),
             unit=plan.unit,
             neighbours=plan.neighbours,
             principal=self._principal,

@@ -1,20 +1,21 @@
 """Statistics read off a release: free, because they look at nothing but what has left already.
 
-Each comes with a standard error that carries the noise of all cells it uses. Bins stand for their middle, so a mean or
-quantile of a binned attribute also has an error of at most half a bin that no interval shows; `bin_error` states it.
+Each comes with an interval that carries the noise of all cells it uses, and stays honest when there is more noise than
+people: it then covers the whole range. A bin stands for its middle; how far the truth may lie from that is part of the
+interval. Values that were moved to the bounds of the schema count as the bounds.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacita.domain import Binned
-from tacita.domain.encode import decode
+from tacita.domain import Binned, Date
 from tacita.errors import InvalidInput
 from tacita.release import Release
 from tacita.uncertainty import AdditiveNoise, normal_quantile
@@ -22,58 +23,75 @@ from tacita.uncertainty import AdditiveNoise, normal_quantile
 __all__ = ["Statistic", "mean", "quantile", "share", "total"]
 
 Array = npt.NDArray[np.float64]
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic:
-    """One number with its error."""
+    """One number, its interval at any level, and the part of the interval that is due to bins."""
 
     name: str
     value: float
-    std: float
+    ends: Callable[[float], Ends] = field(repr=False)
     bin_error: float = 0.0
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A normal interval for the noise, widened by the error of the bins."""
-        half = normal_quantile(level) * self.std + self.bin_error
-        return self.value - half, self.value + half
+    def interval(self, level: float = 0.95) -> Ends:
+        """An interval that holds the exact statistic of the data with at least about this probability."""
+        if not 0 < level < 1:
+            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+        return self.ends(level)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data; a value that the noise has drowned is null."""
         low, high = self.interval()
-        return {
-            "name": self.name,
-            "value": self.value,
-            "std": self.std,
-            "bin_error": self.bin_error,
-            "low": low,
-            "high": high,
-        }
+        value = self.value if math.isfinite(self.value) else None
+        return {"name": self.name, "value": value, "low": low, "high": high, "bin_error": self.bin_error}
 
 
 def total(release: Release) -> Statistic:
     """How many there are in all."""
     whole = release.project([])
-    return Statistic(name="total", value=float(whole.values), std=float(whole.std()))
+
+    def ends(level: float) -> Ends:
+        low, high = whole.interval(level)
+        return float(low), float(high)
+
+    return Statistic(name="total", value=float(whole.values), ends=ends)
 
 
-def _cell_variance(release: Release) -> float:
-    """Variance of one cell; ratios of cells below assume that all cells have independent noise of one law."""
+def _noise(release: Release) -> AdditiveNoise:
+    """The noise of each cell; what follows needs it to be independent and of one law."""
     if not isinstance(release.uncertainty, AdditiveNoise):
         raise InvalidInput("needs a release with additive noise", field="release", value=release.trust)
-    return release.uncertainty.law.variance * release.uncertainty.terms
+    return release.uncertainty
 
 
-def _ratio(top: Array, counts: Array, variance: float) -> tuple[float, float]:
-    """sum(top * counts) / sum(counts) and its standard error by the delta method.
+def _width(noise: AdditiveNoise, level: float) -> float:
+    """Half-width in standard deviations that holds for any weighted sum of cells.
 
-    With R the ratio and N the sum, dR/dcount_i = (top_i - R)/N, and the cells' noise is independent.
+    A single draw of Laplace noise has wider tails than the normal law, and sums lie between the two.
     """
-    n = float(counts.sum())
-    if n <= 0:
-        return math.nan, math.inf  # the noise has drowned everybody; say so rather than divide
-    value = float(top @ counts) / n
-    return value, math.sqrt(variance * float(np.sum((top - value) ** 2))) / n
+    single = noise.law.half_width(level, noise.terms) / math.sqrt(noise.law.variance * noise.terms)
+    return max(single, normal_quantile(level))
+
+
+def _ratio(top: Array, counts: Array, noise: AdditiveNoise, level: float) -> Ends:
+    """Fieller's interval of R = sum(top * counts) / sum(counts).
+
+    For the true R, sum((top - R) * counts) is noise alone, of variance v * sum((top - R)^2). The R for which it is
+    not too large solve a quadratic; when the total may be zero, every R does.
+    """
+    a, n = float(top @ counts), float(counts.sum())
+    margin = _width(noise, level) ** 2 * noise.law.variance * noise.terms
+    square = n * n - margin * len(top)
+    linear = a * n - margin * float(top.sum())
+    constant = a * a - margin * float(top @ top)
+    everything = float(top.min()), float(top.max())
+    if square <= 0:
+        return everything
+    root = math.sqrt(max(linear * linear - square * constant, 0.0))
+    low, high = (linear - root) / square, (linear + root) / square
+    return max(low, everything[0]), min(high, everything[1])
 
 
 def share(release: Release, attribute: str, level: str) -> Statistic:
@@ -83,50 +101,96 @@ def share(release: Release, attribute: str, level: str) -> Statistic:
     if level not in labels:
         raise InvalidInput("must be one of " + ", ".join(labels), field=attribute, value=level)
     top = np.array([label == level for label in labels], float)
-    value, std = _ratio(top, marginal.values.astype(float), _cell_variance(marginal))
-    return Statistic(name=f"share of {attribute} = {level}", value=value, std=std)
+    counts, noise = marginal.values.astype(float), _noise(marginal)
+    return Statistic(
+        name=f"share of {attribute} = {level}",
+        value=_quotient(top, counts),
+        ends=lambda confidence: _ratio(top, counts, noise, confidence),
+    )
 
 
-def _line(release: Release, attribute: str) -> tuple[Release, Array, Array, Array]:
-    """The marginal of a binned attribute without its buckets: middles, counts and half of each bin's width."""
-    described = release.domain[attribute]
-    if not isinstance(described, Binned):
-        raise InvalidInput("must be numeric or a date", field=attribute, value=described.kind)
-    marginal = release.project([attribute])
-    bins = len(described.starts)
-    middles = decode(described, np.arange(bins), "mid")
-    line = np.asarray(middles.cast("int32") if described.kind == "date" else middles, float)
-    edges = np.append(np.asarray(described.starts), described.line_bounds[1])
-    single = described.kind != "date" and described.integer and bool((np.diff(edges[:-1]) == 1).all())
-    halves = np.zeros(bins) if single else np.diff(edges) / 2
-    return marginal, line, marginal.values[:bins].astype(float), halves
+def _quotient(top: Array, counts: Array) -> float:
+    n = float(counts.sum())
+    return float(top @ counts) / n if n > 0 else math.nan  # the noise has drowned everybody
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The marginal of a binned attribute without its buckets: first and last value of each bin, and counts."""
+
+    firsts: Array
+    lasts: Array
+    counts: Array
+    noise: AdditiveNoise
+
+    @classmethod
+    def of(cls, release: Release, attribute: str) -> _Line:
+        described = release.domain[attribute]
+        if not isinstance(described, Binned):
+            raise InvalidInput("must be numeric or a date", field=attribute, value=described.kind)
+        marginal = release.project([attribute])
+        firsts = np.asarray(described.starts)
+        whole = isinstance(described, Date) or described.integer
+        lasts = np.append(firsts[1:] - whole, described.line_bounds[1])
+        counts = marginal.values[: len(firsts)].astype(float)
+        return cls(firsts, lasts, counts, _noise(marginal))
+
+    @property
+    def middles(self) -> Array:
+        return (self.firsts + self.lasts) / 2
+
+    @property
+    def halves(self) -> Array:
+        return (self.lasts - self.firsts) / 2
 
 
 def mean(release: Release, attribute: str) -> Statistic:
-    """Mean of a numeric attribute (of a date, in days since 1970) among those who have one."""
-    marginal, line, counts, halves = _line(release, attribute)
-    value, std = _ratio(line, counts, _cell_variance(marginal))
-    kept = counts.clip(0)  # everybody at the far end of their bin: the worst that binning can do to a mean
-    off = float(halves @ kept / kept.sum()) if kept.any() else 0.0
-    return Statistic(name=f"mean of {attribute}", value=value, std=std, bin_error=off)
+    """Mean of a numeric attribute (of a date, in days since 1970) among those who have one.
+
+    The mean lies between that of all bins' first values and that of their last ones, each with its own interval.
+    """
+    line = _Line.of(release, attribute)
+    kept = line.counts.clip(0)
+    off = float(line.halves @ kept / kept.sum()) if kept.any() else float(line.halves.max())
+
+    def ends(level: float) -> Ends:
+        low = _ratio(line.firsts, line.counts, line.noise, level)[0]
+        return low, _ratio(line.lasts, line.counts, line.noise, level)[1]
+
+    return Statistic(name=f"mean of {attribute}", value=_quotient(line.middles, line.counts), ends=ends, bin_error=off)
 
 
 def quantile(release: Release, attribute: str, q: float) -> Statistic:
-    """The bin that holds the q-quantile of a numeric attribute, by its middle.
+    """The q-quantile of a numeric attribute among those who have one: the middle of its bin.
 
-    The standard error is that of the cumulative count at the bin over the local density of the release.
+    With D_j = (1-q) sum_{i<=j} c_i - q sum_{i>j} c_i, the true quantile lies in the bin j where D_{j-1} < 0 <= D_j.
+    The interval is made of all bins for which the noisy D contradicts neither.
     """
     if not 0 < q < 1:
         raise InvalidInput("must lie strictly between 0 and 1", field="q", value=q)
-    marginal, line, counts, halves = _line(release, attribute)
-    n = float(counts.sum())
-    name = f"{q:g}-quantile of {attribute}"
-    if n <= 0:
-        return Statistic(name=name, value=math.nan, std=math.inf)
-    at = int(np.argmax(np.cumsum(counts) >= q * n))
-    variance = _cell_variance(marginal) * ((1 - q) ** 2 * (at + 1) + q**2 * (len(counts) - at - 1))
-    nearby = max(float(np.mean(counts[max(0, at - 1) : at + 2])), 1.0)
-    step = float(np.mean(np.diff(line))) if len(line) > 1 else 0.0
+    line = _Line.of(release, attribute)
+    bins = len(line.counts)
+    below = np.cumsum(line.counts)
+    gaps = below - q * below[-1]
+    used = np.arange(1, bins + 1)
+    spread = np.sqrt(line.noise.law.variance * line.noise.terms * ((1 - q) ** 2 * used + q**2 * (bins - used)))
+
+    def ends(level: float) -> Ends:
+        # two one-sided tests, each of half of what the level leaves
+        z = _width(line.noise, level)
+        reached = gaps >= -z * spread
+        reached[-1] = True  # everybody is below the last bin's end, whatever the noise says
+        not_passed = np.append(True, (gaps <= z * spread)[:-1])
+        possible = np.flatnonzero(reached & not_passed)
+        if not len(possible):
+            return float(line.firsts[0]), float(line.lasts[-1])
+        return float(line.firsts[possible[0]]), float(line.lasts[possible[-1]])
+
+    at = int(np.argmax(gaps >= 0))
+    drowned = below[-1] <= 0
     return Statistic(
-        name=name, value=float(line[at]), std=math.sqrt(variance) / nearby * step, bin_error=float(halves[at])
+        name=f"{q:g}-quantile of {attribute}",
+        value=math.nan if drowned else float(line.middles[at]),
+        ends=ends,
+        bin_error=float(line.halves[at]),
     )

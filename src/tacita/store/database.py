@@ -34,11 +34,11 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = _parse(url)
-        options: dict[str, Any] = {"pool_pre_ping": True} if self.is_postgres else {}
-        self._engine = sa.create_engine(self.url, **options)
+        # the ledger's lock is worth nothing to a transaction that keeps an older snapshot: never inherit the level
+        options: dict[str, Any] = {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
+        self._engine = sa.create_engine(self.url, **(options if self.is_postgres else {}))
         weakref.finalize(self, self._engine.dispose)  # whoever forgets to close leaves no connection open
-        if not self.is_postgres:
-            _prepare_sqlite(self.url, self._engine)
+        _prepare_postgres(self._engine) if self.is_postgres else _prepare_sqlite(self.url, self._engine)
         self._migrate()
 
     @property
@@ -102,6 +102,14 @@ def _parse(url: str) -> URL:
     if parsed.database in (None, "", ":memory:"):
         raise InvalidInput("must name a file: state in memory would forget what was spent", field="state")
     return parsed
+
+
+def _prepare_postgres(engine: sa.Engine) -> None:
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        # whatever the server's default: a charge that was acknowledged must be on disk
+        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
 
 
 def _prepare_sqlite(url: URL, engine: sa.Engine) -> None:

@@ -38,6 +38,9 @@ accounts = sa.Table(
     sa.Column("unit", sa.String(300), nullable=False),
     sa.Column("neighbours", sa.String(20), nullable=False),
     sa.Column("budget", sa.Text, nullable=False),
+    sa.Column(
+        "charges", sa.BigInteger, nullable=False
+    ),  # how many; moves with each, so that no two can miss each other
     sa.Column("created", Time, nullable=False),
 )
 
@@ -48,6 +51,7 @@ charges = sa.Table(
     sa.Column("account", sa.ForeignKey("accounts.name"), nullable=False),
     sa.Column("key", sa.String(200), nullable=False),
     sa.Column("event", sa.Text, nullable=False),
+    sa.Column("question", sa.String(64), nullable=False),  # digest of what was asked
     sa.Column("principal", sa.String(200), nullable=False),
     sa.Column("purpose", sa.Text, nullable=False),
     sa.Column("state", sa.String(20), nullable=False),

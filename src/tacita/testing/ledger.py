@@ -26,7 +26,7 @@ import pytest
 
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import DiscreteLaplaceNoise, NonPrivate, Nothing, Pure
+from tacita.privacy.event import DiscreteLaplaceNoise, NonPrivate, Nothing, Pure, Sequence
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database
@@ -34,7 +34,7 @@ from tacita.store import Database
 __all__ = ["LedgerContract", "Race", "race"]
 
 ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
-WHO: dict[str, Any] = {"unit": ROW, "neighbours": ADD, "principal": "tester", "purpose": "test"}
+WHO: dict[str, Any] = {"question": "?", "unit": ROW, "neighbours": ADD, "principal": "tester", "purpose": "test"}
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,13 @@ class LedgerContract:
         with pytest.raises(Conflict, match="key"):
             open_ledger.reserve("a", Pure(epsilon=0.2), key="k", **WHO)
 
+    def test_a_key_stands_for_one_question_also_after_a_failure(self, open_ledger: Ledger) -> None:
+        charge = open_ledger.reserve("a", Pure(epsilon=0.6), key="k", **WHO)
+        open_ledger.fail(charge)
+        with pytest.raises(Conflict, match="another question"):
+            open_ledger.reserve("a", Pure(epsilon=0.6), key="k", **(WHO | {"question": "else"}))
+        assert open_ledger.reserve("a", Pure(epsilon=0.6), key="k", **WHO).id == charge.id
+
     def test_only_the_first_answer_counts(self, open_ledger: Ledger) -> None:
         charge = open_ledger.reserve("a", Pure(epsilon=0.1), key="k", **WHO)
         assert open_ledger.settle(charge, "one") == "one"
@@ -216,9 +223,11 @@ class LedgerContract:
 def _main(url: str, account: str, epsilon: str, file: str) -> None:
     ledger = Ledger(Database(url))
     seen = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    # each process has an event of its own, all of one cost: rows of the history that others write must be seen too
+    event = Sequence(events=(Pure(epsilon=float(epsilon)), *[Nothing()] * (os.getpid() % 16)))
     while True:
         try:
-            charge = ledger.reserve(account, Pure(epsilon=float(epsilon)), **WHO)
+            charge = ledger.reserve(account, event, **WHO)
         except BudgetExceeded:
             return
         ledger.settle(charge, "answered")

@@ -17,6 +17,7 @@ def upgrade() -> None:
         sa.Column("unit", sa.String(length=300), nullable=False),
         sa.Column("neighbours", sa.String(length=20), nullable=False),
         sa.Column("budget", sa.Text(), nullable=False),
+        sa.Column("charges", sa.BigInteger(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_accounts")),
     )
@@ -67,6 +68,7 @@ def upgrade() -> None:
         sa.Column("account", sa.String(length=200), nullable=False),
         sa.Column("key", sa.String(length=200), nullable=False),
         sa.Column("event", sa.Text(), nullable=False),
+        sa.Column("question", sa.String(length=64), nullable=False),
         sa.Column("principal", sa.String(length=200), nullable=False),
         sa.Column("purpose", sa.Text(), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
