@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacita.domain import Boolean, Categorical, Date, Identifier, Numeric, decode, encode
-from tacita.errors import InvalidInput
+from tacita.domain.encode import holds
+from tacita.errors import DataError, InvalidInput
 
 AGE = Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True, missing=True)
 COLOUR = Categorical(name="colour", levels=["red", "blue"], other=True, missing=True)
@@ -70,6 +71,94 @@ def test_timestamps_count_by_their_day_at_utc():
     late = dt.datetime(2020, 1, 2, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=-1)))
     assert codes(by_day, [late], pa.timestamp("us", "UTC")) == [2]
     assert codes(by_day, [dt.datetime(2020, 1, 2, 23, 30)], pa.timestamp("us")) == [1]
+
+
+FAR = pa.array([2**63 - 1, -(2**63), 0, None, -1], pa.int64())
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.date64(), *(pa.timestamp(u, z) for u in ("s", "ms", "us", "ns") for z in (None, "Europe/Paris"))],
+    ids=str,
+)
+def test_days_that_are_far_away(kind):
+    by_year = Date(name="d", bounds=("1960-01-01", "1979-12-31"), by="year", missing=True)
+    assert encode(by_year, FAR.view(kind)).tolist() == [19, 0, 10, 20, 9]
+    near = pa.array([2**31 - 1, -(2**31), 0, None, -1], pa.int32()).view(pa.date32())
+    assert encode(by_year, near).tolist() == [19, 0, 10, 20, 9]
+
+
+TEXTS = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def of_bytes(raws, kind):
+    """Text that nobody has looked into."""
+    stored = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    array = pa.array(raws, stored.get(kind, kind))
+    return pa.Array.from_buffers(kind, len(array), array.buffers())
+
+
+ALL_KINDS = [
+    COLOUR,
+    AGE,
+    Boolean(name="b"),
+    Date(name="d", bounds=("2020-01-01", "2021-01-01"), other=True),
+    Categorical(name="c", levels=["\ufffd", "a\ufffd"]),
+]
+
+
+@given(st.lists(st.none() | st.binary(max_size=6) | st.sampled_from([b"red", b"7", b"2020-02-02", b"t"])))
+def test_no_bytes_raise(raws):
+    for attribute in ALL_KINDS:
+        texts = [raw if raw is None else decoded(raw) for raw in raws]
+        wanted = [attribute.other_code if text is ... else codes(attribute, [text], pa.string())[0] for text in texts]
+        for kind in TEXTS:
+            array = of_bytes(raws, kind)
+            assert encode(attribute, array).tolist() == wanted
+            assert encode(attribute, array.dictionary_encode()).tolist() == wanted
+
+
+def decoded(raw):
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return ...
+
+
+def test_bytes_of_one_width():
+    assert encode(COLOUR, pa.array([b"red", b"\xff\xff\xff", None], pa.binary(3))).tolist() == [0, 2, 3]
+
+
+KINDS = [
+    *(pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.null()),
+    *(pa.decimal32(5, 2), pa.decimal64(9, 1), pa.decimal128(38, 37), pa.decimal256(76, 0), pa.decimal128(5, -2)),
+    *(pa.date32(), pa.date64(), pa.time32("s"), pa.time64("ns"), pa.timestamp("s"), pa.timestamp("ms", "Europe/Paris")),
+    *(pa.timestamp("us", "No/Where"), pa.duration("ns"), pa.month_day_nano_interval(), pa.binary(2), *TEXTS),
+    *(pa.list_(pa.int8()), pa.struct([("a", pa.int8())]), pa.map_(pa.string(), pa.int8()), pa.uuid()),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(raw=st.binary(min_size=64, max_size=64))
+def test_a_type_is_taken_with_all_its_values_or_not_at_all(kind, raw):
+    for attribute in ALL_KINDS:
+        if not holds(attribute, kind):
+            for rows in (0, 2):
+                with pytest.raises(DataError, match=f"{attribute.name}: a column of this type cannot hold"):
+                    encode(attribute, pa.nulls(rows, kind))
+            continue
+        for array in (pa.nulls(3, kind), *([] if kind in TEXTS or pa.types.is_null(kind) else [any_bits(kind, raw)])):
+            for values in (array, pa.DictionaryArray.from_arrays(pa.array([0, None, 1]), array)):
+                assert (encode(attribute, values) <= attribute.size).all()
+
+
+def any_bits(kind, raw):
+    rows = 1 if kind.bit_width > 128 else 2
+    if pa.types.is_decimal(kind):  # digits beyond its precision are no decimals
+        digits = int.from_bytes(raw, "big") % 10**kind.precision
+        unscaled = (-digits if raw[0] % 2 else digits).to_bytes(kind.bit_width // 8, "little", signed=True)
+        raw, rows = unscaled * 2, 2
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(raw)])
 
 
 def test_booleans():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,36 @@ def test_keys_are_texts() -> None:
     assert key_texts(pa.array(["a"], pa.large_string()), ("",), "who").to_pylist() == ["a"]
 
 
-@pytest.mark.parametrize("values", [pa.array([1.5]), pa.array([[1]]), pa.array([b"x"])])
+def test_equal_decimals_have_equal_texts_whatever_their_scale() -> None:
+    def texts(kind: pa.DataType, *values: str) -> list[str | None]:
+        return key_texts(pa.array([Decimal(value) for value in values], kind), (), "who").to_pylist()
+
+    for kind in (pa.decimal128(9, 2), pa.decimal128(20, 8), pa.decimal64(12, 3)):
+        assert texts(kind, "1", "1.50", "100", "0", "-2.5") == ["1", "1.5", "100", "0", "-2.5"]
+    assert texts(pa.decimal128(5, -2), "100", "1200") == ["100", "1200"]
+    assert texts(pa.decimal128(9, 8), "0.00000001") == ["0.00000001"]
+
+
+def test_text_that_is_not_utf8_is_no_key() -> None:
+    raw = pa.array([b"a", b"\xff", b"b", None, b"\xff"], pa.binary())
+    for kind in (pa.string(), pa.large_string()):
+        broken = raw.cast(pa.binary() if kind == pa.string() else pa.large_binary()).view(kind)
+        assert key_texts(broken, ("b",), "who").to_pylist() == ["a", None, None, None, None]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.5]),
+        pa.array([[1]]),
+        pa.array([b"x"]),
+        pa.array([b"x"], pa.large_binary()),
+        pa.array([b"x"], pa.binary(1)),
+        pa.array([b"x"]).dictionary_encode(),
+        pa.array([True]),
+    ],
+    ids=lambda values: str(values.type),
+)
 def test_keys_that_have_no_one_text_are_refused(values: pa.Array) -> None:
-    with pytest.raises(DataError, match="who: a person's key must be text or a whole number"):
+    with pytest.raises(DataError, match="who: a person's key must be text, a whole number or a decimal"):
         key_texts(values, ("",), "who")

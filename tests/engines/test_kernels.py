@@ -12,6 +12,7 @@ from tacita.engines.local import counter as counter_module
 from tacita.engines.local import kernels
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.layout import Layout
+from tacita.errors import InternalError
 
 
 def make_layout(*sizes: int) -> Layout:
@@ -138,3 +139,20 @@ def test_few_rows_make_large_tables_sparse() -> None:
 def test_labels_do_not_matter_to_layout() -> None:
     domain = Domain(attributes=[Categorical(name="x", levels=["a"])])
     assert Layout(domain, ("x",)).width == 1
+
+
+@pytest.mark.parametrize("code", [-1, 6, 255, 256, 1 << 16])
+def test_a_code_outside_the_domain_meets_no_kernel(code: int) -> None:
+    layout = make_layout(5, 300)
+    codes = {"a0": np.array([0, code]), "a1": np.array([0, 0])}
+    with pytest.raises(InternalError, match="a0: a code lies outside"):
+        layout.split(codes, 2)
+
+
+def test_a_code_beyond_what_the_counter_expects_meets_no_kernel() -> None:
+    layout = make_layout(5, 300)
+    block = layout.split({"a0": np.array([0, 5]), "a1": np.array([300, 0])}, 2)
+    Counter(layout, [("a0", "a1")], frozenset(layout.names), 2).add(block)
+    for outside, name in (({"a0"}, "a1"), ({"a1"}, "a0")):
+        with pytest.raises(InternalError, match=f"{name}: a code lies outside"):
+            Counter(layout, [("a0", "a1")], frozenset(outside), 2).add(block)

@@ -4,6 +4,8 @@ import gzip
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine, sources
+from tacita.engines.local.store import CodeStore
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Unit
 from tacita.tables import Workload
@@ -106,8 +109,9 @@ def test_what_is_cached_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> No
     engine.project(["age"])
     engine.project(["age"])
     assert counts(engine) == COUNTS  # only the other column is read now
-    engine.check()
     assert read == [["age"], ["colour"]]
+    engine.check()  # looks at all that is there, not at what is remembered
+    assert read[2:] == [["colour", "age"]]
 
 
 def test_a_file_larger_than_the_cache_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,13 +128,14 @@ def test_a_file_larger_than_the_cache_streams(tmp_path: Path, monkeypatch: pytes
         assert counts(engine) == wanted
         assert counts(engine) == wanted
         assert engine.project(["age"]).sum() == rows
-        assert sum(block.nbytes for block in engine._store._kept.blocks) <= cache_bytes
+        assert sum(block.nbytes for block in engine._snapshot.blocks) <= cache_bytes
 
 
 def test_an_unfinished_reading_leaves_no_half_a_cache() -> None:
     engine = LocalEngine(DOMAIN, pa.table({"colour": ["red"] * 10, "age": [1] * 10}))
-    reading = engine._store.read(["colour"])
-    del reading
+    store = CodeStore(DOMAIN, 1000, engine._snapshot)
+    next(store.read(["colour"]).blocks)
+    assert store.snapshot.blocks == ()
     assert engine.project(["colour"]).sum() == 10
 
 
@@ -199,7 +204,7 @@ def test_a_forbidden_file(tmp_path: Path) -> None:
 def test_broken_csv(tmp_path: Path, content: str | bytes, rule: str) -> None:
     path = write(tmp_path / "a.csv", content)
     with pytest.raises(DataError, match=rule) as caught:
-        counts(LocalEngine(DOMAIN, path))
+        LocalEngine(DOMAIN, path).check()
     assert "SECRET" not in str(caught.value.as_dict())
 
 
@@ -218,7 +223,26 @@ def test_a_ragged_line_late_in_the_file_leaves_nothing_behind(tmp_path: Path, mo
     for _ in range(2):
         with pytest.raises(DataError, match="more or fewer"):
             counts(engine)
-    assert engine._store._kept.blocks == ()
+    assert engine._snapshot.blocks == ()
+
+
+def test_text_that_is_not_utf8_is_counted_as_undeclared(tmp_path: Path) -> None:
+    domain = Domain(attributes=[Categorical(name="colour", levels=["red", "blue"], other=True), DOMAIN["age"]])
+    table = pa.table({"colour": pa.array([b"red", b"r\xe9d", b"blue"]).view(pa.string()), "age": [10, 60, 70]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    write(tmp_path / "a.csv", b"colour,age\nred,10\nr\xe9d,60\nblue,70\n")
+    for source in (table, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        assert LocalEngine(domain, source).project(["colour"]).values.tolist() == [1, 1, 1]
+    with pytest.raises(DataError, match="not UTF-8"):
+        LocalEngine(domain, tmp_path / "a.csv").check()
+
+
+def test_a_check_reads_the_keys_too(tmp_path: Path) -> None:
+    domain = Domain(person="who", attributes=[Identifier(name="who"), Boolean(name="x")])
+    engine = LocalEngine(domain, write(tmp_path / "a.csv", b"who,x,more\n\xff,1,\nq,1,\n"))
+    assert engine.tables(Workload.of(["x"]), Unit.of_person("who", max_rows=1))["x",].values.tolist() == [0, 1]
+    with pytest.raises(DataError, match="not UTF-8"):
+        engine.check()
 
 
 def test_broken_parquet(tmp_path: Path) -> None:
@@ -250,9 +274,16 @@ def test_unknown_sources(source: Any) -> None:
     ],
 )
 def test_columns_of_the_wrong_type(attribute: Any, values: pa.Array, kind: str) -> None:
-    engine = LocalEngine(Domain(attributes=[attribute]), pa.table({"x": values}))
-    with pytest.raises(DataError, match=f"x: a column of this type cannot hold.*{kind}"):
-        engine.check()
+    for rows in (values, values.slice(0, 0)):
+        with pytest.raises(DataError, match=f"x: a column of this type cannot hold.*{kind}"):
+            LocalEngine(Domain(attributes=[attribute]), pa.table({"x": rows}))
+
+
+def test_each_part_of_parquet_has_the_right_types(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"colour": ["red"], "age": [1]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"colour": ["red"], "age": [[1]]}), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match="age: a column of this type cannot hold"):
+        LocalEngine(DOMAIN, tmp_path)
 
 
 def test_a_frame_that_arrow_cannot_hold() -> None:
@@ -260,7 +291,7 @@ def test_a_frame_that_arrow_cannot_hold() -> None:
 
     frame = pd.DataFrame({"colour": ["red", object()], "age": [1, 2]})
     with pytest.raises(DataError, match="Arrow cannot hold") as caught:
-        counts(LocalEngine(DOMAIN, frame))
+        LocalEngine(DOMAIN, frame)
     assert "object at" not in str(caught.value)
 
 
@@ -285,3 +316,116 @@ def test_a_source_that_changes_while_it_is_read() -> None:
     engine.project(["age"])
     with pytest.raises(DataError, match="changed while"):
         engine.project(["colour"])
+
+
+PEOPLE = Domain(person="p", attributes=[Identifier(name="p"), Categorical(name="x", levels=["a", "b"])])
+MANY = pa.table({"p": [f"u{i}" for i in range(100)], "x": ["a"] * 100})  # each has one row
+ONE = pa.table({"p": ["victim"] * 100, "x": ["a"] * 100})  # one has all rows
+WORK, BOUNDED = Workload.of(["x"]), Unit.of_person("p", max_rows=1)
+
+
+class Moving:
+    """A source that becomes another one when it has been read."""
+
+    columns, rows = ("p", "x"), None
+
+    def __init__(self) -> None:
+        self.table, self.version = MANY, 1
+        self.after: Callable[[], None] | None = None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        after = self.after
+        yield from self.table.select(list(columns)).to_batches()
+        if after:
+            after()
+
+    def move(self, table: pa.Table = ONE) -> None:
+        self.table, self.version = table, self.version + 1
+
+
+def ask(engine: LocalEngine) -> list[int]:
+    values: list[int] = engine.tables(WORK, BOUNDED)["x",].values.tolist()
+    return values
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_a_bound_and_its_rows_are_of_one_state(cache_bytes: int) -> None:
+    source = Moving()
+    engine = LocalEngine(PEOPLE, source, cache_bytes=cache_bytes)
+
+    def replace_once() -> None:
+        source.after = None
+        source.move()
+
+    source.after = replace_once
+    assert ask(engine) == [1, 0]
+    assert ask(engine) == [1, 0]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_threads_that_see_other_states_do_not_share_a_bound(cache_bytes: int) -> None:
+    source = Moving()
+    engine = LocalEngine(PEOPLE, source, cache_bytes=cache_bytes)
+    seen = []
+
+    def replace_and_ask() -> None:
+        source.after = None
+        source.move()
+        other = threading.Thread(target=lambda: seen.append(ask(engine)))
+        other.start()
+        other.join()
+
+    source.after = replace_and_ask
+    assert ask(engine) == [1, 0]
+    assert seen == [[1, 0]]
+    assert ask(engine) == [1, 0]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_a_source_that_is_never_at_rest_is_not_counted(cache_bytes: int) -> None:
+    source = Moving()
+    engine = LocalEngine(PEOPLE, source, cache_bytes=cache_bytes)
+    source.after = source.move
+    for question in (lambda: ask(engine), lambda: engine.project(["x"]), engine.check):
+        with pytest.raises(DataError, match="changed while it was counted"):
+            question()
+    with pytest.raises(DataError, match="changed while it was counted"):
+        list(engine.rows(["x"]))
+    source.after = None
+    assert ask(engine) == [1, 0]
+
+
+def test_a_file_replaced_by_one_of_the_same_size_and_time(tmp_path: Path) -> None:
+    path, other = write(tmp_path / "a.csv", GOOD), write(tmp_path / "b.csv", GOOD.replace("red,10", "red,60"))
+    engine = LocalEngine(DOMAIN, path)
+    assert counts(engine) == COUNTS
+    stamp = path.stat()
+    os.utime(other, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    other.replace(path)
+    assert counts(engine) == [[0, 2], [0, 1]]
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+def test_files_that_come_later_are_counted(tmp_path: Path, cache_bytes: int) -> None:
+    write(tmp_path / "a.csv", GOOD)
+    engine = LocalEngine(DOMAIN, tmp_path, cache_bytes=cache_bytes)
+    listed = LocalEngine(DOMAIN, [tmp_path], cache_bytes=cache_bytes)
+    assert counts(engine) == counts(listed) == COUNTS
+    more = write(tmp_path / "b.csv", "age,colour\n10,red\n")
+    assert counts(engine) == counts(listed) == [[2, 1], [0, 1]]
+    more.unlink()
+    assert counts(engine) == counts(listed) == COUNTS
+    write(more, "colour\nred\n")
+    with pytest.raises(DataError, match=r"b\.csv: the part has no column 'age'"):
+        counts(engine)
+    more.unlink()
+    assert counts(engine) == COUNTS
+
+
+def test_a_later_part_of_the_wrong_type_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"colour": ["red"], "age": [1]}), tmp_path / "a.parquet")
+    engine = LocalEngine(DOMAIN, tmp_path)
+    assert engine.project(["age"]).sum() == 1
+    pq.write_table(pa.table({"colour": ["red"], "age": [[1]]}), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match="age: a column of this type cannot hold"):
+        engine.project(["age"])

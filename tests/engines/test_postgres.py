@@ -10,9 +10,10 @@ import pytest
 from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.postgres import PostgresEngine, driver
 from tacita.engines.postgres.names import table_parts
-from tacita.errors import DataError, InvalidInput, SourceUnavailable
+from tacita.errors import DataError, InternalError, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Unit
 from tacita.tables import Workload
+from tacita.testing.postgres import PostgresServer
 
 pytestmark = pytest.mark.postgres
 
@@ -74,9 +75,15 @@ def test_decimals_of_any_size(url: str) -> None:
 
 def test_infinite_and_ancient_dates(url: str) -> None:
     attribute = Date(name="x", bounds=("2024-01-01", "2024-03-31"), by="month")
+    by_week = Date(name="x", bounds=("1994-01-03", "2024-03-31"), by="week")  # more bins than a statement holds
     for kind in ("date", "timestamp", "timestamptz"):
-        values = ["'infinity'", "'-infinity'", "'2024-02-10'", "'0044-03-15 BC'", "null"]
-        assert column(url, attribute, kind, *values) == [2, 1, 1]
+        last = "'5874897-12-31'" if kind == "date" else "'294276-12-31 23:59'"
+        values = ["'infinity'", "'-infinity'", "'2024-02-10'", "'0044-03-15 BC'", "'4713-11-24 BC'", last, "null"]
+        assert column(url, attribute, kind, *values) == [3, 1, 2]
+        weeks = column(url, by_week, kind, *values)
+        assert (weeks[0], weeks[-1], sum(weeks)) == (3, 2, 6)
+        engine = PostgresEngine(Domain(attributes=[attribute]), url, "c")
+        assert sum(batch.num_rows for batch in engine.rows(["x"])) == 7
 
 
 def test_time_zones_are_read_at_utc(url: str) -> None:
@@ -241,16 +248,103 @@ def test_no_right_to_read(url: str) -> None:
 
 def test_a_type_that_cannot_hold_the_attribute(url: str) -> None:
     run(url, "CREATE TABLE w AS SELECT DATE '2024-01-01' AS x")
-    engine = PostgresEngine(Domain(attributes=[Numeric(name="x", bounds=(0, 1), bins=2)]), url, "w")
     with pytest.raises(DataError, match="x: a column of this type cannot hold a numeric attribute, got 'date32"):
-        engine.project(["x"])
+        PostgresEngine(Domain(attributes=[Numeric(name="x", bounds=(0, 1), bins=2)]), url, "w")
 
 
-def test_float_keys_are_refused(url: str) -> None:
-    run(url, "CREATE TABLE f AS SELECT 1.5::float8 AS who, true AS y")
-    domain = Domain(person="who", attributes=[Identifier(name="who"), Boolean(name="y")])
-    with pytest.raises(DataError, match="who: a person's key must be"):
-        PostgresEngine(domain, url, "f").tables(Workload.of(["y"]), Unit.of_person("who", max_rows=1))
+KEYS = {
+    "numeric": ["1", "1.0", "1.00", "1.5", "1.50", "100", "1e2", "'NaN'", "0", "0.000", "1e-20", "'Infinity'"],
+    "numeric(9, 3)": ["1", "1.0", "1.5", "100", "0"],
+    "int8": ["1", "01", "100", "-1"],
+    "text": ["'ann'", "'Ann'", "'ann '", "'1'", "'1.0'", "'é'", "U&'e\\0301'"],
+    "char(5)": ["'ann'", "'ann '", "'Ann'"],
+    "uuid": ["'6f1c24d4-0f5b-4b33-9d0a-0d5ff6e8a6f5'", "'6F1C24D40F5B4B339D0A0D5FF6E8A6F5'"],
+    "mood": ["'ok'", "'sad'", "'ok'"],
+    "money_like": ["1.10", "1.1"],
+}
+REFUSED = {
+    "citext": ["'ann'", "'Ann'"],
+    "text COLLATE loose": ["'ann'", "'Ann'"],
+    "loose_text": ["'ann'", "'Ann'"],
+    "float8": ["1.5", "1.50"],
+    "interval": ["'1 day'", "'24 hours'"],
+    "jsonb": ["'1'", "'1.0'"],
+    "timestamptz": ["'2024-01-01'"],
+    "date": ["'2024-01-01'"],
+    "bool": ["true"],
+    "bytea": ["'a'"],
+    "inet": ["'::1'"],
+}
+
+
+def keyed(url: str, sql_type: str, values: list[str]) -> tuple[str, int]:
+    """A table with such keys, each in two rows, and how many persons the database sees in it."""
+    rows = ", ".join(f"({value}::{sql_type}, '{n}')" for value in values for n in (1, 7))
+    run(
+        url,
+        "CREATE EXTENSION citext",
+        "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+        "CREATE DOMAIN money_like AS numeric",
+        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE DOMAIN loose_text AS text COLLATE loose",
+        f"CREATE TABLE keyed (who {sql_type}, x text)",
+        f"INSERT INTO keyed VALUES {rows}, (null, '3')",
+        "CREATE VIEW seen AS SELECT x, who FROM keyed",
+    )
+    with psycopg.connect(url) as connection:
+        (persons,) = connection.execute("SELECT count(DISTINCT who) FROM keyed").fetchone() or (0,)
+    return "seen", persons
+
+
+@pytest.mark.parametrize("sql_type", KEYS)
+def test_equal_keys_have_equal_texts(url: str, sql_type: str) -> None:
+    table, persons = keyed(url, sql_type, KEYS[sql_type])
+    as_levels = Categorical(name="x", levels=["1", "7", "3"])
+    parsed = Numeric(name="x", bounds=(0, 10), bins=2)  # text that is parsed is bounded on this side
+    for attribute, pushed in ((as_levels, 9), (as_levels, 0), (parsed, 9)):
+        domain = Domain(person="who", attributes=[Identifier(name="who"), attribute])
+        engine = PostgresEngine(domain, url, table, pushed_tables=pushed)
+        for max_rows in (1, 2):
+            found = engine.tables(Workload.of(["x"]), Unit.of_person("who", max_rows=max_rows))
+            assert found["x",].sum() == max_rows * persons
+        texts = {key for batch in engine.rows(["who"]) for key in batch.column(0).to_pylist() if key is not None}
+        assert len(texts) == persons
+
+
+@pytest.mark.parametrize("sql_type", REFUSED)
+def test_keys_whose_text_says_too_little_are_refused(url: str, sql_type: str) -> None:
+    table, _ = keyed(url, sql_type, REFUSED[sql_type])
+    domain = Domain(person="who", attributes=[Identifier(name="who"), Categorical(name="x", levels=["1"])])
+    kind = "text" if "loose" in sql_type else sql_type
+    with pytest.raises(DataError, match=f"who: a person's key must be text.*got '{kind}"):
+        PostgresEngine(domain, url, table)
+
+
+def test_codes_that_sql_got_wrong_are_not_counted(url: str) -> None:
+    for pushed in (9, 0):
+        engine = PostgresEngine(DOMAIN, url, "t", pushed_tables=pushed)
+        for wrong in ("-1", "7", "300"):
+            engine._codes["x"] = psycopg.sql.SQL(wrong)
+            with pytest.raises(InternalError, match="x: a code lies outside the domain"):
+                engine.project(["x"])
+
+
+def test_a_database_in_another_encoding(postgres: PostgresServer) -> None:
+    levels = Domain(attributes=[Categorical(name="x", levels=["größe", "a"])])
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        name = f"in_{encoding.lower()}"
+        with psycopg.connect(postgres.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0")
+        url = postgres.url(name)
+        run(url, "SET client_encoding = 'UTF8'", "CREATE TABLE t AS SELECT 'größe'::text AS x")
+        if encoding == "SQL_ASCII":
+            with pytest.raises(DataError, match="without an encoding"):
+                PostgresEngine(levels, url, "t")
+            continue
+        for pushed in (9, 0):
+            engine = PostgresEngine(levels, url, "t", pushed_tables=pushed)
+            assert engine.project(["x"]).values.tolist() == [1, 0]
+            assert [batch.to_pylist() for batch in engine.rows(["x"])] == [[{"x": "größe"}]]
 
 
 def test_a_slow_statement_is_stopped(url: str) -> None:

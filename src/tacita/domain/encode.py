@@ -1,7 +1,10 @@
 """Arrow in, integer codes out, and back, a column at a time.
 
-Encoding is total: every value gets a code (see `attributes`), so that counting never fails on a row. Decoding must
-say what stands for a bin, because the value inside it is gone: see `Decode`.
+Encoding is total: every value of a type that can hold the attribute gets a code (see `attributes`), so that counting
+never fails on a row. Bytes are read as UTF-8 text; text that is none, which Arrow lets through, is undeclared like any
+other stranger. Whether a type can hold an attribute is asked before there are values: see `holds`.
+
+Decoding must say what stands for a bin, because the value inside it is gone: see `Decode`.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacita.domain.attributes import EPOCH, Binned, Boolean, Date, Numeric, _Attribute
-from tacita.errors import InvalidInput
+from tacita.errors import DataError, InvalidInput
 
-__all__ = ["Codes", "Decode", "code_dtype", "decode", "encode"]
+__all__ = ["Codes", "Decode", "check_type", "code_dtype", "decode", "encode", "holds", "read_text"]
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -28,6 +31,7 @@ Decode = Literal["label", "low", "mid", "uniform"]
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _UNPARSED = math.inf  # marks text that is not a number; real infinities are clamped before
+_TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # of a day
 
 
 def code_dtype(size: int) -> type[np.unsignedinteger[Any]]:
@@ -39,16 +43,47 @@ def code_dtype(size: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if size <= 0xFF else np.uint16 if size <= 0xFFFF else np.uint32
 
 
+def holds(attribute: _Attribute, kind: pa.DataType) -> bool:
+    """Whether `encode` takes columns of this Arrow type; then it takes each value of it.
+
+    >>> age = Numeric(name="age", bounds=(0, 99), integer=True)
+    >>> holds(age, pa.int64()), holds(age, pa.string()), holds(age, pa.date32()), holds(age, pa.list_(pa.int64()))
+    (True, True, False, False)
+    """
+    types = pa.types
+    if types.is_dictionary(kind):
+        return holds(attribute, kind.value_type)
+    if _is_text(kind) or types.is_null(kind):
+        return True
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
+    day = types.is_date(kind) or types.is_timestamp(kind)
+    if isinstance(attribute, Binned):
+        return bool(day if isinstance(attribute, Date) else number)
+    return bool(attribute.countable and (number or day or types.is_time(kind) or types.is_duration(kind)))
+
+
+def check_type(attribute: _Attribute, kind: pa.DataType) -> None:
+    """Refuse a column by its type, whatever its values are."""
+    if not holds(attribute, kind):
+        raise DataError(
+            f"a column of this type cannot hold a {type(attribute).__name__.lower()} attribute",
+            field=attribute.name,
+            value=str(kind),
+            hint="Correct the schema or the type of the column",
+        )
+
+
 def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Sequence[str] = ("",)) -> Codes:
     """Codes of a column.
 
     Args:
         attribute: What is public about the column.
-        values: The column, of any Arrow type that can hold such values.
+        values: The column, of a type that `holds` such values.
         nulls: Texts that mean "missing" besides null itself.
     """
     if not attribute.countable:
         raise InvalidInput("an identifier has no codes", field=attribute.name)
+    check_type(attribute, values.type)
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
@@ -57,16 +92,40 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
         return _through_dictionary(attribute, values.dictionary_encode(), nulls)
     if pa.types.is_null(values.type):
         return np.full(len(values), attribute.missing_code, code_dtype(attribute.size))
-    if isinstance(attribute, Binned):
-        return _bin(attribute, _to_line(attribute, values))
+    if isinstance(attribute, Date):
+        return _bin(attribute, _days(values))
+    if isinstance(attribute, Numeric):
+        line = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return _bin(attribute, np.asarray(line, np.float64))
     if pa.types.is_boolean(values.type) and isinstance(attribute, Boolean):
         codes = pc.fill_null(values.cast(pa.int32()), attribute.missing_code).to_numpy(zero_copy_only=False)
         return np.asarray(codes, code_dtype(attribute.size))
-    return _through_dictionary(attribute, values.cast(pa.string()).dictionary_encode(), nulls)
+    return _through_dictionary(attribute, _at_utc(values).cast(pa.string()).dictionary_encode(), nulls)
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    """Whether values are bytes that are read as text."""
+    types = pa.types
+    views = types.is_string_view(kind) or types.is_binary_view(kind)
+    plain = types.is_string(kind) or types.is_binary(kind) or types.is_fixed_size_binary(kind)
+    return bool(views or plain or types.is_large_string(kind) or types.is_large_binary(kind))
+
+
+def read_text(raw: bytes) -> str | None:
+    """Bytes as text; None if they are not UTF-8.
+
+    >>> read_text(b"a"), read_text(b"\\xff")
+    ('a', None)
+    """
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _at_utc(values: pa.Array) -> pa.Array:
+    kind = values.type
+    return values.cast(pa.timestamp(kind.unit, "UTC")) if pa.types.is_timestamp(kind) and kind.tz else values
 
 
 def _through_dictionary(attribute: _Attribute, values: pa.DictionaryArray, nulls: Sequence[str]) -> Codes:
@@ -75,21 +134,31 @@ def _through_dictionary(attribute: _Attribute, values: pa.DictionaryArray, nulls
     if not _is_text(distinct.type):
         distinct_codes = encode(attribute, distinct, nulls)
     else:
-        of_text = _reader(attribute)
-        absent, missing = set(nulls), attribute.missing_code
-        texts = distinct.to_pylist()
-        distinct_codes = np.array(
-            [missing if text is None or text in absent else of_text(text) for text in texts],
-            dtype=code_dtype(attribute.size),
-        )
+        code_of = _reader(attribute, nulls)
+        raws = distinct.cast(pa.large_binary()).to_pylist()
+        distinct_codes = np.array([code_of(raw) for raw in raws], dtype=code_dtype(attribute.size))
     # one more entry stands for null, so that a plain take serves all rows
     table = np.append(distinct_codes, np.array(attribute.missing_code, distinct_codes.dtype))
     rows = pc.fill_null(values.indices.cast(pa.int64()), len(distinct)).to_numpy(zero_copy_only=False)
     return np.asarray(table[rows])
 
 
-def _reader(attribute: _Attribute) -> Callable[[str], int]:
-    """The code of one text."""
+def _reader(attribute: _Attribute, nulls: Sequence[str]) -> Callable[[bytes | None], int]:
+    """The code of one text that comes as bytes."""
+    absent, missing, other = set(nulls), attribute.missing_code, attribute.other_code
+    of_text = _text_reader(attribute)
+
+    def code_of(raw: bytes | None) -> int:
+        if raw is None:
+            return missing
+        text = read_text(raw)
+        return other if text is None else missing if text in absent else of_text(text)
+
+    return code_of
+
+
+def _text_reader(attribute: _Attribute) -> Callable[[str], int]:
+    """The code of one text that is not absent."""
     other = attribute.other_code
     if isinstance(attribute, Boolean):
         spellings = dict.fromkeys(FALSE, 0) | dict.fromkeys(TRUE, 1)
@@ -126,14 +195,13 @@ def _bin(attribute: Binned, line: npt.NDArray[np.float64]) -> Codes:
     return np.where(absent, attribute.missing_code, bins).astype(code_dtype(attribute.size))
 
 
-def _to_line(attribute: Binned, values: pa.Array) -> npt.NDArray[np.float64]:
-    """A typed column as floats, NaN where null."""
-    if isinstance(attribute, Numeric):
-        return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    days = values.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64())
-    return np.asarray(days.to_numpy(zero_copy_only=False), dtype=np.float64)
+def _days(values: pa.Array) -> npt.NDArray[np.float64]:
+    """Days since 1970-01-01 at UTC, NaN where null; exact for whatever a date or timestamp can be."""
+    kind = values.type
+    ticks = 1 if pa.types.is_date32(kind) else _TICKS["ms" if pa.types.is_date64(kind) else kind.unit]
+    line = values.cast(pa.int32() if ticks == 1 else pa.int64())
+    days = pc.fill_null(line, 0).to_numpy(zero_copy_only=False) // ticks
+    return np.where(values.is_null().to_numpy(zero_copy_only=False), np.nan, days)
 
 
 def decode(

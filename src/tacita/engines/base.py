@@ -73,7 +73,10 @@ class Engine(Protocol):
             md5(person's key as text + "|" + codes of all countable attributes joined by ",")
 
         which depends on that person's rows alone, favours no value, and is the same in every engine. A row
-        without a person's key is not counted.
+        without a person's key is not counted; a text in `Domain.nulls` is no key, nor is one that is not UTF-8.
+
+        Keys that are equal where the data lies have equal texts: a key is text, a whole number, or a decimal, which
+        is written without zeros at its end. Columns of other types are refused when the engine is made.
         """
 
     def project(self, attributes: Iterable[str]) -> Table:
@@ -86,4 +89,7 @@ class Engine(Protocol):
         """The raw columns, in batches, in no particular order."""
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema."""
+        """How well the data fits its schema; for the owner, before anybody may ask.
+
+        Reads all that counting could, so that what is broken shows here and not when somebody asks.
+        """

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
+from tacita.domain.encode import check_type
 from tacita.engines.base import ColumnCheck
-from tacita.errors import DataError, InvalidInput
+from tacita.errors import DataError, InternalError, InvalidInput
 
-__all__ = ["check_columns", "check_reading", "column_check", "may_be_outside"]
+__all__ = [
+    "check_codes",
+    "check_columns",
+    "check_key_type",
+    "check_reading",
+    "check_types",
+    "column_check",
+    "key_refused",
+    "may_be_outside",
+]
 
 
 def check_columns(domain: Domain, columns: Sequence[str]) -> None:
@@ -24,6 +36,41 @@ def check_columns(domain: Domain, columns: Sequence[str]) -> None:
             field=missing,
             hint=f"The source's columns are: {shown}",
         )
+
+
+def check_types(domain: Domain, schema: pa.Schema) -> None:
+    """Refuse columns whose type cannot hold their attribute, or the person's key."""
+    for name in schema.names:
+        if name == domain.person:
+            check_key_type(name, schema.field(name).type)
+        elif name in domain.countable:
+            check_type(domain[name], schema.field(name).type)
+
+
+def check_key_type(name: str, kind: pa.DataType) -> None:
+    """Refuse keys of a type whose equal values could have different texts."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if not (text or types.is_integer(kind) or types.is_decimal(kind) or types.is_null(kind)):
+        raise key_refused(name, str(kind))
+
+
+def key_refused(name: str, kind: str) -> DataError:
+    """What all engines say about a key of the wrong type."""
+    return DataError(
+        "a person's key must be text, a whole number or a decimal",
+        field=name,
+        value=kind,
+        hint="Keys are compared as text, and equal values of this type can have different texts",
+    )
+
+
+def check_codes(name: str, codes: NDArray[np.integer[Any]], size: int) -> None:
+    """Make sure that codes lie in 0..size-1: the compiled loops do not look."""
+    if len(codes) and (codes.max() >= size or codes.min() < 0):
+        raise InternalError("a code lies outside the domain", field=name)
 
 
 def check_reading(domain: Domain, columns: Iterable[str], batch_rows: int) -> list[str]:

@@ -13,6 +13,8 @@ import datetime as dt
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +24,7 @@ from hypothesis import strategies as st
 
 from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identifier, Numeric, Ordinal
 from tacita.engines.base import Engine
-from tacita.errors import InvalidInput, UnknownName
+from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.privacy.unit import Unit
 from tacita.table import Table
 from tacita.tables import Workload
@@ -123,6 +125,32 @@ class EngineContract:
         self.column(Numeric(name="x", bounds=(-2, 2), integer=True), pa.array(values, pa.float64()))
         self.column(Numeric(name="x", bounds=(0, 1), bins=3), pa.array(values, pa.float32()))
 
+    @pytest.mark.parametrize(
+        ("low", "high", "bins"),
+        [
+            (0.5, 3.5, 3),
+            (-0.5, 2.5, 3),
+            (-0.5, 0.5, 1),
+            (-2.5, 2.5, 5),
+            (-3, -1, 2),
+            (-3, -1, 1),
+            (0.25, 4.25, 4),
+            (1, 4, 1),
+            (-1e300, 1e300, 1),
+            (1e300, 2e300, 1),
+            (-7, 5, 5),
+        ],
+    )
+    def test_bins_anywhere_on_the_line(self, low: float, high: float, bins: int) -> None:
+        points = [-4, -3.5, -2.5, -1, -0.5, -0.2, 0, 0.25, 0.6, 1.2, 1.25, 1.4, 1.6, 2.4, 2.5, 2.6, 3.25, 3.5, 5, None]
+        attribute = Numeric(name="x", bounds=(low, high), bins=bins)
+        self.column(attribute, pa.array(points, pa.float64()))
+        self.column(attribute, pa.array([None if x is None else round(x) for x in points], pa.int64()))
+        self.column(attribute, pa.array(map(str, points)))
+        if float(low).is_integer() and abs(low) < 1e9:
+            whole = Numeric(name="x", bounds=(low, high), bins=min(bins, int(high - low) + 1), integer=True)
+            self.column(whole, pa.array(points, pa.float64()))
+
     def test_numbers_as_text(self) -> None:
         values = [
             "1",
@@ -162,6 +190,26 @@ class EngineContract:
         self.column(attribute, pa.array(times, pa.timestamp("us")))
         aware = [time and time.replace(tzinfo=dt.timezone(dt.timedelta(hours=-5))) for time in times]
         self.column(attribute, pa.array(aware, pa.timestamp("us", "UTC")))
+
+    def test_days_that_are_far_away(self) -> None:
+        day = 86_400 * 10**6
+        days = pa.array([2_145_042_540, -2_440_000, 19_750, None, 0, 19_800], pa.int32()).cast(pa.date32())
+        ticks = pa.array([106_751_000 * day, -2_440_000 * day, 19_750 * day - 1, None, 0, 19_800 * day], pa.int64())
+        bounds = (dt.date(2024, 1, 1), dt.date(2024, 12, 30))
+        for attribute in (
+            Date(name="x", bounds=bounds, by="month"),
+            Date(name="x", bounds=(dt.date(1980, 1, 1), bounds[1]), by="week"),
+        ):
+            self.column(attribute, days)
+            self.column(attribute, ticks.cast(pa.timestamp("us")))
+            self.column(attribute, ticks.cast(pa.timestamp("us", "UTC")))
+
+    def test_bytes_are_text_or_strangers(self) -> None:
+        raws = pa.array([b"red", b"\xff", None, b"", b"gr\xc3\xbcn", b"gr\xfcn", b"2", b"2024-02-01", b"t", b"\xc3"])
+        self.column(Categorical(name="x", levels=["red", "grün", "\ufffd"]), raws)
+        self.column(Numeric(name="x", bounds=(0, 4), bins=4), raws)
+        self.column(Date(name="x", bounds=(dt.date(2024, 1, 1), dt.date(2024, 3, 31)), by="month"), raws)
+        self.column(Boolean(name="x"), raws)
 
     def test_dates_as_text(self) -> None:
         values = [
@@ -273,6 +321,71 @@ class EngineContract:
         self.agree(domain, pa.table({"who": odd * 3, "x": x}), max_rows=2, ways=1)
         self.agree(domain, pa.table({"who": [i % 5 for i in range(48)], "x": x}), max_rows=3, ways=1)
 
+    KEYS = (
+        pa.array(["ann", "Ann", "ANN", "ann ", "\u00e9", "e\u0301", "1", "1.0", "1.00", "01", "-0", "ß", "ss"]),
+        pa.array([0, 1, -1, 10, 100, 2**62, -(2**62), 7, 70, 700, None, 8, 9]),
+        pa.array([Decimal(n) / 1000 for n in (0, 1, 10, 100, 1000, 1250, 1500, -2500, 10_000, -100_000)]),
+    )
+
+    @pytest.mark.parametrize("keys", KEYS, ids=lambda keys: str(keys.type))
+    @pytest.mark.parametrize("max_rows", [1, 2])
+    def test_equal_keys_are_one_person(self, keys: pa.Array, max_rows: int) -> None:
+        domain = Domain(
+            person="who", attributes=[Identifier(name="who"), Numeric(name="x", bounds=(0, 40), integer=True)]
+        )
+        persons = pa.concat_arrays([keys] * 3)
+        table = pa.table({"who": persons, "x": pa.array(range(len(persons)))})
+        self.agree(domain, table, max_rows=max_rows, ways=1)
+        found = self.make(domain, table).tables(Workload.of(["x"]), Unit.of_person("who", max_rows=max_rows))
+        assert found["x",].sum() == max_rows * len(keys.drop_null().unique())
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            pa.array([1.5, 1.0]),
+            pa.array([True, False]),
+            pa.array([b"a", b"b"]),
+            pa.array([1, 2]).cast(pa.timestamp("us")),
+            pa.array([1, 2], pa.int32()).cast(pa.date32()),
+        ],
+        ids=lambda keys: str(keys.type),
+    )
+    def test_keys_of_other_types_are_refused_unseen(self, keys: pa.Array) -> None:
+        domain = Domain(person="who", attributes=[Identifier(name="who"), Boolean(name="x")])
+        for rows in (keys, keys.slice(0, 0)):
+            table = pa.table({"who": rows, "x": pa.array([True] * len(rows), pa.bool_())})
+            if self.seen(table).schema.field("who").type == pa.string():  # such a source has no other type
+                self.agree(domain, table, max_rows=1, ways=1)
+                continue
+            with pytest.raises(DataError, match="who: a person's key must be text"):
+                self.make(domain, table)
+
+    def test_types_that_hold_no_such_value_are_refused_unseen(self) -> None:
+        for attribute, values in (
+            (Numeric(name="x", bounds=(0, 1), bins=2), pa.array([1], pa.date32())),
+            (Date(name="x", bounds=(dt.date(2024, 1, 1), dt.date(2024, 2, 1))), pa.array([1.5])),
+        ):
+            for rows in (values, values.slice(0, 0)):
+                table = pa.table({"x": rows})
+                if self.seen(table).schema.field("x").type == pa.string():
+                    continue
+                with pytest.raises(DataError, match="x: a column of this type cannot hold"):
+                    self.make(Domain(attributes=[attribute]), table)
+
+    def test_threads_share_an_engine(self) -> None:
+        domain, table = self.example()
+        engine = self.make(domain, table)
+        wanted = {n: reference_rows(domain, self.seen(table), n) for n in (1, 2, 3)}
+        names = domain.countable
+
+        def ask(turn: int) -> tuple[int, tuple[str, ...], Table]:
+            key, n = (names[turn % 4], names[(turn + 1) % 4]), turn % 3 + 1
+            return n, key, engine.tables(Workload.of(key), Unit.of_person("who", max_rows=n))[key]
+
+        with ThreadPoolExecutor(6) as pool:
+            for n, key, found in pool.map(ask, range(24)):
+                self.same(domain, wanted[n], key, found)
+
     def test_the_bound_looks_at_all_attributes(self) -> None:
         domain, table = self.example()
         engine, rows = self.make(domain, table), reference_rows(domain, self.seen(table), 2)
@@ -361,6 +474,11 @@ class EngineContract:
         self.agree(domain, table, max_rows=max_rows, ways=min(3, len(domain.countable)))
 
 
+PERSONS: list[tuple[list[Any], pa.DataType]] = [
+    (["p", "q", "", "é|", "P", "1.0", "1"], pa.string()),
+    ([0, 1, 10, -1], pa.int64()),
+    ([Decimal("1.50"), Decimal(1), Decimal(10), Decimal(0)], pa.decimal128(9, 2)),
+]
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=6)
 NAMES = st.text(st.sampled_from("abcXYZ 'é\\%{}\".-"), min_size=1, max_size=6).filter(lambda name: bool(name.strip()))
 
@@ -377,8 +495,9 @@ def domains_and_tables(draw: st.DrawFn) -> tuple[Domain, pa.Table]:
     if draw(st.booleans()):
         person = "the person"
         attributes.append(Identifier(name=person))
-        keys = st.lists(st.sampled_from(["p", "q", "", "é|"]) | st.none(), min_size=rows, max_size=rows)
-        columns[person] = pa.array(draw(keys), pa.string())
+        some, arrow = draw(st.sampled_from(PERSONS))
+        keys = st.lists(st.sampled_from(some) | st.none(), min_size=rows, max_size=rows)
+        columns[person] = pa.array(draw(keys), arrow)
     nulls = tuple(draw(st.lists(st.sampled_from(["", "NA", "a", "0", "?"]), max_size=2, unique=True)))
     return Domain(attributes=attributes, person=person, nulls=nulls), pa.table(columns)
 
@@ -404,12 +523,20 @@ def _column(draw: st.DrawFn, name: str, rows: int) -> tuple[Any, pa.Array]:
         arrow = pa.string() if text else pa.bool_()
         attribute = Boolean(**buckets)
     else:
-        least, width = draw(st.integers(-9, 9)), draw(st.integers(1, 9))
-        attribute = Numeric(bounds=(least, least + width), bins=draw(st.integers(1, width)), **buckets)
-        whole, arrow = st.integers(least - 3, least + width + 3), pa.int64()
+        quarters = st.integers(-36, 36).map(lambda n: n / 4)
+        least, width = draw(quarters | st.integers(-9, 9)), draw(st.integers(1, 9) | st.sampled_from([0.25, 2.5]))
+        shape = draw(st.sampled_from(["one", "some", "unit", "edges"]))
+        if shape == "edges":
+            inner = draw(st.sets(quarters.filter(lambda x: least < x < least + width), max_size=4))
+            cut: dict[str, Any] = {"edges": (least, *sorted(inner), least + width)}
+        else:
+            cut = {"bins": {"one": 1, "some": draw(st.integers(1, 9)), "unit": math.ceil(width)}[shape]}
+        attribute = Numeric(bounds=(least, least + width), **cut, **buckets)
+        around = st.integers(-3, int(4 * width) + 3).map(lambda n: least + n / 4)
+        whole, arrow = around.map(round), pa.int64()
         some = whole
         if kind == "real":
-            some, arrow = whole.map(float) | st.floats(width=32) | st.floats(), pa.float64()
+            some, arrow = around | st.floats(width=32) | st.floats(), pa.float64()
         elif kind == "text number":
             some, arrow = whole.map(str) | st.floats().map(repr) | WORDS, pa.string()
     return attribute, pa.array(draw(st.lists(some | st.none(), min_size=rows, max_size=rows)), arrow)

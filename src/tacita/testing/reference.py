@@ -24,11 +24,14 @@ Cells = Counter[tuple[int, ...]]
 
 
 def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",)) -> int:
-    """The code of one Python value."""
+    """The code of one Python value; bytes are text, or nothing that was declared."""
     declared = len(attribute.labels)
     nowhere = declared + attribute.other + attribute.missing
     other = declared if attribute.other else nowhere
     missing = nowhere - 1 if attribute.missing else nowhere
+    if isinstance(value, bytes):
+        text = _text(value)
+        return other if text is None else reference_code(attribute, text, nulls)
     # a typed number, date or truth value is what it is; what is compared as text may mean "missing"
     typed = isinstance(attribute, Numeric | Date) or (isinstance(attribute, Boolean) and isinstance(value, bool))
     if value is None or (not (typed and not isinstance(value, str)) and _spell(value) in nulls):
@@ -68,8 +71,6 @@ def _day(attribute: Date, value: Any, other: int) -> int:
             day = dt.date.fromisoformat(value.strip()[:10])
         except ValueError:
             return other
-    elif isinstance(value, dt.datetime):
-        day = (value.astimezone(dt.UTC) if value.tzinfo else value).date()
     else:
         day = value
     low, high = attribute.bounds
@@ -97,7 +98,7 @@ def _period(by: str, day: dt.date) -> tuple[int, ...]:
 
 def reference_rows(domain: Domain, table: pa.Table, max_rows: int | None = None) -> list[tuple[int, ...]]:
     """Codes of all countable attributes of the rows that count."""
-    columns = {name: [_plain(value) for value in table.column(name).to_pylist()] for name in domain.names}
+    columns = {name: _values(domain[name], table.column(name)) for name in domain.names}
     rows = [
         tuple(reference_code(domain[name], columns[name][i], domain.nulls) for name in domain.countable)
         for i in range(table.num_rows)
@@ -106,16 +107,53 @@ def reference_rows(domain: Domain, table: pa.Table, max_rows: int | None = None)
         return rows
     assert domain.person is not None
     persons: dict[str, list[tuple[str, tuple[int, ...]]]] = defaultdict(list)
-    for key, row in zip(columns[domain.person], rows, strict=True):
-        if key is None or str(key) in domain.nulls:
+    for value, row in zip(columns[domain.person], rows, strict=True):
+        key = _key(value)
+        if key is None or key in domain.nulls:
             continue
-        text = str(key) + "|" + ",".join(str(code) for code in row)
-        persons[str(key)].append((hashlib.md5(text.encode()).hexdigest(), row))
+        text = key + "|" + ",".join(str(code) for code in row)
+        persons[key].append((hashlib.md5(text.encode()).hexdigest(), row))
     return [row for owned in persons.values() for _, row in sorted(owned)[:max_rows]]
 
 
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else value
+def _key(value: Any) -> str | None:
+    """A person's key: a text, or a number spelled in the one way that all equal numbers share."""
+    if value is None or isinstance(value, bytes):
+        return None if value is None else _text(value)
+    whole = int(value)
+    if whole == value:
+        return str(whole)
+    digits = f"{value:f}"
+    return digits[: max(place for place, digit in enumerate(digits) if digit != "0") + 1]
+
+
+def _text(raw: bytes) -> str | None:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _values(attribute: Attribute, column: pa.ChunkedArray) -> list[Any]:
+    """Python's values of a column: texts as bytes, days as dates (the last one Python has for all that are later)."""
+    kind = column.type
+    if kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+        return list(column.cast(pa.large_binary()).to_pylist())
+    if isinstance(attribute, Date) and pa.types.is_temporal(kind):
+        width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+        units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+        unit = "ms" if pa.types.is_date64(kind) else getattr(kind, "unit", "s")
+        day = 1 if pa.types.is_date32(kind) else 86_400 * units[unit]
+        return [None if tick is None else _date(tick // day) for tick in column.cast(width).to_pylist()]
+    values = column.to_pylist()
+    if isinstance(attribute, Numeric):
+        return [float(value) if isinstance(value, Decimal) else value for value in values]
+    return list(values)
+
+
+def _date(days: int) -> dt.date:
+    first, last = dt.date.min.toordinal(), dt.date.max.toordinal()
+    return dt.date.fromordinal(min(max(days + dt.date(1970, 1, 1).toordinal(), first), last))
 
 
 def reference_counts(domain: Domain, rows: Iterable[tuple[int, ...]], key: Sequence[str]) -> Cells:

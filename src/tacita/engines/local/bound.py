@@ -16,6 +16,7 @@ import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.errors import DataError
+from tacita.domain.encode import read_text
+from tacita.engines.checking import check_key_type
 
 __all__ = ["Bound", "key_texts"]
 
@@ -33,22 +35,36 @@ Keyed = Iterable[tuple[pa.DictionaryArray, NDArray[np.integer[Any]]]]
 
 
 def key_texts(values: pa.Array | pa.ChunkedArray, nulls: Sequence[str], name: str) -> pa.DictionaryArray:
-    """Persons' keys as text, each once, with null where there is none (null, or a text in `nulls`)."""
+    """Persons' keys as text, each once, with null where there is none: null, a text in `nulls`, or no UTF-8."""
+    check_key_type(name, values.type)
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    kind = values.type
-    if pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise DataError(
-            "a person's key must be text or a whole number",
-            field=name,
-            value=str(kind),
-            hint="Keys are compared as text, which is not exact for this type",
-        )
-    texts = values.cast(pa.string())
-    absent = pc.is_in(texts, value_set=pa.array(list(nulls), pa.string()))
-    return pc.if_else(absent, pa.scalar(None, pa.string()), texts).dictionary_encode()
+    encoded = values.cast(pa.string()).dictionary_encode()
+    texts = encoded.dictionary
+    if pa.types.is_decimal(values.type):
+        texts = pa.array([_shortest(text) for text in texts.to_pylist()], pa.string())
+    elif not _is_utf8(texts):
+        texts = pa.array([read_text(raw) for raw in texts.cast(pa.binary()).to_pylist()], pa.string())
+    absent = pc.or_kleene(texts.is_null(), pc.is_in(texts, value_set=pa.array(list(nulls), pa.string())))
+    nobody = pc.take(absent, encoded.indices)
+    indices = pc.if_else(nobody, pa.scalar(None, encoded.indices.type), encoded.indices)
+    return pa.DictionaryArray.from_arrays(indices, texts)
+
+
+def _shortest(text: str) -> str:
+    """A decimal without an exponent and without zeros at its end: equal numbers, equal texts."""
+    plain = format(Decimal(text), "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _is_utf8(texts: pa.StringArray) -> bool:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,8 @@ class Bound:
             indices = batch.indices.drop_null().to_numpy()
             counts = np.bincount(indices, minlength=len(batch.dictionary)).tolist()
             for key, count in zip(batch.dictionary.to_pylist(), counts, strict=True):
-                rows[key] = rows.get(key, 0) + count
+                if count:  # what is no key stands in the dictionary too
+                    rows[key] = rows.get(key, 0) + count
         return rows
 
     @classmethod

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
+from tacita.engines.checking import check_codes
 from tacita.engines.local import kernels
 from tacita.engines.local.cover import Key, make_plan
 from tacita.engines.local.layout import Layout, Planes
@@ -68,6 +69,8 @@ class Counter:
         names = layout.names
         sizes = [layout.domain[name].size + (name in outside) for name in names]
         positions = {name: i for i, name in enumerate(names)}
+        used = {name for key in keys for name in key}
+        self._limits = {name: size for name, size in zip(names, sizes, strict=True) if name in used}
         wanted = [tuple(positions[name] for name in key) for key in keys]
         dense = [is_dense(math.prod(sizes[i] for i in key), rows) for key in wanted]
         self._dense = [i for i, small in enumerate(dense) if small]
@@ -78,6 +81,8 @@ class Counter:
         """Count the rows of a block."""
         if block.shape[1] == 0:
             return
+        for name, limit in self._limits.items():
+            check_codes(name, self._layout.codes(block, name), limit)
         workers: list[_Part | _Sparse] = [*self._parts, *self._sparse.values()]
         jobs = [partial(worker.add, block) for worker in workers]
         tables = sum(len(part.counted) for part in self._parts) + 10 * len(self._sparse)

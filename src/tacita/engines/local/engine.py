@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_columns, check_reading, column_check
+from tacita.engines.checking import check_columns, check_reading, check_types, column_check
 from tacita.engines.local.bound import Bound
 from tacita.engines.local.counter import Counter
-from tacita.engines.local.layout import Planes
-from tacita.engines.local.sources import open_source
-from tacita.engines.local.store import CodeStore, Reading
+from tacita.engines.local.layout import Layout, Planes
+from tacita.engines.local.sources import CsvSource, Source, open_source
+from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.table import Table
@@ -27,14 +28,16 @@ __all__ = ["CACHE_BYTES", "LocalEngine"]
 CACHE_BYTES = 1 << 30
 """Codes that an engine keeps by default."""
 
+_T = TypeVar("_T")
+
 
 class LocalEngine:
     """Rows in files or frames, counted on this machine.
 
     Rows are read in batches, turned into codes and counted; the raw table is never held. The codes themselves
     (a byte a value for up to 255 levels) are kept up to `cache_bytes`, so that the next workload reads
-    nothing; beyond that every workload reads the source once. Files that have changed are read again; a frame
-    is taken to stay as it is.
+    nothing; beyond that every workload reads the source once. Files that have changed are read again, also when they
+    change while they are counted; a frame is taken to stay as it is. Threads may share an engine.
 
     Args:
         domain: What is public about the data.
@@ -56,12 +59,10 @@ class LocalEngine:
             raise InvalidInput("must not be negative", field="cache_bytes", value=cache_bytes)
         if threads is not None and threads < 1:
             raise InvalidInput("must be at least 1", field="threads", value=threads)
-        self._domain, self._threads = domain, threads
-        self._source = open_source(source)
-        check_columns(domain, self._source.columns)
-        self._store = CodeStore(domain, self._source, cache_bytes)
-        self._bounds: dict[int, Bound] = {}
-        self._masks: dict[int, list[NDArray[np.uint8]]] = {}
+        self._domain, self._threads, self._cache_bytes = domain, threads, cache_bytes
+        self._given, self._lock = source, threading.Lock()
+        opened = open_source(source)
+        self._snapshot = self._open(opened, opened.version)
 
     @property
     def domain(self) -> Domain:
@@ -72,14 +73,13 @@ class LocalEngine:
         """Exact tables of a workload. See `Engine.tables`."""
         workload.check(self._domain)
         unit.check(self._domain)
-        self._refresh()
-        return Tables(self._domain, self._count(workload.keys, unit.max_rows if unit.person else None))
+        max_rows = unit.max_rows if unit.person else None
+        return Tables(self._domain, self._at_rest(lambda store: self._count(store, workload.keys, max_rows)))
 
     def project(self, attributes: Iterable[str]) -> Table:
         """One exact table over all rows, unbounded: for the owner and for tests."""
         key = self._domain.check_countable(attributes)
-        self._refresh()
-        return self._count([key], None)[key]
+        return self._at_rest(lambda store: self._count(store, [key], None))[key]
 
     def supports(self, attributes: Iterable[str]) -> bool:
         """Whether the domain has all of these as countable attributes."""
@@ -88,35 +88,81 @@ class LocalEngine:
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
-        return (
-            batch.slice(start, batch_rows)
-            for batch in self._source.batches(names)
-            for start in range(0, batch.num_rows, batch_rows)
-        )
+        return self._rows(names, batch_rows)
+
+    def _rows(self, names: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        snapshot = self._current()
+        for batch in snapshot.source.batches(names):
+            for start in range(0, batch.num_rows, batch_rows):
+                yield batch.slice(start, batch_rows)
+        if not snapshot.lasts():
+            raise changed()
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema."""
-        self._refresh()
+        """How well the data fits its schema; all of it is read, whatever is kept."""
+        return self._at_rest(self._check)
+
+    def _check(self, store: CodeStore) -> SourceCheck:
+        source = store.snapshot.source
+        if isinstance(source, CsvSource):
+            source.check()
         names, rows = self._domain.countable, 0
         totals = {name: np.zeros(self._domain[name].size + 1, np.int64) for name in names}
-        reading = self._store.read(names)
-        for block, _ in reading.blocks:
-            rows += block.shape[1]
-            for name in names:
-                totals[name] += np.bincount(reading.layout.codes(block, name), minlength=len(totals[name]))
+        for batch in source.batches(self._domain.names):
+            rows += batch.num_rows
+            for name, codes in self._domain.encode(batch, names).items():
+                totals[name] += np.bincount(codes, minlength=len(totals[name]))
         return SourceCheck(rows=rows, columns=tuple(column_check(self._domain, n, totals[n]) for n in names))
 
-    def _refresh(self) -> None:
-        if self._store.refresh():
-            self._bounds.clear()
-            self._masks.clear()
+    # -- one state of the source -----------------------------------------------------------------------------
 
-    def _count(self, keys: Sequence[tuple[str, ...]], max_rows: int | None) -> dict[tuple[str, ...], Table]:
+    def _open(self, source: Source, version: object) -> Snapshot:
+        check_columns(self._domain, source.columns)
+        # a source of somebody else's may not know its types: then they are looked at batch by batch
+        for schema in source.schemas(self._domain.names) if hasattr(source, "schemas") else ():
+            check_types(self._domain, schema)
+        return Snapshot(source, version, Layout(self._domain, ()), full=self._cache_bytes == 0)
+
+    def _current(self) -> Snapshot:
+        """What is known of the source as it is now."""
+        with self._lock:
+            version = self._snapshot.source.version
+            if version != self._snapshot.version:
+                self._snapshot = self._open(open_source(self._given), version)
+            return self._snapshot
+
+    def _at_rest(self, work: Callable[[CodeStore], _T]) -> _T:
+        """Do something over one state of the source: what a change could have mixed up is thrown away, and tried again.
+
+        What was learnt goes back as a whole and only with a state that lasted, so that threads share it safely and a
+        bound never meets other rows than those it was found on.
+        """
+        for _ in range(2):
+            store = CodeStore(self._domain, self._cache_bytes, self._current())
+            try:
+                done = work(store)
+            except Exception:
+                if store.snapshot.lasts():
+                    raise
+                continue
+            if store.snapshot.lasts():
+                self._keep(store.snapshot)
+                return done
+        raise changed()
+
+    def _keep(self, learnt: Snapshot) -> None:
+        with self._lock:
+            if self._snapshot.version == learnt.version:
+                self._snapshot = self._snapshot.join(learnt)
+
+    def _count(
+        self, store: CodeStore, keys: Sequence[tuple[str, ...]], max_rows: int | None
+    ) -> dict[tuple[str, ...], Table]:
         if max_rows is not None:
-            reading, blocks = self._bounded(max_rows)
+            reading, blocks = self._bounded(store, max_rows)
         else:
             used = {name for key in keys for name in key}
-            reading = self._store.read([name for name in self._domain.countable if name in used])
+            reading = store.read([name for name in self._domain.countable if name in used])
             blocks = (block for block, _ in reading.blocks)
         counter = Counter(reading.layout, keys, reading.outside, reading.rows, self._threads)
         for block in blocks:
@@ -125,29 +171,31 @@ class LocalEngine:
 
     # -- at most so many rows of a person --------------------------------------------------------------------
 
-    def _bounded(self, max_rows: int) -> tuple[Reading, Iterator[Planes]]:
+    def _bounded(self, store: CodeStore, max_rows: int) -> tuple[Reading, Iterator[Planes]]:
         """A reading of all attributes, and the blocks of the rows that count."""
-        if max_rows not in self._bounds:
-            self._bounds[max_rows] = self._find_bound(max_rows)
-        reading = self._keyed()
+        if max_rows not in store.snapshot.bounds:
+            bound = self._find_bound(store, max_rows)
+            store.learn(bounds={**store.snapshot.bounds, max_rows: bound})
+        reading = self._keyed(store)
+        bound = store.snapshot.bounds[max_rows]
         if not reading.cached:
-            return reading, self._keep_streaming(reading, self._bounds[max_rows])
-        if max_rows not in self._masks:
-            kept = self._bounds[max_rows].keep(self._coded(reading))
-            self._masks[max_rows] = [np.packbits(mask) for mask in kept]
+            return reading, self._keep_streaming(reading, bound)
+        if max_rows not in store.snapshot.masks:
+            masks = tuple(np.packbits(mask) for mask in bound.keep(self._coded(reading)))
+            store.learn(masks={**store.snapshot.masks, max_rows: masks})
         # the keys are not needed any more, so they are not read again
-        blocks = self._store.read(self._domain.countable).blocks
-        packed = self._masks[max_rows]
+        blocks = store.read(self._domain.countable).blocks
+        packed = store.snapshot.masks[max_rows]
         return reading, (_masked(block, bits) for (block, _), bits in zip(blocks, packed, strict=True))
 
-    def _find_bound(self, max_rows: int) -> Bound:
+    def _find_bound(self, store: CodeStore, max_rows: int) -> Bound:
         # the first pass reads all attributes, not only the keys, so that the cache is filled on the way
-        persons = Bound.count_persons(keys for _, keys in self._keyed().blocks)
+        persons = Bound.count_persons(keys for _, keys in self._keyed(store).blocks)
         over = [key for key, rows in persons.items() if rows > max_rows]
-        return Bound.find(over, max_rows, self._coded(self._keyed())) if over else Bound({})
+        return Bound.find(over, max_rows, self._coded(self._keyed(store))) if over else Bound({})
 
-    def _keyed(self) -> Reading:
-        return self._store.read(self._domain.countable, self._domain.person)
+    def _keyed(self, store: CodeStore) -> Reading:
+        return store.read(self._domain.countable, self._domain.person)
 
     def _coded(self, reading: Reading) -> Iterator[tuple[pa.DictionaryArray, NDArray[Any]]]:
         """Keys and codes of all countable attributes, in the domain's order."""

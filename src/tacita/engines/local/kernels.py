@@ -52,7 +52,7 @@ def _tally(cells: NDArray[np.uint16], even: NDArray[np.uint16], odd: NDArray[np.
 
 
 @compiled
-def count(  # noqa: PLR0912  compiled functions take no keywords cheaply, and calls to them cost
+def count(
     planes: Bytes,
     ends: Ints,
     used: Ints,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.domain import Domain, code_dtype
+from tacita.engines.checking import check_codes
 
 __all__ = ["Layout", "Planes"]
 
@@ -52,6 +53,7 @@ class Layout:
         """The block of some rows."""
         block = np.empty((self.width, rows), np.uint8)
         for name in self.names:
+            check_codes(name, codes[name], self.domain[name].size + 1)  # a byte would hide what is wrong
             for byte, plane in enumerate(self.planes_of(name)):
                 block[plane] = codes[name] if byte == 0 and self._first[name][1] == 1 else codes[name] >> (8 * byte)
         return block

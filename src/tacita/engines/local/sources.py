@@ -45,6 +45,9 @@ class Source(Protocol):
     def version(self) -> object:
         """Something that changes when the data does; None if it cannot."""
 
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        """Types of these columns, for each part that may have its own."""
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
 
@@ -68,29 +71,35 @@ class FrameSource:
         """A frame is taken to stay as it is."""
         return None
 
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        """Types of these columns; some frames know them only when Arrow has them."""
+        yield self._table(columns).schema
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
-        wanted = list(columns)
-        if isinstance(self._frame, pa.Table):
-            table = self._frame.select(wanted)
-        elif hasattr(self._frame, "__getitem__"):  # pandas and polars; others give all columns
-            table = _as_table(self._frame[wanted])
-        else:
-            table = _as_table(self._frame).select(wanted)
+        table = self._table(columns)
         for start in range(0, table.num_rows, READ_ROWS):
             # columns may be chunked differently; slices of our own are the same for every choice of columns
             part = table.slice(start, READ_ROWS).combine_chunks()
             yield from part.to_batches()
 
+    def _table(self, columns: Sequence[str]) -> pa.Table:
+        wanted = list(columns)
+        if isinstance(self._frame, pa.Table):
+            return self._frame.select(wanted)
+        if hasattr(self._frame, "__getitem__"):  # pandas and polars; others give all columns
+            return _as_table(self._frame[wanted])
+        return _as_table(self._frame).select(wanted)
+
 
 class ParquetSource:
-    """One or several Parquet files, read as one."""
+    """One or several Parquet files or folders of them, read as one."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
         self._rows = 0
         self.columns: tuple[str, ...] = ()
-        for path in self._paths:
+        for path in _files(self._paths):
             with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
                 self._rows += file.metadata.num_rows
                 names = _distinct(file.schema_arrow.names)
@@ -103,25 +112,36 @@ class ParquetSource:
 
     @property
     def version(self) -> object:
-        """Sizes and times of the files."""
+        """Names, sizes and times of the files."""
         return _stamps(self._paths)
+
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        """Types of these columns, in each file."""
+        for path in _files(self._paths):
+            with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+            yield pa.schema([schema.field(name) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
-        for path in self._paths:
+        for path in _files(self._paths):
             with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(batch_size=READ_ROWS, columns=list(columns)):
                     yield batch.select(list(columns))
 
 
 class CsvSource:
-    """One or several CSV files with a header, read as one, all values as text: the schema has the types."""
+    """One or several CSV files with a header, or folders of them, read as one.
+
+    All values are text: the schema has the types. Text that is not UTF-8 is read all the same, because counting must
+    not fail on a value; `check` says where it is.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
         self.columns: tuple[str, ...] = ()
         self._skip_blank = True
-        for path in self._paths:
+        for path in _files(self._paths):
             with _reading(path, "CSV"), self._open(path, None) as reader:
                 names = _distinct(reader.schema.names)
             self.columns = _same(self.columns, names, path)
@@ -134,18 +154,29 @@ class CsvSource:
 
     @property
     def version(self) -> object:
-        """Sizes and times of the files."""
+        """Names, sizes and times of the files."""
         return _stamps(self._paths)
+
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        """Text, all of them."""
+        yield pa.schema([(name, pa.string()) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
-        for path in self._paths:
+        for path in _files(self._paths):
             with _reading(path, "CSV"), self._open(path, columns) as reader:
                 for batch in reader:
                     for start in range(0, batch.num_rows, READ_ROWS):
                         yield batch.slice(start, READ_ROWS)
 
-    def _open(self, path: Path, columns: Sequence[str] | None) -> pa_csv.CSVStreamingReader:
+    def check(self) -> None:
+        """Read everything, and refuse what is not whole lines of UTF-8 text."""
+        for path in _files(self._paths):
+            with _reading(path, "CSV"), self._open(path, self.columns, strict=True) as reader:
+                for _ in reader:
+                    pass
+
+    def _open(self, path: Path, columns: Sequence[str] | None, *, strict: bool = False) -> pa_csv.CSVStreamingReader:
         wanted = list(columns or ())
         return pa_csv.open_csv(
             str(path),
@@ -156,6 +187,7 @@ class CsvSource:
                 ignore_empty_lines=self._skip_blank,
             ),
             convert_options=pa_csv.ConvertOptions(
+                check_utf8=strict or columns is None,
                 column_types=dict.fromkeys(wanted, pa.string()),
                 include_columns=wanted,
                 strings_can_be_null=False,
@@ -166,9 +198,9 @@ class CsvSource:
 def open_source(source: Any) -> Source:
     """The source behind a path, several paths, a folder of Parquet or CSV files, or a frame."""
     if isinstance(source, str | Path):
-        return _open_paths(_parts(Path(source)))
+        return _open_paths([Path(source)])
     if isinstance(source, list | tuple) and source and all(isinstance(path, str | Path) for path in source):
-        return _open_paths([part for path in source for part in _parts(Path(path))])
+        return _open_paths([Path(path) for path in source])
     if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch):
         return FrameSource(source)
     if all(hasattr(source, part) for part in ("columns", "batches", "version")):
@@ -182,10 +214,15 @@ def open_source(source: Any) -> Source:
 
 
 def _open_paths(paths: list[Path]) -> Source:
-    kinds = {_kind(path) for path in paths}
+    kinds = {_kind(path) for path in _files(paths)}
     if len(kinds) != 1:
         raise InvalidInput("files of one source must be of one kind", field="source", value=", ".join(sorted(kinds)))
     return ParquetSource(paths) if kinds <= set(PARQUET) else CsvSource(paths)
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    """The files as they are now: a folder may have got another one."""
+    return [part for path in paths for part in _parts(path)]
 
 
 def _parts(path: Path) -> list[Path]:
@@ -273,8 +310,10 @@ def _same(before: tuple[str, ...], names: tuple[str, ...], path: Path) -> tuple[
 
 
 def _stamps(paths: Sequence[Path]) -> object:
+    """Which files there are, and what changes when one is written or replaced."""
     try:
-        return tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in paths)
+        found = [(path, path.stat()) for path in _files(paths)]
+        return tuple((str(path), s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for path, s in found)
     except FileNotFoundError as error:
         raise SourceUnavailable("no such file", field="source", value=error.filename) from None
 

@@ -6,8 +6,8 @@ the cache and one that does not fit in it costs nothing but the reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.checking import may_be_outside
-from tacita.engines.local.bound import key_texts
+from tacita.engines.local.bound import Bound, key_texts
 from tacita.engines.local.layout import Layout, Planes
 from tacita.engines.local.sources import Source
 from tacita.errors import DataError
 
-__all__ = ["CodeStore", "Reading", "encode_column"]
+__all__ = ["CodeStore", "Reading", "Snapshot", "changed"]
 
 Keys: TypeAlias = pa.DictionaryArray | None
+Masks: TypeAlias = tuple[NDArray[np.uint8], ...]
 
 
 @dataclass(frozen=True)
@@ -42,56 +43,71 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """What is in memory; replaced as a whole, so that threads never see half of it."""
+class Snapshot:
+    """All that is known of one state of a source. It never changes: who learns more makes another one."""
 
+    source: Source
+    version: object
+    """The source's version when it was opened, before anything was read."""
     layout: Layout
     blocks: tuple[Planes, ...] = ()
     outside: frozenset[str] = frozenset()
+    full: bool = False
+    """Whether the codes do not fit in memory."""
+    bounds: Mapping[int, Bound] = field(default_factory=dict)
+    """Which rows of a person count, by how many may."""
+    masks: Mapping[int, Masks] = field(default_factory=dict)
+    """The same as bits for each block, for codes that are in memory."""
+
+    def lasts(self) -> bool:
+        """Whether the source is still in this state."""
+        return self.version == self.source.version
+
+    def join(self, newer: Snapshot) -> Snapshot:
+        """What both know of the same state."""
+        most = max(newer, self, key=lambda snapshot: len(snapshot.layout.names))
+        return replace(
+            most,
+            full=self.full or newer.full,
+            bounds={**self.bounds, **newer.bounds},
+            masks={**self.masks, **newer.masks},
+        )
 
 
 class CodeStore:
-    """Codes of a source, from memory if they are there.
+    """Codes of one state of a source, from memory if they are there.
+
+    It belongs to one caller, who finds what was learnt on the way in `snapshot` and keeps it if the state has lasted.
 
     Args:
         domain: What the columns mean.
-        source: Where the rows come from.
         limit: Most bytes of codes to keep.
+        snapshot: What is known so far.
     """
 
-    def __init__(self, domain: Domain, source: Source, limit: int) -> None:
-        self._domain, self._source, self._limit = domain, source, limit
-        self.forget()
+    def __init__(self, domain: Domain, limit: int, snapshot: Snapshot) -> None:
+        self._domain, self._limit, self.snapshot = domain, limit, snapshot
 
-    def forget(self) -> None:
-        """Drop what is kept."""
-        self._kept = _Kept(Layout(self._domain, ()))
-        self._version = self._source.version
-        self._full = self._limit == 0
-
-    def refresh(self) -> bool:
-        """Drop what is kept if the source has changed; says whether it has."""
-        if self._source.version == self._version:
-            return False
-        self.forget()
-        return True
+    def learn(self, **parts: Any) -> None:
+        """Know more about the same state."""
+        self.snapshot = replace(self.snapshot, **parts)
 
     def read(self, names: Sequence[str], person: str | None = None) -> Reading:
         """Codes of some attributes (perhaps of more), with persons' keys if a column is named for them."""
-        kept = self._kept
+        kept, source = self.snapshot, self.snapshot.source
         missing = tuple(name for name in names if name not in kept.layout.names)
         if not missing and kept.layout.names:
             rows = sum(block.shape[1] for block in kept.blocks)
             return Reading(kept.layout, rows, kept.outside, True, self._with_keys(kept, person))
-        if self._full:
+        if kept.full:
             layout = Layout(self._domain, tuple(names))
             outside = may_be_outside(self._domain, names)
-            return Reading(layout, self._source.rows, outside, False, self._encoded(layout, person))
+            return Reading(layout, source.rows, outside, False, self._encoded(layout, person))
         layout = Layout(self._domain, kept.layout.names + missing)
         outside = kept.outside | may_be_outside(self._domain, missing)
-        return Reading(layout, self._source.rows, outside, False, self._keeping(kept, layout, missing, person))
+        return Reading(layout, source.rows, outside, False, self._keeping(kept, layout, missing, person))
 
-    def _with_keys(self, kept: _Kept, person: str | None) -> Iterator[tuple[Planes, Keys]]:
+    def _with_keys(self, kept: Snapshot, person: str | None) -> Iterator[tuple[Planes, Keys]]:
         if person is None:
             yield from ((block, None) for block in kept.blocks)
             return
@@ -99,13 +115,13 @@ class CodeStore:
         for fresh, keys in self._encoded(Layout(self._domain, ()), person):
             block = next(blocks, None)
             if block is None or block.shape[1] != fresh.shape[1]:
-                raise _changed()
+                raise changed()
             yield block, keys
         if next(blocks, None) is not None:
-            raise _changed()
+            raise changed()
 
     def _keeping(
-        self, old: _Kept, layout: Layout, missing: tuple[str, ...], person: str | None
+        self, old: Snapshot, layout: Layout, missing: tuple[str, ...], person: str | None
     ) -> Iterator[tuple[Planes, Keys]]:
         """Blocks of the columns in memory and the missing ones together, kept on the side while they fit."""
         added = Layout(self._domain, missing)
@@ -119,16 +135,17 @@ class CodeStore:
                 kept.append(block)
                 outside |= {name for name in missing if _is_outside(added, fresh, name)}
             elif kept is not None:
-                kept, self._full = None, True
+                kept = None
+                self.learn(full=True)
             yield block, keys
         if kept is not None:
-            self._kept = _Kept(layout, tuple(kept), frozenset(outside))
+            self.learn(layout=layout, blocks=tuple(kept), outside=frozenset(outside))
 
     def _encoded(self, layout: Layout, person: str | None) -> Iterator[tuple[Planes, Keys]]:
         """Codes straight from the source."""
         columns = list(dict.fromkeys((*layout.names, *([person] if person else [])))) or [self._domain.names[0]]
-        for batch in self._source.batches(columns):
-            codes = {name: encode_column(self._domain, batch, name) for name in layout.names}
+        for batch in self.snapshot.source.batches(columns):
+            codes = self._domain.encode(batch, layout.names)
             keys = None if person is None else key_texts(batch.column(person), self._domain.nulls, person)
             yield layout.split(codes, batch.num_rows), keys
 
@@ -137,25 +154,12 @@ def _is_outside(layout: Layout, block: Planes, name: str) -> bool:
     return bool((layout.codes(block, name) == layout.domain[name].nowhere).any())
 
 
-def encode_column(domain: Domain, batch: pa.RecordBatch, name: str) -> NDArray[Any]:
-    """Codes of one column; a type that cannot hold the attribute is refused by name."""
-    try:
-        return domain.encode(batch, [name])[name]
-    except pa.ArrowException as error:
-        raise DataError(
-            f"a column of this type cannot hold a {domain[name].kind} attribute",
-            field=name,
-            value=str(batch.schema.field(name).type),
-            hint="Correct the schema or the type of the column",
-            private=str(error),
-        ) from None
-
-
 def _beside(old: Planes | None, fresh: Planes) -> Planes:
     if old is None or old.shape[1] != fresh.shape[1]:
-        raise _changed()
+        raise changed()
     return np.vstack([old, fresh])
 
 
-def _changed() -> DataError:
-    return DataError("the source has changed while it was read", field="source", hint="Try again when it is at rest")
+def changed() -> DataError:
+    """What is said when the state that a workload began with is gone before it ends."""
+    return DataError("the source has changed while it was counted", field="source", hint="Try again when it is at rest")

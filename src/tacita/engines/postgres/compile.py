@@ -13,8 +13,11 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
+import pyarrow as pa
+
+from tacita.domain import Attribute, Boolean, Date, Domain, Identifier, Numeric
 from tacita.domain.encode import FALSE, TRUE
+from tacita.engines.checking import key_refused
 from tacita.engines.postgres.driver import load
 
 if TYPE_CHECKING:
@@ -22,14 +25,30 @@ if TYPE_CHECKING:
 else:
     sql = load("psycopg.sql")
 
-__all__ = ["Column", "code_of", "coded_rows", "compile_codes", "grouped", "key_of", "raw_of", "select"]
+__all__ = ["Column", "code_of", "coded_rows", "compile_codes", "grouped", "key_of", "raw_of", "raw_type", "select"]
 
 WHOLE = frozenset({"int2", "int4", "int8"})
 FLOATS = frozenset({"float4", "float8"})
 TIMES = frozenset({"date", "timestamp", "timestamptz"})
 TEXTS = frozenset({"text", "varchar", "bpchar", "name", "citext", "uuid", "enum"})
 EXACT_TEXT = TEXTS | WHOLE | {"bool", "date", "numeric"}  # types whose text is the same here and in Arrow
-KEYS = TEXTS | WHOLE | {"date", "bool", "numeric"}
+# types whose equal values have equal texts, once a decimal has lost the zeros at its end
+KEYS = (TEXTS - {"citext"}) | WHOLE | {"numeric"}
+# what Arrow makes of a type; of all others it gets the text
+ARROW = {
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "bool": pa.bool_(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+# the first and the last time that both PostgreSQL and Arrow have
+ENDS = {"date": ("4713-11-24 BC", "5874897-12-31"), "timestamp": ("4713-11-24 BC", "294246-12-31")}
 MOST_BRANCHES = 1000  # levels or bins that are spelled out in a statement
 
 
@@ -39,6 +58,8 @@ class Column:
 
     name: str
     kind: str
+    exact: bool = True
+    """Whether texts are equal only when all their bytes are."""
 
     @property
     def ref(self) -> sql.Composable:
@@ -142,13 +163,19 @@ def _unless_absent(attribute: Numeric, column: Column, place: sql.Composable) ->
 
 
 def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | None:
-    starts = attribute.starts
-    if all(b - a == 1 for a, b in pairwise(starts)):
-        return sql.SQL("least(floor({})::int8 - {}, {})").format(line, int(starts[0]), len(starts) - 1)
-    if len(starts) > MOST_BRANCHES:
+    """The bin of a point between the bounds."""
+    starts, last = attribute.starts, len(attribute.starts) - 1
+    if last == 0:
+        return sql.SQL("0")
+    place: sql.Composable
+    if all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
+        place = sql.SQL("floor({})::int8 - {}").format(line, int(starts[0]))
+    elif last < MOST_BRANCHES:
+        edges = sql.SQL(", ").join([_float(start) for start in starts])
+        place = sql.SQL("width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
+    else:
         return None
-    edges = sql.SQL(", ").join([_float(start) for start in starts])
-    return sql.SQL("width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
+    return _clamp(place, sql.SQL("0"), sql.Literal(last))
 
 
 def _clamp(value: sql.Composable, low: sql.Composable, high: sql.Composable) -> sql.Composable:
@@ -169,11 +196,20 @@ def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
     return sql.SQL("(CASE WHEN abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(guard=guard, value=value)
 
 
-def raw_of(column: Column, attribute: Attribute | None = None) -> sql.Composable:
-    """The column itself, in a type that Arrow has."""
-    if column.kind in WHOLE | FLOATS | TIMES | {"bool"}:
+def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
+    """The column itself, in a type that Arrow has; times that Arrow has no number for become the first or the last."""
+    if column.kind in TIMES:
+        kind = sql.SQL(column.kind)
+        ends = ENDS.get(column.kind, ENDS["timestamp"])
+        low, high = (sql.SQL("{}::{}").format(sql.Literal(end), kind) for end in ends)
+        # least and greatest pass over nulls
+        clamped = _clamp(column.ref, low, high)
+        return sql.SQL("CASE WHEN {} IS NULL THEN NULL ELSE {} END").format(column.ref, clamped)
+    if column.kind in ARROW:
         return column.ref
-    if column.kind == "numeric" and (attribute is None or isinstance(attribute, Numeric)):
+    if column.kind == "numeric" and isinstance(attribute, Identifier):
+        return _trimmed(column)
+    if column.kind == "numeric" and isinstance(attribute, Numeric):
         most = _exact(1.7976931348623157e308)
         inside = _to_float(column.ref, column.ref)
         return sql.SQL(
@@ -183,9 +219,23 @@ def raw_of(column: Column, attribute: Attribute | None = None) -> sql.Composable
     return sql.SQL("{}::text").format(column.ref)
 
 
-def key_of(column: Column) -> sql.Composable | None:
-    """A person's key as text, or None if its text is not the same everywhere."""
-    return column.text if column.kind in KEYS else None
+def raw_type(column: Column, attribute: Attribute) -> pa.DataType:
+    """The type that Arrow has for it."""
+    if column.kind == "numeric" and isinstance(attribute, Numeric):
+        return pa.float64()
+    return ARROW.get(column.kind, pa.string())
+
+
+def key_of(column: Column) -> sql.Composable:
+    """A person's key as text: equal texts for what the database calls equal, and only for that."""
+    if column.kind not in KEYS or not column.exact:
+        raise key_refused(column.name, column.kind if column.exact else f"{column.kind} with its own idea of equality")
+    return sql.SQL('({} COLLATE "C")').format(_trimmed(column)) if column.kind == "numeric" else column.text
+
+
+def _trimmed(column: Column) -> sql.Composable:
+    """A decimal as text without zeros at its end: 1, 1.0 and 1.00 are the same number."""
+    return sql.SQL("trim_scale({})::text").format(column.ref)
 
 
 def coded_rows(

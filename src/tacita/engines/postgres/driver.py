@@ -18,7 +18,7 @@ from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaErro
 
 __all__ = ["Server", "load"]
 
-_SETUP = ("SET LOCAL TIME ZONE 'UTC'", "SET LOCAL DateStyle = 'ISO, YMD'")
+_SETUP = ("SET LOCAL TIME ZONE 'UTC'", "SET LOCAL DateStyle = 'ISO, YMD'", "SET LOCAL client_encoding = 'UTF8'")
 # with less, the server sorts all rows once for each table instead of hashing them (a million rows, 8 tables
 # of two attributes: 3.2 s against 1.3 s); a server that grants more keeps it
 _MORE_MEMORY = (

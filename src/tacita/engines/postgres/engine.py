@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.base import BATCH_ROWS, SourceCheck
-from tacita.engines.checking import check_columns, check_reading, column_check, may_be_outside
+from tacita.engines.checking import check_codes, check_columns, check_reading, check_types, column_check, may_be_outside
 from tacita.engines.local.counter import Counter, is_dense
 from tacita.engines.local.engine import LocalEngine
 from tacita.engines.local.layout import Layout
-from tacita.engines.local.store import encode_column
 from tacita.engines.postgres.driver import Server, load
 from tacita.engines.postgres.names import table_parts
-from tacita.errors import InvalidInput
+from tacita.errors import DataError, InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.table import Table
 from tacita.tables import Tables, Workload
@@ -68,6 +67,9 @@ class PostgresEngine:
             self._columns = self._read_columns(connection)
         check_columns(domain, tuple(self._columns))
         self._codes = self._sql.compile_codes(domain, self._columns)
+        self._key = None if domain.person is None else self._sql.key_of(self._columns[domain.person])
+        types = [(name, self._sql.raw_type(self._columns[name], domain[name])) for name in domain.countable]
+        check_types(domain, pa.schema(types))
 
     @property
     def domain(self) -> Domain:
@@ -80,7 +82,7 @@ class PostgresEngine:
         unit.check(self._domain)
         if unit.person is None:
             return Tables(self._domain, self._count(workload.keys, None))
-        if self._key() is None or set(self._codes) != set(self._domain.countable):
+        if set(self._codes) != set(self._domain.countable):
             return self._as_local(workload, unit)
         return Tables(self._domain, self._count(workload.keys, unit.max_rows))
 
@@ -99,7 +101,7 @@ class PostgresEngine:
         return self._rows(names, batch_rows)
 
     def _rows(self, names: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
-        raw = [self._sql.raw_of(self._columns[name]) for name in names]
+        raw = [self._sql.raw_of(self._columns[name], self._domain[name]) for name in names]
         with self._server.arrow_snapshot() as connection:
             for batch in self._read(connection, names, raw):
                 for start in range(0, batch.num_rows, batch_rows):
@@ -148,6 +150,8 @@ class PostgresEngine:
 
     def _table(self, key: Key, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> Table:
         domain = self._domain.project(key)
+        for name, column in zip(key, codes.T, strict=True):
+            check_codes(name, column, domain[name].size + 1)
         inside = (codes < np.array(domain.shape, np.int64)).all(axis=1)
         table = Table(domain, counts[inside], codes[inside])
         return table.dense() if is_dense(domain.size, None) else table
@@ -169,15 +173,13 @@ class PostgresEngine:
         if max_rows is None:
             return self._sql.coded_rows(self._from, codes)
         nulls = self._domain.nulls
-        return self._sql.coded_rows(self._from, codes, key=self._key(), nulls=nulls, max_rows=max_rows)
-
-    def _key(self) -> Any:
-        assert self._domain.person is not None
-        return self._sql.key_of(self._columns[self._domain.person])
+        return self._sql.coded_rows(self._from, codes, key=self._key, nulls=nulls, max_rows=max_rows)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def _read_columns(self, connection: Any) -> dict[str, Any]:
+        if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+            raise DataError("a database without an encoding does not know its texts", field="source", value="SQL_ASCII")
         statement = load("psycopg.sql").SQL("SELECT * FROM {} LIMIT 0").format(self._from)
         found = {part.name: part.type_code for part in connection.execute(statement).description}
         known = connection.execute(
@@ -185,7 +187,13 @@ class PostgresEngine:
             [list(found.values())],
         )
         kinds = dict(known.fetchall())
-        return {name: self._sql.Column(name, kinds[oid]) for name, oid in found.items()}
+        loose = connection.execute(
+            "SELECT attname FROM pg_attribute JOIN pg_collation ON pg_collation.oid = attcollation"
+            " WHERE attrelid = %s::regclass AND NOT collisdeterministic",
+            [self._from.as_string(None)],
+        )
+        inexact = {name for (name,) in loose.fetchall()}
+        return {name: self._sql.Column(name, kinds[oid], name not in inexact) for name, oid in found.items()}
 
     def _stream(self, names: Sequence[str], max_rows: int | None) -> Iterator[dict[str, NDArray[Any]]]:
         """Codes of the rows that count, batch by batch: made by the server where it can."""
@@ -200,11 +208,13 @@ class PostgresEngine:
                 yield {
                     name: batch.column(name).to_numpy()
                     if name in self._codes
-                    else encode_column(self._domain, batch, name)
+                    else self._domain.encode(batch, [name])[name]
                     for name in names
                 }
 
     def _raw(self, name: str) -> Any:
+        if name == self._domain.person:
+            return self._key
         return self._sql.raw_of(self._columns[name], self._domain[name])
 
     def _read(self, connection: Any, names: Sequence[str], chosen: Sequence[Any]) -> Iterator[pa.RecordBatch]:
@@ -235,6 +245,9 @@ class _SnapshotSource:
     def __init__(self, engine: PostgresEngine, connection: Any) -> None:
         self._engine, self._connection = engine, connection
         self.columns = tuple(engine._columns)
+
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        return iter(())  # the engine has looked at its types
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return self._engine._read(self._connection, columns, [self._engine._raw(name) for name in columns])
