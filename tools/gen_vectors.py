@@ -172,7 +172,13 @@ def accepts() -> list[Json]:
         "a total of exactly 2**53": question(2**52, [2**51, 2**51]),
         "a promise that is short by rounding only": question(2, [1, 1], epsilon=math.log(3) * (1 - 2e-16)),
         "other scripts": SMOKES | {"attribute": "курение", "levels": ["нет", "時々", "🚬 ja"]},
-        "quotes and slashes": SMOKES | {"attribute": 'he said "no"\\/', "levels": ["\u2028", "</script>", "'"]},
+        "quotes and slashes": SMOKES | {"attribute": 'he said "no"\\/', "levels": ["\\", "</script>", "'"]},
+        "levels that differ in case": SMOKES | {"levels": ["polish", "Polish", "POLISH"]},
+        "letters, marks and signs of many scripts": SMOKES
+        | {"attribute": "סיגריות؟", "levels": ["می خواهم", "हाँ, रोज़", "e\u0301te\u0301"]},
+        "a picture with a variation selector": SMOKES | {"attribute": "\u2764\ufe0f?"},
+        "spaces of several kinds": SMOKES
+        | {"attribute": "ça va\u00a0?", "levels": ["はい\u3000毎日", "oui\u202f!", "non"]},
         "200 characters beyond 16 bits": SMOKES | {"attribute": "🚬" * 200},
         "identifiers of 64 characters": SMOKES | {"campaign": "a" * 64, "question": "0._-" * 16},
         "one hundred levels": calibrated(100, 0.5),
@@ -327,8 +333,47 @@ def refuses() -> list[Json]:
     return cases
 
 
+# -- text: what only a client that knows Unicode can refuse ---------------------------------------------------
+
+HIDDEN = {
+    "a zero-width space": "\u200b",
+    "a zero-width joiner": "\u200d",
+    "a zero-width non-joiner": "\u200c",
+    "a soft hyphen": "\u00ad",
+    "an override of direction": "\u202e",
+    "an isolate": "\u2066",
+    "a tag": "\U000e0041",
+    "a byte order mark": "\ufeff",
+    "a line separator": "\u2028",
+    "a paragraph separator": "\u2029",
+    "a private character": "\ue000",
+    "a code point that is no character": "\ufdd0",
+    "a code point without a character": "\u0378",
+}
+ALIKE = {
+    "a space at the end": "never ",
+    "width": "\uff4e\uff45\uff56\uff45\uff52",
+    "the kind of letter": "\U0001d427ever",
+    "a variation selector": "never\ufe0f",
+    "a filler": "never\u3164",
+    "a grapheme joiner": "n\u034fever",
+}
+
+
+def texts() -> list[Json]:
+    asked = {f"{what} in a level": changed(levels=["never", f"some{c}times", "daily"]) for what, c in HIDDEN.items()}
+    asked |= {
+        "an attribute that is turned around": changed(attribute="do you \u202eekoms\u202c?"),
+        "a level of spaces": changed(levels=["never", " \u00a0", "daily"]),
+        "a level that shows nothing": changed(levels=["never", "\u3164", "daily"]),
+    }
+    alike = {f"levels that differ in {what}": changed(levels=["never", level, "no"]) for what, level in ALIKE.items()}
+    cases = [refuse_case(name, "text", question) for name, question in asked.items()]
+    return cases + [refuse_case(name, "levels-repeated", question) for name, question in alike.items()]
+
+
 def files() -> dict[str, str]:
-    parts = {"draw": draws(), "loss": losses(), "accept": accepts(), "refuse": refuses()}
+    parts = {"draw": draws(), "loss": losses(), "accept": accepts(), "refuse": refuses(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}
 
 

@@ -47,6 +47,8 @@ __all__ = ["Client"]
 
 BATCH_REPORTS = 1000
 """Reports in one request; a batch counts as a whole or not at all."""
+REGISTER_SECONDS = 3600.0
+"""How long registering may take: the server reads the whole source."""
 
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
 _LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
@@ -131,7 +133,7 @@ class Client:
             "neighbours": str(neighbours),
             "budget": budget.as_dict(),
         }
-        return DatasetInfo.model_validate_json(self._post("/v1/datasets", body))
+        return DatasetInfo.model_validate_json(self._send("POST", "/v1/datasets", json=body, timeout=REGISTER_SECONDS))
 
     # -- queries ---------------------------------------------------------------------------------------------
 

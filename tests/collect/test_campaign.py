@@ -5,6 +5,7 @@ import pytest
 
 from tacita.collect.campaign import MOST_REPORTS, Campaigns
 from tacita.collect.client import Device
+from tacita.collect.question import Question, Refusal
 from tacita.domain import Categorical, Identifier, Numeric
 from tacita.errors import Conflict, InvalidInput, NotPublic, UnknownName
 from tacita.noise import SeededSource
@@ -86,6 +87,35 @@ def test_all_or_nothing(campaigns, campaign):
         campaigns.accept(campaign.id, batch)
     assert campaigns.get(campaign.id).received == 0
     assert campaigns.accept(campaign.id, batch[:1]).accepted == 1
+
+
+def test_a_question_is_verified_once(campaigns, campaign, monkeypatch):
+    campaigns.accept(campaign.id, reports(campaign, [0]))
+    monkeypatch.setattr(Question, "__post_init__", lambda self: pytest.fail("it was verified again"))
+    campaigns.accept(campaign.id, reports(campaign, [0, 1]))
+    assert campaigns.question(campaign.id) == campaign.question
+
+
+def test_a_kept_question_does_not_outlive_its_campaign(campaigns, campaign):
+    """Closing is seen at once, also by those who have kept the question: it is checked where reports are counted."""
+    elsewhere = Campaigns(campaigns._database)
+    elsewhere.accept(campaign.id, reports(campaign, [0]))
+    campaigns.close(campaign.id)
+    with pytest.raises(Conflict, match="closed"):
+        elsewhere.accept(campaign.id, reports(campaign, [0]))
+
+
+def test_questions_are_not_kept_without_end(campaigns):
+    for _ in range(3):
+        with pytest.raises(UnknownName):
+            campaigns.question("cp_none")  # what does not exist is not kept
+    assert campaigns._questions.cache_info().currsize == 0
+    assert campaigns._questions.cache_info().maxsize == 64
+
+
+def test_a_campaign_with_a_deceiving_text_is_refused(campaigns):
+    with pytest.raises(Refusal, match="a screen shows"):
+        campaigns.create(attribute=Categorical(name="x", levels=["yes", "yes\u200b"]), epsilon=1.0, title="x")
 
 
 def test_closing(campaigns, campaign):

@@ -52,6 +52,10 @@ class World:
     def token(self, role: Role = "admin", **parts: Any) -> str:
         return self.services.tokens.issue(name=f"a {role}", role=role, **parts).text
 
+    def owner(self) -> str:
+        """The id of a token, for jobs that no request submits."""
+        return self.services.tokens.issue(name="a tester", role="analyst").token.id
+
     def call(
         self,
         method: str,

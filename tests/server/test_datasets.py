@@ -6,7 +6,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from .conftest import write_patients
 
 SCHEMA: dict[str, Any] = {"attributes": [{"name": "smokes", "kind": "categorical", "levels": ["never", "daily"]}]}
 
@@ -93,6 +97,85 @@ def test_the_source_is_away(world_of, tmp_path: Path) -> None:
     response = world.register()
     assert (response.status_code, response.json()["code"]) == (503, "source-unavailable")
     assert str(tmp_path) not in response.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ragged.csv", b"smokes,age\nnever,3\nnever\n"),
+        ("latin.csv", b"smokes,age\nnever,3\nj\xe4hrlich,4\n"),
+        ("empty.csv", b""),
+        ("cut.parquet", b"PAR1"),
+    ],
+)
+def test_what_cannot_be_read_is_told_to_the_steward(world_of, tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    world = world_of(sources={"patients": {"path": tmp_path / name}})
+    response = world.register()
+    assert (response.status_code, response.json()["code"]) == (422, "data-error"), response.text
+    assert world.services.ledger.accounts() == []
+    assert world.call("GET", "/v1/datasets", token=world.token()).json() == []
+
+
+def test_keys_that_cannot_be_read_are_told_to_the_steward(world_of, tmp_path: Path) -> None:
+    columns = {"who": pa.array([0.5, 1.5]), "smokes": pa.array(["never", "daily"])}
+    pq.write_table(pa.table(columns), tmp_path / "visits.parquet")
+    world = world_of(sources={"patients": {"path": tmp_path / "visits.parquet"}})
+    schema = {"person": "who", "attributes": [{"name": "who", "kind": "identifier"}, *SCHEMA["attributes"]]}
+    response = world.register(schema=schema, unit="person:who:1")
+    assert (response.status_code, response.json()["field"]) == (422, "who"), response.text
+    assert world.services.ledger.accounts() == []
+
+
+def test_values_outside_the_schema_are_no_fault_and_nobody_learns_of_them(world_of, tmp_path: Path) -> None:
+    rows = ["never,3"] * 50 + ["weekly,777"] * 4711
+    (tmp_path / "strange.csv").write_text("\n".join(["smokes,age", *rows]) + "\n")
+    world = world_of(sources={"patients": {"path": tmp_path / "strange.csv"}})
+    made = world.register()
+    assert made.status_code == 201, made.text
+    for word in ("4711", "4761", "weekly"):
+        assert word not in made.text
+    assert world.query(world.token("analyst")).status_code == 200
+
+
+def test_a_file_under_two_names_has_one_account(world_of, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    write_patients(tmp_path / "a" / "patients.csv")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "linked.csv").hardlink_to(tmp_path / "a" / "patients.csv")
+    sources = {"patients": {"path": tmp_path / "a" / "patients.csv"}, "linked": {"path": tmp_path / "b"}}
+    world = world_of(sources=sources | {"copy": {"path": tmp_path / "patients.csv"}})
+    assert world.register().status_code == 201
+    linked = world.register("linked", source="linked")
+    assert (linked.status_code, linked.json()["field"]) == (409, "source")
+    assert "same data as the dataset 'patients'" in linked.json()["detail"]
+    assert world.register("copy", source="copy").status_code == 201  # other files are other data, as far as one can see
+    assert [account.name for account in world.services.ledger.accounts()] == ["copy", "patients"]
+
+
+@pytest.mark.postgres
+def test_a_table_under_two_names_has_one_account(world_of, postgres, hospital: str) -> None:
+    other = f"{hospital}&options=-csearch_path%3Dpublic"  # what only the server can tell
+    sources = {"patients": {"url": hospital, "table": "o'brien"}, "b": {"url": other, "table": "o'brien"}}
+    world = world_of(sources=sources | {"c": {"url": hospital, "table": '"pat""ients"'}})
+    assert world.register(schema=SCHEMA).status_code == 201
+    again = world.register("b", source="b", schema=SCHEMA)
+    assert (again.status_code, again.json()["field"]) == (409, "source"), again.text
+    assert world.register("c", source="c", schema=SCHEMA).status_code == 201
+
+
+@pytest.mark.postgres
+def test_a_source_that_cannot_be_compared(world_of, postgres, hospital: str) -> None:
+    gone = postgres.create_database()
+    with psycopg.connect(gone, autocommit=True) as connection:
+        connection.execute("create table people (smokes text)")
+    sources = {"patients": {"url": gone, "table": "people"}, "b": {"url": hospital, "table": "o'brien"}}
+    world = world_of(sources=sources)
+    assert world.register(schema=SCHEMA).status_code == 201
+    postgres.drop_database(urlsplit(gone).path[1:])
+    response = world.register("b", source="b", schema=SCHEMA)
+    assert (response.status_code, response.json()["code"]) == (503, "source-unavailable")
+    assert "'patients'" in response.json()["detail"]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from tacita.errors import Conflict, InvalidInput
 from tacita.release import Releases
 from tacita.server import jobs as module
 from tacita.server.jobs import Cancelled, Task, register
-from tacita.store.schema import answers, jobs
+from tacita.store.schema import answers, jobs, tokens
 
 QUERY = {"tables": [["smokes"]], "budget": {"epsilon": 0.5}}
 
@@ -32,7 +33,7 @@ from tacita.server.queries import answer, make_plan
 @register("slow")
 def slow(task):
     dataset = task.services.datasets.get("patients")
-    plan = make_plan(dataset, QueryRequest.model_validate(task.job.request["query"]))
+    plan = make_plan(task.services, dataset, QueryRequest.model_validate(task.job.request["query"]))
     releases = answer(task.services, dataset, plan, principal="test", purpose="slow", key=task.job.key)
     marker = Path(task.job.request["marker"])
     first = not marker.exists()
@@ -105,7 +106,7 @@ def test_a_killed_worker_is_resumed_and_paid_once(both, start, tmp_path: Path) -
     both.register()
     marker = tmp_path / "marker"
     first = start()
-    job = both.services.jobs.submit("slow", {"query": QUERY, "marker": str(marker)}, owner="test")
+    job = both.services.jobs.submit("slow", {"query": QUERY, "marker": str(marker)}, owner=both.owner())
     until(marker.exists)
     until(lambda: both.services.jobs.get(job.id).progress > 0)
     first.send_signal(signal.SIGKILL)
@@ -125,7 +126,7 @@ def test_a_terminated_worker_hands_its_job_back(both, start, tmp_path: Path) -> 
     both.register()
     marker = tmp_path / "marker"
     first = start()
-    job = both.services.jobs.submit("slow", {"query": QUERY, "marker": str(marker)}, owner="test")
+    job = both.services.jobs.submit("slow", {"query": QUERY, "marker": str(marker)}, owner=both.owner())
     until(marker.exists)
     first.terminate()
     assert first.wait(10) == 0
@@ -144,7 +145,7 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cancelling_a_job_that_waits(both) -> None:
     jobs = both.services.jobs
     register("never")(lambda task: pytest.fail("it was cancelled"))
-    job = jobs.submit("never", {}, owner="test")
+    job = jobs.submit("never", {}, owner=both.owner())
     assert jobs.cancel(job.id).state == jobs.cancel(job.id).state == "cancelled"
     jobs.work(job.id, both.services)
     assert jobs.get(job.id).attempts == 0
@@ -162,7 +163,7 @@ def test_cancelling_a_job_that_runs(both) -> None:
         task.progress.step(0.6)
         raise AssertionError("it was cancelled")
 
-    job = jobs.submit("patient", {}, owner="test")
+    job = jobs.submit("patient", {}, owner=both.owner())
     thread = threading.Thread(target=jobs.work, args=(job.id, both.services))
     thread.start()
     assert running.wait(10)
@@ -185,7 +186,7 @@ def test_two_workers_do_not_run_one_job(both) -> None:
         time.sleep(0.2)
         return "{}"
 
-    job = both.services.jobs.submit("once", {}, owner="test")
+    job = both.services.jobs.submit("once", {}, owner=both.owner())
     threads = [threading.Thread(target=both.services.jobs.work, args=(job.id, both.services)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -208,7 +209,7 @@ def test_a_worker_that_was_thought_dead_changes_nothing(both) -> None:
         taken.append(True)
         return "from the grave"
 
-    job = store.submit("ghost", {}, owner="test")
+    job = store.submit("ghost", {}, owner=both.owner())
     store.work(job.id, both.services)
     assert taken
     assert (store.get(job.id).state, store.get(job.id).result) == ("running", None)
@@ -216,7 +217,7 @@ def test_a_worker_that_was_thought_dead_changes_nothing(both) -> None:
 
 def test_what_dies_again_and_again_fails(both) -> None:
     store = both.services.jobs
-    job = store.submit("query", {}, owner="test")
+    job = store.submit("query", {}, owner=both.owner())
     for attempt in range(1, 4):
         with both.services.database.writing() as connection:
             connection.execute(
@@ -229,7 +230,7 @@ def test_what_dies_again_and_again_fails(both) -> None:
 
 def test_a_lost_queue_loses_nothing(both, tmp_path: Path) -> None:
     store = both.services.jobs
-    job = store.submit("query", {}, owner="test")
+    job = store.submit("query", {}, owner=both.owner())
     store.queue._huey.flush()
     assert store.queue.waiting() == set()
     store.recover()
@@ -238,7 +239,7 @@ def test_a_lost_queue_loses_nothing(both, tmp_path: Path) -> None:
 
 
 def test_the_queue_holds_no_pickle(world, tmp_path: Path) -> None:
-    world.services.jobs.submit("query", {"secret": "4711"}, owner="test")
+    world.services.jobs.submit("query", {"secret": "4711"}, owner=world.owner())
     data = b"".join(path.read_bytes() for path in (tmp_path / "home").glob("jobs.db*"))
     assert b"\x80\x04\x95" not in data
     assert b"\x80\x05\x95" not in data
@@ -265,7 +266,7 @@ def test_a_fault_in_a_job_says_nothing(world, caplog: pytest.LogCaptureFixture) 
     def broken(task: Task) -> str:
         raise ValueError("row 17 holds 4711")
 
-    job = world.services.jobs.submit("broken", {}, owner="test")
+    job = world.services.jobs.submit("broken", {}, owner=world.owner())
     world.services.jobs.work(job.id, world.services)
     ended = world.services.jobs.get(job.id)
     assert (ended.state, ended.error["code"]) == ("failed", "internal-error")
@@ -279,6 +280,9 @@ def test_a_fault_in_a_job_says_nothing(world, caplog: pytest.LogCaptureFixture) 
         ({"dataset": "nothing"}, 404, "dataset"),
         ({"tables": [["smoke"]]}, 404, "attribute"),
         ({"budget": {"epsilon": -1.0}}, 422, "epsilon"),
+        ({"budget": {"epsilon": 1e-310}}, 422, "epsilon"),
+        ({"dry_run": True}, 422, "dry_run"),  # a plan is made at once or not at all
+        ({"dry_run": False}, 422, "dry_run"),
     ],
 )
 def test_bad_jobs_are_refused_at_once(world, changes: dict[str, Any], status: int, field: str) -> None:
@@ -287,7 +291,25 @@ def test_bad_jobs_are_refused_at_once(world, changes: dict[str, Any], status: in
     response = world.call("POST", "/v1/jobs", token=world.token("analyst"), json=body)
     assert (response.status_code, response.json()["field"]) == (status, field)
     outside = world.call("POST", "/v1/jobs", token=world.token("analyst", datasets=["x"]), json=body)
-    assert outside.status_code == (422 if field == "kind" else 403)
+    assert outside.status_code == (422 if field in ("kind", "dry_run") else 403)
+    assert world.call("GET", "/v1/jobs", token=world.token()).json() == []
+
+
+@pytest.mark.parametrize("ended", ["revoked", "expired"])
+def test_a_job_ends_with_its_token(both, ended: str) -> None:
+    both.register()
+    issued = both.services.tokens.issue(name="Ada", role="analyst")
+    body = QUERY | {"kind": "query", "dataset": "patients"}
+    job = both.call("POST", "/v1/jobs", token=issued.text, json=body).json()
+    past = module.now() - dt.timedelta(seconds=1)
+    with both.services.database.writing() as connection:
+        column = {"revoked": past} if ended == "revoked" else {"expires": past}
+        connection.execute(tokens.update().where(tokens.c.id == issued.token.id).values(**column))
+    both.services.jobs.work(job["id"], both.services)
+    seen = both.call("GET", f"/v1/jobs/{job['id']}", token=both.token()).json()
+    assert (seen["state"], seen["error"]["code"]) == ("failed", "forbidden")
+    assert ended in seen["error"]["detail"]
+    assert both.services.ledger.balance("patients").charges == 0
 
 
 def test_a_key_is_for_one_job(world) -> None:
@@ -313,6 +335,6 @@ def test_progress_is_a_fraction(world) -> None:
             task.progress.step(2.0)
         return "{}"
 
-    job = world.services.jobs.submit("eager", {}, owner="test")
+    job = world.services.jobs.submit("eager", {}, owner=world.owner())
     world.services.jobs.work(job.id, world.services)
     assert world.services.jobs.get(job.id).state == "done"

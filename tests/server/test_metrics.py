@@ -37,8 +37,12 @@ def test_no_name_and_no_value(world) -> None:
     world.register()
     world.query(world.token("analyst"))
     world.call("GET", "/v1/datasets/needle4711", token=world.token())
-    text = world.call("GET", "/metrics").text
-    for word in ("patients", "smokes", "needle4711", "1234"):
+    campaign = world.campaign()["id"]
+    world.call("GET", f"/v1/campaigns/{campaign}/question")
+    job = {"kind": "query", "dataset": "patients", "tables": [["age"]], "budget": {"epsilon": 0.1}}
+    world.call("POST", "/v1/jobs", token=world.token("analyst"), json=job)
+    text = world.call("GET", "/metrics").text + world.call("GET", "/readyz").text
+    for word in ("patients", "smokes", "age", "needle4711", "1234", campaign, "analyst", "Smoking"):
         assert word not in text
 
 

@@ -7,7 +7,20 @@ from typing import Any
 import pytest
 
 from tacita.engines.connect import connect
+from tacita.mechanisms import NoisyTables
 from tacita.release import Releases
+from tacita.server.datasets import Dataset
+from tacita.store.schema import charges
+
+from .conftest import SCHEMA
+
+
+class Broken:
+    def __init__(self, engine: Any) -> None:
+        self.domain = engine.domain
+
+    def tables(self, *_: object) -> None:
+        raise ValueError("row 17 holds 4711")
 
 
 def test_an_answer(both) -> None:
@@ -38,6 +51,72 @@ def test_a_dry_run_charges_nothing_and_touches_nothing(world_of) -> None:
     assert world.services.ledger.balance("patients").charges == 0
 
 
+def test_a_plan_adds_up_as_the_ledger_does(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.register(budget={"epsilon": 1.0, "delta": 1e-6})
+    token, part = world.token("analyst"), {"budget": {"rho": 0.004}}
+    alone = world.query(token, **part, dry_run=True).json()["account_cost"]
+    answers = 0
+    monkeypatch.setattr(world.services.ledger.__class__, "history", None)  # what is left is not read charge by charge
+    while world.query(token, **part, dry_run=True).json()["affordable"]:
+        assert world.query(token, **part).status_code == 200
+        answers += 1
+    assert world.query(token, **part).status_code == 403
+    assert answers * alone > 1.0  # together they cost less than one by one
+
+
+def test_the_cells_of_a_query_are_limited(world_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of(max_cells=12)
+    world.register()
+    token = world.token("analyst")
+    assert world.query(token, tables=[["smokes", "age"], ["smokes"]]).status_code == 200
+    monkeypatch.setattr(NoisyTables, "calibrate", None)  # refused before any work is done
+    for dry_run in (True, False):
+        refused = world.query(token, tables=[["smokes", "age"], ["smokes"], ["age"]], dry_run=dry_run)
+        assert (refused.status_code, refused.json()["field"]) == (422, "tables"), refused.text
+        assert (refused.json()["value"], refused.json()["rule"]) == ("17", "must have at most 12 cells together")
+    assert world.services.ledger.balance("patients").charges == 1
+
+
+@pytest.mark.parametrize("epsilon", [1000.0, 1e9])
+def test_a_huge_budget_on_an_account_of_persons(world_of, tmp_path: Path, epsilon: float) -> None:
+    (tmp_path / "visits.csv").write_text("who,smokes\nu,never\nu,daily\n")
+    world = world_of(sources={"patients": {"path": tmp_path / "visits.csv"}})
+    attributes = [{"name": "who", "kind": "identifier"}, SCHEMA["attributes"][0]]
+    schema = {"tacita": 1, "person": "who", "attributes": attributes}
+    made = world.register(schema=schema, unit="person:who:2", budget={"epsilon": 1.0, "delta": 1e-6})
+    assert made.status_code == 201, made.text
+    response = world.query(world.token("analyst"), epsilon)
+    assert response.status_code in (403, 422), response.text
+    assert response.json()["code"] in ("budget-exceeded", "invalid-input")
+    assert world.services.ledger.balance("patients").charges == 0
+
+
+def test_a_slow_plan_blocks_nobody(world, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calibrating holds neither the event loop nor a connection to the state."""
+    world.register()
+    token, campaign = world.token("analyst"), world.campaign()
+    began, go, held, statuses = threading.Event(), threading.Event(), [], []
+    calibrate = NoisyTables.calibrate
+
+    def slow(*arguments: Any, **parts: Any) -> Any:
+        held.append(world.services.database._engine.pool.checkedout())
+        began.set()
+        assert go.wait(30)
+        return calibrate(*arguments, **parts)
+
+    monkeypatch.setattr(NoisyTables, "calibrate", slow)
+    asking = threading.Thread(target=lambda: statuses.append(world.query(token).status_code))
+    asking.start()
+    assert began.wait(30)
+    report = {"wire": 1, "campaign": campaign["id"], "question": "q1", "report": "0" * 32, "answer": 1}
+    path = f"/v1/campaigns/{campaign['id']}/reports"
+    assert world.call("POST", path, json={"reports": [report]}).status_code == 200
+    assert world.call("GET", "/v1/datasets/patients/budget", token=token).status_code == 200
+    go.set()
+    asking.join()
+    assert (held, statuses) == ([0], [200])
+
+
 def test_the_same_key_gives_the_same_bytes(both) -> None:
     both.register()
     token = both.token("analyst")
@@ -54,15 +133,28 @@ def test_another_token_does_not_find_the_answer(both) -> None:
     assert both.services.ledger.balance("patients").charges == 2
 
 
-@pytest.mark.parametrize("changes", [{"tables": [["age"]]}, {"epsilon": 0.25}, {"family": "laplace"}])
-def test_a_key_is_for_one_request(world, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("first", ["answered", "failed", "crashed"])
+@pytest.mark.parametrize("changes", [{"tables": [["age"]]}, {"budget": {"epsilon": 0.25}}, {"family": "laplace"}])
+def test_a_key_is_for_one_request(world_of, tmp_path: Path, first: str, changes: dict[str, Any]) -> None:
+    broken = first != "answered"
+
+    def engine_for(dataset: Dataset) -> Any:
+        engine = connect(tmp_path / "patients.csv", dataset.domain)
+        return Broken(engine) if broken else engine
+
+    world = world_of(engine_for=engine_for)
     world.register()
     token = world.token("analyst")
-    assert world.query(token, key="k1").status_code == 200
-    epsilon = changes.pop("epsilon", 0.5)
-    # the tables of the second cost the same, so the ledger alone could not tell them apart
-    response = world.query(token, epsilon, key="k1", **changes)
+    assert world.query(token, key="k1").status_code == (500 if broken else 200)
+    if first == "crashed":
+        with world.services.database.writing() as connection:
+            connection.execute(charges.update().values(state="reserved", settled=None))
+    broken = False
+    response = world.query(token, key="k1", **changes)
     assert (response.status_code, response.json()["code"]) == (409, "conflict")
+    assert response.json()["field"] == "Idempotency-Key"
+    assert "token:" not in response.text  # how keys are kept is not the caller's
+    assert world.query(token, key="k1").status_code == 200  # the same request still finds its charge
     assert world.services.ledger.balance("patients").charges == 1
 
 
@@ -105,6 +197,17 @@ def test_an_exhausted_budget_says_what_is_left(world) -> None:
         ('{"tables": [["smokes"]], "budget": {"epsilon": NaN}}', 422, "epsilon"),
         ('{"tables": [["smokes"]], "budget": {"epsilon": Infinity}}', 422, "epsilon"),
         ('{"tables": [["smokes"]], "budget": {"epsilon": 1e999}}', 422, "epsilon"),
+        ('{"tables": [["smokes"]], "budget": {"epsilon": 1e-310}}', 422, "epsilon"),
+        (
+            '{"tables": [["smokes"]], "budget": {"epsilon": 1e-310, "delta": 1e-6}, "family": "gaussian"}',
+            422,
+            "epsilon",
+        ),
+        ('{"tables": [["smokes"]], "budget": {"epsilon": 1e308}}', 422, "epsilon"),
+        ('{"tables": [["smokes"]], "budget": {"epsilon": 1, "delta": 1e-300}}', 422, "delta"),
+        ('{"tables": [["smokes"]], "budget": {"rho": 5e-13}}', 422, "rho"),
+        ('{"tables": [["smokes"]], "budget": {"rho": 1e-320}}', 422, "rho"),
+        ('{"tables": [["smokes"]], "budget": {"rho": 1e300}}', 422, "rho"),
         ('{"tables": [["smokes"]], "budget": {"epsilon": "1"}}', 422, "budget.epsilon"),
         ('{"tables": [["smokes"]], "budget": {"epsilon": true}}', 422, "budget.epsilon"),
         ('{"tables": [["smokes"]], "budget": {"epsilon": 1, "delta": 2}}', 422, "delta"),
@@ -147,13 +250,6 @@ def test_an_unknown_dataset(world) -> None:
 
 
 def test_a_failure_on_the_way_stays_spent_and_private(world_of, tmp_path: Path) -> None:
-    class Broken:
-        def __init__(self, engine: Any) -> None:
-            self.domain = engine.domain
-
-        def tables(self, *_: object) -> None:
-            raise ValueError("row 17 holds 4711")
-
     source = tmp_path / "patients.csv"
     world = world_of(engine_for=lambda dataset: Broken(connect(source, dataset.domain)))
     world.register()

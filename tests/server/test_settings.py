@@ -74,6 +74,8 @@ def test_credentials_are_not_shown() -> None:
             },
             "sources.b",
         ),
+        ({"sources": {"a": {"url": "postgresql://[h/db", "table": "t"}}}, "sources.a"),
+        ({"max_cells": 0}, "max_cells"),
     ],
 )
 def test_a_bad_setting_is_named(given: dict[str, object], field: str) -> None:
@@ -82,6 +84,48 @@ def test_a_bad_setting_is_named(given: dict[str, object], field: str) -> None:
     assert caught.value.field == field
     assert "TACITA_" in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"url": "postgresql://DB.Example/hospital", "table": "people"},
+        {"url": "postgresql://db.example:5432/hospital", "table": "people"},
+        {"url": "postgres://db.example./hospital?sslmode=require&application_name=x", "table": "people"},
+        {"url": "postgresql:///hospital?host=db.example", "table": "people"},
+        {"url": "postgresql://hospital@db.example/", "table": "people"},
+        {"url": "postgresql://other@db.example/hospital", "table": "public.people"},
+        {"url": "postgresql://db.example/hosp%69tal", "table": 'public."people"'},
+    ],
+)
+def test_a_table_has_one_name(other: dict[str, str]) -> None:
+    first = {"url": "postgresql://db.example/hospital", "table": "people"}
+    with pytest.raises(InvalidInput, match=r"sources\.b: is the same data as the source 'a'"):
+        Settings.load(sources={"a": first, "b": other})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"url": "postgresql://db.example/hospital", "table": "People"},
+        {"url": "postgresql://db.example/hospital", "table": "old.people"},
+        {"url": "postgresql://db.example/hospital?options=-csearch_path%3Dold", "table": "people"},
+        {"url": "postgresql://db.example:5433/hospital", "table": "people"},
+        {"url": "postgresql://db.example/Hospital", "table": "people"},
+    ],
+)
+def test_other_tables_are_other_data(other: dict[str, str]) -> None:
+    first = {"url": "postgresql://db.example/hospital", "table": "people"}
+    assert len(Settings.load(sources={"a": first, "b": other}).sources) == 2
+
+
+@pytest.mark.parametrize(("one", "other"), [("d", "d/p.csv"), ("d/p.csv", "d"), ("d", "d/e"), ("link/p.csv", "d")])
+def test_a_file_and_its_folder_are_the_same_data(tmp_path: Path, one: str, other: str) -> None:
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "d")
+    with pytest.raises(InvalidInput, match=r"sources\.b: is the same data as the source 'a', or a part of it"):
+        Settings.load(sources={"a": {"path": one}, "b": {"path": other}})
+    assert len(Settings.load(sources={"a": {"path": "d/p.csv"}, "b": {"path": "d/p.csv2"}}).sources) == 2
 
 
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,10 @@ export const MAX_LEVELS = 2 ** 20;
 export const SLACK = 1 + 1e-12; // two implementations of the logarithm may differ in the last places
 const LONGEST = 200;
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/u; // shows nothing, or reorders what is shown
+// What is left of Unicode's default ignorables: letters and marks without a picture of their own.
+const INVISIBLE =
+  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu;
 const QUESTION_MEMBERS = ["wire", "campaign", "question", "attribute", "levels", "channel", "epsilon"];
 const CHANNEL_MEMBERS = ["kind", "keep", "fake"];
 
@@ -90,17 +93,21 @@ function checkIdentifier(value, field) {
 }
 
 function checkText(value, field) {
-  // Control characters and halves of surrogate pairs could make a screen show something else than what is meant.
-  const good = typeof value === "string" && value !== "" && !UNPRINTABLE.test(value);
-  refuseUnless(good && [...value].length <= LONGEST, "text", field, `must be 1 to ${LONGEST} printable characters`);
+  const good = typeof value === "string" && [...value].length <= LONGEST && !HIDDEN.test(value) && seen(value) !== "";
+  refuseUnless(good, "text", field, `must be 1 to ${LONGEST} characters that a screen shows as they are`);
+}
+
+/** What a person sees: compatible forms as one, without what has no picture; case counts. */
+function seen(text) {
+  const shown = text.replace(INVISIBLE, "").normalize("NFKC");
+  return shown.replace(/ +/g, " ").replace(/^ | $/g, "");
 }
 
 function checkLevels(levels) {
   const count = levels.length;
   refuseUnless(count >= 2 && count <= MAX_LEVELS, "levels-count", "levels", "must be 2 to 2**20 levels");
   for (let i = 0; i < count; i++) checkText(levels[i], `levels[${i}]`);
-  // Composed: two levels that a person cannot tell apart are one.
-  const distinct = new Set(levels.map((level) => level.normalize("NFC")));
+  const distinct = new Set(levels.map(seen)); // two levels that a person cannot tell apart are one
   refuseUnless(distinct.size === count, "levels-repeated", "levels", "must all be different");
 }
 

@@ -46,7 +46,7 @@ for (const { name, question, value, digest: expected, loss: epsilon } of vectors
   });
 }
 
-for (const { name, reason, question, value, limits, before } of vectors("refuse")) {
+for (const { name, reason, question, value, limits, before } of [...vectors("refuse"), ...vectors("text")]) {
   test(`refuse: ${name}`, async () => {
     const storage = new MemoryStorage();
     const device = new Device({ storage, limitTotalEpsilon: limits.total, limitQuestionEpsilon: limits.question });

@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = ["Accepted", "Campaign", "Campaigns"]
 
 MOST_REPORTS = 10_000
 """Largest batch: one transaction must stay short."""
+_KEPT_QUESTIONS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,7 @@ class Campaigns:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._questions = lru_cache(_KEPT_QUESTIONS)(lambda id: self.get(id).question)
 
     def create(self, *, attribute: Attribute, epsilon: float, title: str, minimum: int = 100) -> Campaign:
         """Open a campaign that asks for one attribute through k-ary randomized response.
@@ -130,6 +133,10 @@ class Campaigns:
         with self._database.reading() as connection:
             return self._get(connection, id)
 
+    def question(self, id: str) -> Question:
+        """The question of a campaign, kept once it is verified: it never changes."""
+        return self._questions(id)
+
     def list(self) -> list[Campaign]:
         """All campaigns, oldest first."""
         with self._database.reading() as connection:
@@ -145,7 +152,7 @@ class Campaigns:
         """
         if not 1 <= len(batch) <= MOST_REPORTS:
             raise InvalidInput(f"must be 1 to {MOST_REPORTS} reports", field="reports", value=len(batch))
-        question = self.get(id).question
+        question = self.question(id)
         parsed = [_parse(question, number, report) for number, report in enumerate(batch)]
         with self._database.writing() as connection:
             # shared lock: many may report at once, but none while the campaign closes

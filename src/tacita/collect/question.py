@@ -26,6 +26,11 @@ MAX_LEVELS = 2**20
 SLACK = 1.0 + 1e-12  # two implementations of the logarithm may differ in the last places; nothing else is forgiven
 _LONGEST = 200  # characters of an attribute or a level
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # categories that show nothing, or reorder what is shown
+# what is left of Unicode's default ignorables: letters and marks without a picture of their own
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _QUESTION_MEMBERS = ("wire", "campaign", "question", "attribute", "levels", "channel", "epsilon")
 _CHANNEL_MEMBERS = ("kind", "keep", "fake")
@@ -226,21 +231,30 @@ def _check_identifier(value: object, field: str) -> None:
         raise Refusal("identifier", rule, field=field, value=value)
 
 
-def _check_text(value: object, field: str) -> None:
-    good = isinstance(value, str) and 0 < len(value) <= _LONGEST
-    # Control characters and halves of surrogate pairs could make a screen show something else than what is
-    # meant.
-    if not good or any(unicodedata.category(c) in ("Cc", "Cs") for c in str(value)):
-        raise Refusal("text", f"must be 1 to {_LONGEST} printable characters", field=field)
+def _check_text(value: object, field: str) -> str:
+    """The text as it looks, after checking that a screen shows what is meant."""
+    good = isinstance(value, str) and 0 < len(value) <= _LONGEST and _is_shown(value)
+    seen = _seen(str(value)) if good else ""
+    if not seen:
+        raise Refusal("text", f"must be 1 to {_LONGEST} characters that a screen shows as they are", field=field)
+    return seen
+
+
+def _is_shown(text: str) -> bool:
+    return text.isprintable() or not any(unicodedata.category(c) in _HIDDEN for c in text)
+
+
+def _seen(text: str) -> str:
+    """What a person sees: compatible forms as one, without what has no picture; case counts."""
+    shown = text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return re.sub(" +", " ", shown).strip(" ")
 
 
 def _check_levels(levels: tuple[str, ...]) -> None:
     if not isinstance(levels, tuple) or not 2 <= len(levels) <= MAX_LEVELS:
         raise Refusal("levels-count", "must be 2 to 2**20 levels", field="levels")
-    for index, level in enumerate(levels):
-        _check_text(level, f"levels[{index}]")
-    # Composed: two levels that a person cannot tell apart are one.
-    if len({unicodedata.normalize("NFC", level) for level in levels}) < len(levels):
+    seen = {_check_text(level, f"levels[{index}]") for index, level in enumerate(levels)}
+    if len(seen) < len(levels):  # two levels that a person cannot tell apart are one
         raise Refusal("levels-repeated", "must all be different", field="levels")
 
 

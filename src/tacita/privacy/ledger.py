@@ -31,7 +31,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
 from tacita.store.schema import accounts, answers, charges, spending
 
-__all__ = ["Account", "Balance", "Charge", "Ledger"]
+__all__ = ["Account", "Balance", "Charge", "Ledger", "Quote"]
 
 State = Literal["reserved", "settled", "failed"]
 
@@ -105,6 +105,29 @@ class Charge:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """What an event would cost an account now, before anybody is charged.
+
+    What an event adds depends on the others in the history, so `alone` and `remaining` do not tell whether it fits.
+    """
+
+    budget: Fraction
+    spent: Fraction
+    alone: Fraction
+    after: Fraction
+
+    @property
+    def affordable(self) -> bool:
+        """Whether `reserve` would accept it now."""
+        return self.after <= self.budget
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left before it; never below zero."""
+        return max(Fraction(0), self.budget - self.spent)
+
+
 class Ledger:
     """Accounts and their charges in a database. Safe to share between threads; processes open their own."""
 
@@ -168,6 +191,11 @@ class Ledger:
             count = connection.execute(sa.select(accounts.c.charges).where(accounts.c.name == name)).scalar_one()
             return Balance(account=account, spent=spent, charges=count)
 
+    def quote(self, name: str, event: Event) -> Quote:
+        """What an event would cost; writes nothing."""
+        with self._database.reading() as connection:
+            return self._quote(connection, self._account(connection, name), event)
+
     def history(self, name: str) -> Iterator[Charge]:
         """All charges of an account, oldest first."""
         self.account(name)
@@ -218,7 +246,7 @@ class Ledger:
             raise InvalidInput("must have 1 to 200 characters", field="key", value=key)
         with self._database.reading() as connection:
             # adding up may take long, so it is done once before the lock is taken; the accountant remembers
-            self._check_affordable(connection, self._account(connection, account), event, refuse=False)
+            self._quote(connection, self._account(connection, account), event)
         digest = _digest(question)
         with self._database.writing() as connection:
             found = self._account(connection, account, lock=True)
@@ -277,20 +305,27 @@ class Ledger:
         row = connection.execute(query).one_or_none()
         return None if row is None else _read_charge(row, row.answer)
 
-    def _check_affordable(
-        self, connection: sa.Connection, account: Account, event: Event, *, refuse: bool = True
-    ) -> None:
+    def _quote(self, connection: sa.Connection, account: Account, event: Event) -> Quote:
         history = self._history(connection, account.name)
-        after = cost([*history, (event, 1)], account.budget, account.neighbours)
-        budget = exact(account.budget.amount)
-        if after <= budget or not refuse:
+
+        def adds_up_to(events: list[tuple[Event, int]]) -> Fraction:
+            return cost(events, account.budget, account.neighbours)
+
+        return Quote(
+            budget=exact(account.budget.amount),
+            spent=adds_up_to(history),
+            alone=adds_up_to([(event, 1)]),
+            after=adds_up_to([*history, (event, 1)]),
+        )
+
+    def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
+        quote = self._quote(connection, account, event)
+        if quote.affordable:
             return
-        alone = cost([(event, 1)], account.budget, account.neighbours)
-        spent = cost(history, account.budget, account.neighbours)
         raise BudgetExceeded(
             account=account.name,
-            requested="infinite" if alone >= INFINITE else f"{float(alone):.6g}",
-            remaining=f"{float(max(Fraction(0), budget - spent)):.6g}",
+            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
+            remaining=f"{float(quote.remaining):.6g}",
             budget=str(account.budget),
         )
 

@@ -18,11 +18,14 @@ from tacita.errors import Conflict, SourceUnavailable, UnknownName
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account, Ledger
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.identity import identity_of
 from tacita.server.settings import SourceSettings
 from tacita.store import Database, aware, now
 from tacita.store.schema import datasets
 
 __all__ = ["Dataset", "Datasets"]
+
+_ONE_ACCOUNT = "One source has one account: raise its budget instead"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,19 +69,23 @@ class Datasets:
     def register(
         self, *, name: str, source: str, domain: Domain, unit: Unit, neighbours: Neighbours, budget: Budget
     ) -> Dataset:
-        """Open the account and remember the dataset, after checking that the source fits the schema.
+        """Open the account and remember the dataset, after reading the whole source once.
 
-        A source is registered once: a second dataset over it would be a second budget for the same people.
+        What is broken in a source is told now, to its steward, and not to somebody who has paid for an answer.
+        Values outside the schema are no fault: they are not counted. A source is registered once: a second
+        dataset over it would be a second budget for the same people.
 
         Raises:
             NotPublic: A part of the schema came from private data and nobody has confirmed it.
-            SourceUnavailable, DataError: The source cannot be reached, or lacks a column.
-            Conflict: The name or the source is taken.
+            SourceUnavailable, DataError: The source cannot be reached or read, or lacks a column.
+            Conflict: The name or the source is taken, or the source is the same data as another.
         """
         domain.require_public()
         unit.check(domain)
         self._check_free(name, source)
-        self.open_engine(source, domain)
+        engine = self.open_engine(source, domain)
+        self._check_same_data(source)
+        engine.check()  # reads everything; what it counted is for nobody
         self._ledger.open(name, unit=unit, neighbours=neighbours, budget=budget)
         row = {
             "name": name,
@@ -145,7 +152,29 @@ class Datasets:
                     f"is registered as the dataset {known.name!r}",
                     field="source",
                     value=source,
-                    hint="One source has one account: raise its budget instead",
+                    hint=_ONE_ACCOUNT,
+                )
+
+    def _check_same_data(self, source: str) -> None:
+        """Refuse a source that another dataset reads under another name."""
+        place = self._place(source)
+        marks = identity_of(place)
+        for known in self.list():
+            other = self._sources.get(known.source)
+            if other is None or (other.path is None) != (place.path is None):
+                continue
+            try:
+                same = marks & identity_of(other)
+            except SourceUnavailable as error:
+                raise SourceUnavailable(
+                    f"the source of the dataset {known.name!r} cannot be reached, and might be the same data",
+                    field="source",
+                    hint="Try again when it is back",
+                    private=str(error.private or error),
+                ) from error
+            if same:
+                raise Conflict(
+                    f"is the same data as the dataset {known.name!r}", field="source", value=source, hint=_ONE_ACCOUNT
                 )
 
     def _read(self, row: sa.Row[Any]) -> Dataset:

@@ -11,6 +11,8 @@ job whose heart has stopped is queued again. The number of the attempt is the fe
 dead cannot write into the attempt of another. Every attempt of a job uses the same ledger key, so that
 however often it starts, it is charged once and only the answer that was stored first exists.
 
+The token that submitted a job must still be good when the job starts: what was revoked asks nothing more.
+
 A kind of job is a function:
 
     @register("report")
@@ -35,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
-from tacita.errors import Conflict, InvalidInput, SourceUnavailable, TacitaError, UnknownName
+from tacita.errors import Conflict, Forbidden, InvalidInput, SourceUnavailable, TacitaError, Unauthorized, UnknownName
 from tacita.server import logs
 from tacita.server.queue import Queue
 from tacita.server.refusals import from_nobody
@@ -165,7 +167,7 @@ class Jobs:
         Args:
             kind: What to do.
             request: With what; plain data.
-            owner: Whose it is: only the owner sees it.
+            owner: The id of the token whose it is: only the owner sees it, and it runs while that token is good.
             key: The same owner and key again give the same job instead of another.
         """
         text = json.dumps(request, sort_keys=True)
@@ -284,6 +286,7 @@ class Jobs:
         try:
             if job.kind not in _KINDS:
                 raise UnknownName(job.kind, field="kind", available=_KINDS)
+            _check_owner(job, services)
             result = _KINDS[job.kind](task)
             return {"state": "done", "result": result, "progress": 1.0, "note": ""}
         except Cancelled:
@@ -338,6 +341,15 @@ class Jobs:
             return connection.execute(query.values(**values)).rowcount == 1
 
 
+def _check_owner(job: Job, services: Services) -> None:
+    try:
+        services.tokens.check(job.owner)
+    except Unauthorized as error:
+        raise Forbidden(
+            f"the token that submitted it {error.rule}", field="job", hint="Submit it again with another token"
+        ) from None
+
+
 def _read(row: sa.Row[Any]) -> Job:
     return Job(
         id=row.id,
@@ -358,15 +370,15 @@ def _read(row: sa.Row[Any]) -> Job:
 @register("query")
 def _query(task: Task) -> str:
     """A query in the background: the same plan and the same account as over POST /query."""
-    from tacita.server.models import QueryRequest
+    from tacita.server.models import TableQuery
     from tacita.server.queries import answer, make_plan
 
     given = dict(task.job.request)
     name, principal = given.pop("dataset"), given.pop("principal")
-    request = QueryRequest.model_validate(given)
+    request = TableQuery.model_validate(given)
     task.progress.step(0.1, "planning")
     dataset = task.services.datasets.get(name)
-    plan = make_plan(dataset, request)
+    plan = make_plan(task.services, dataset, request)
     task.progress.step(0.3, "counting")
     releases = answer(task.services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
     return releases.to_json()

@@ -35,6 +35,7 @@ __all__ = [
     "ReleaseModel",
     "ReleasesModel",
     "ReportBatch",
+    "TableQuery",
     "TokenInfo",
     "TokenIssued",
 ]
@@ -165,7 +166,7 @@ class DatasetInfo(_Answer):
 # -- queries -------------------------------------------------------------------------------------------------
 
 
-class QueryRequest(_Request):
+class TableQuery(_Request):
     """Tables to release with noise, and what they may cost."""
 
     tables: list[list[str]] = Field(max_length=1000, description="One list of attributes for each table.")
@@ -173,6 +174,11 @@ class QueryRequest(_Request):
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     budget: BudgetModel
     purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+
+
+class QueryRequest(TableQuery):
+    """A query that is answered at once, or only planned."""
+
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
 
@@ -256,8 +262,8 @@ class Accepted(_Answer):
 # -- jobs ----------------------------------------------------------------------------------------------------
 
 
-class QueryJob(QueryRequest):
-    """A query that runs in the background."""
+class QueryJob(TableQuery):
+    """A query that runs in the background, and is charged when it does."""
 
     kind: Literal["query"]
     dataset: Name

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from typing import Any
 
-from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable
 from tacita.mechanisms import CalibratedTables, NoisyTables
-from tacita.privacy.accountant import INFINITE, cost
-from tacita.privacy.budget import exact
+from tacita.privacy.accountant import INFINITE
 from tacita.query.session import Session
 from tacita.release import Releases
 from tacita.server.datasets import Dataset
-from tacita.server.models import QueryRequest
+from tacita.server.models import TableQuery
 from tacita.server.services import Services
 from tacita.tables import Workload
 
 __all__ = ["answer", "make_plan", "show_plan"]
 
 
-def make_plan(dataset: Dataset, request: QueryRequest) -> CalibratedTables:
+def make_plan(services: Services, dataset: Dataset, request: TableQuery) -> CalibratedTables:
     """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
     workload = Workload(tuple(tuple(table) for table in request.tables), tuple(request.weights or ()))
-    account = dataset.account
+    account, most = dataset.account, services.settings.max_cells
+    cells = sum(dataset.domain.project(key).size for key in workload.check(dataset.domain))
+    if cells > most:
+        raise InvalidInput(
+            f"must have at most {most} cells together",
+            field="tables",
+            value=cells,
+            hint="Ask for fewer tables, fewer attributes or coarser bins; an admin can raise max_cells",
+        )
     return NoisyTables(workload, request.family).calibrate(
         dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours
     )
@@ -31,14 +36,11 @@ def make_plan(dataset: Dataset, request: QueryRequest) -> CalibratedTables:
 
 def show_plan(services: Services, dataset: Dataset, plan: CalibratedTables) -> dict[str, Any]:
     """The plan, with what it would take from the account; charges nothing."""
-    account, balance = dataset.account, services.ledger.balance(dataset.account.name)
-    alone = cost([(plan.event, 1)], account.budget, account.neighbours)
-    history = Counter(charge.event for charge in services.ledger.history(account.name))
-    after = cost([*history.items(), (plan.event, 1)], account.budget, account.neighbours)
+    quote = services.ledger.quote(dataset.account.name, plan.event)
     return plan.as_dict() | {
-        "account_cost": None if alone >= INFINITE else float(alone),
-        "account_remaining": float(balance.remaining),
-        "affordable": after <= exact(account.budget.amount),
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
     }
 
 
@@ -64,7 +66,12 @@ def answer(
             principal=principal,
             source=services.randomness,
         )
-        releases = session.ask(plan, purpose=purpose, key=key)
+        return session.ask(plan, purpose=purpose, key=key)
+    except Conflict as error:
+        if error.field != "key":
+            raise
+        # the ledger's key is not what the caller sent
+        raise Conflict("was used for another request", field="Idempotency-Key", hint="Use a new key") from None
     except SourceUnavailable as error:
         raise SourceUnavailable(
             "the source of this dataset cannot be reached",
@@ -80,12 +87,3 @@ def answer(
             hint="Ask the steward to check the source",
             private=str(error.private or error),
         ) from error
-    _check_same(plan, releases)
-    return releases
-
-
-def _check_same(plan: CalibratedTables, releases: Releases) -> None:
-    """A key finds its charge by cost; two requests may cost the same and still ask for other tables."""
-    asked = json.loads(json.dumps(plan.recipe.as_dict()))
-    if any(release.provenance.recipe != asked for release in releases.values()):
-        raise Conflict("was used for another request", field="Idempotency-Key", hint="Use a new key")

@@ -12,7 +12,6 @@ import os
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -48,6 +47,7 @@ class SourceSettings(BaseModel):
             raise ValueError("a database source needs a table")
         if self.path is not None and self.table is not None:
             raise ValueError("a file has no table")
+        _ = self.place  # an address that cannot be read says so here
         return self
 
     @property
@@ -57,11 +57,14 @@ class SourceSettings(BaseModel):
 
     @property
     def place(self) -> tuple[str, ...]:
-        """The data that is meant, whoever connects: two sources with the same place are the same data."""
+        """The data that is meant, whoever connects and how: two sources with the same place are the same data.
+
+        What can only be seen by looking (links, other names of a server) is compared when a dataset is
+        registered.
+        """
         if self.url is None:
-            return (str(Path(str(self.path)).expanduser().resolve()),)
-        parts = urlsplit(self.url.get_secret_value())
-        return (parts.hostname or "", str(parts.port or ""), parts.path, parts.query, str(self.table))
+            return Path(str(self.path)).expanduser().resolve().parts
+        return _table_place(self.url.get_secret_value(), str(self.table))
 
 
 class Settings(BaseSettings):
@@ -88,6 +91,7 @@ class Settings(BaseSettings):
         default_factory=dict, description="Named data sources; requests use the names."
     )
     data_folders: tuple[Path, ...] = Field(default=(Path(),), description="Folders that file sources must lie in.")
+    max_cells: int = Field(default=1_000_000, ge=1, description="Most cells of all tables of one query together.")
     max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
     rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(
@@ -121,12 +125,13 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_sources(self) -> Self:
-        places: dict[tuple[str, ...], str] = {}
+        places: dict[str, tuple[str, ...]] = {}
         allowed = [folder.expanduser().resolve() for folder in self.data_folders]
         for name, source in self.sources.items():
-            before = places.setdefault(source.place, name)
-            if before != name:  # two names would be two budgets for the same people
-                raise ValueError(f"sources.{name}: is the same data as the source {before!r}")
+            for other, place in places.items():
+                if _overlap(source.place, place):  # two names would be two budgets for the same people
+                    raise ValueError(f"sources.{name}: is the same data as the source {other!r}, or a part of it")
+            places[name] = source.place
             if source.path is None:
                 continue
             path = source.path.expanduser().resolve()
@@ -160,6 +165,36 @@ class Settings(BaseSettings):
     def queue_file(self) -> Path:
         """Where the queue of jobs is."""
         return self.jobs_queue or self.home / "jobs.db"
+
+
+_LOCAL = ("", "127.0.0.1", "::1")
+
+
+def _table_place(url: str, table: str) -> tuple[str, ...]:
+    """Which table an address means, as libpq reads it; who connects, and how, is left out."""
+    from tacita.engines.postgres.driver import load
+    from tacita.engines.postgres.names import table_parts
+
+    try:
+        parts = load("psycopg.conninfo").conninfo_to_dict(url)
+    except load("psycopg").ProgrammingError:  # its message repeats the address
+        raise ValueError("must be an address like postgresql://user@host:5432/database") from None
+    try:
+        names = table_parts(table)
+    except InvalidInput:  # no table is called that; whoever registers it is told
+        names = (table,)
+    if len(names) == 1:  # an address can set another schema than the usual one
+        names = (parts.get("options", "public"), *names)
+    host = parts.get("host", "").lower().rstrip(".")
+    database = parts.get("dbname") or parts.get("user") or ""
+    where = (parts.get("hostaddr", ""), parts.get("port", "5432"), parts.get("service", ""), database)
+    return ("localhost" if host in _LOCAL else host, *map(str, where), *names)
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two places are the same, or one is a folder above the other."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
 
 
 def _config_file() -> Path:

@@ -135,12 +135,19 @@ class Tokens:
         known = hmac.compare_digest(_digest(match[2]), _NOBODY if row is None else row.digest)
         if row is None or not known:
             raise _refuse("is not known")
-        token = _read(row)
-        if token.revoked is not None:
-            raise _refuse("has been revoked")
-        if token.expires is not None and token.expires <= now():
-            raise _refuse("has expired")
-        return token
+        return _current(_read(row))
+
+    def check(self, id: str) -> Token:
+        """The token with this id, for what was begun with it and goes on.
+
+        Raises:
+            Unauthorized: It has expired, was revoked, or never was.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(tokens.select().where(tokens.c.id == id)).one_or_none()
+        if row is None:
+            raise _refuse("is not known")
+        return _current(_read(row))
 
     def get(self, id: str) -> Token:
         """The token with this id."""
@@ -191,6 +198,14 @@ def _digest(secret: str) -> str:
 
 def _refuse(rule: str) -> Unauthorized:
     return Unauthorized(rule, field="token", hint="Ask an admin of this server for a token")
+
+
+def _current(token: Token) -> Token:
+    if token.revoked is not None:
+        raise _refuse("has been revoked")
+    if token.expires is not None and token.expires <= now():
+        raise _refuse("has expired")
+    return token
 
 
 def _read(row: sa.Row[Any]) -> Token:

@@ -120,6 +120,13 @@ class LedgerContract:
         assert open_ledger.balance("a").charges == 1
         open_ledger.reserve("a", Pure(epsilon=0.25), **WHO)
 
+    def test_a_quote_is_what_reserving_would_say(self, open_ledger: Ledger) -> None:
+        open_ledger.reserve("a", Pure(epsilon=0.75), **WHO)
+        assert open_ledger.quote("a", Pure(epsilon=0.25)).affordable
+        dear = open_ledger.quote("a", Pure(epsilon=0.5))
+        assert (dear.affordable, dear.alone, dear.remaining) == (False, Fraction(1, 2), Fraction(1, 4))
+        assert open_ledger.balance("a").charges == 1
+
     def test_spent_from_the_moment_of_reservation(self, open_ledger: Ledger, url: str) -> None:
         charge = open_ledger.reserve("a", Pure(epsilon=0.6), **WHO)
         open_ledger.fail(charge)

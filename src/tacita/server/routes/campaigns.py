@@ -50,7 +50,7 @@ def get_campaign(id: str, token: Reader, services: Services_) -> CampaignInfo:
 def get_question(id: str, request: Request, services: Services_) -> dict[str, Any]:
     """Needs no token: whoever has the id may answer. The device checks by itself what it is sent."""
     check_anonymous(request.scope, services)
-    return services.campaigns.get(id).question.to_dict()
+    return services.campaigns.question(id).to_dict()
 
 
 @router.post("/v1/campaigns/{id}/close", summary="Accept no more reports")

@@ -35,7 +35,7 @@ def dataset_of(services: Services, token: Token, name: str) -> Dataset:
 
 @router.post("/v1/datasets", status_code=201, summary="Register a dataset and open its account")
 def create_dataset(body: NewDataset, token: Steward, services: Services_) -> DatasetInfo:
-    """The source is checked: it must be reachable and have all columns of the schema."""
+    """The source is read once: it must be readable and have all columns of the schema. May take a while."""
     check_scope(token, body.name)
     if body.neighbours not in list(Neighbours):
         rule = "must be " + " or ".join(Neighbours)

@@ -31,7 +31,7 @@ Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 def submit_job(body: QueryJob, token: Asker, services: Services_, response: Response, key: Key = None) -> JobInfo:
     """A query is planned first, so that what is wrong with it is said now; it is charged when it runs."""
     check_scope(token, body.dataset)
-    make_plan(dataset_of(services, token, body.dataset), body)
+    make_plan(services, dataset_of(services, token, body.dataset), body)
     request = body.model_dump(exclude={"kind"}) | {"principal": token.principal}
     job = services.jobs.submit(body.kind, request, owner=token.id, key=key)
     response.headers["Location"] = f"/v1/jobs/{job.id}"

@@ -42,7 +42,7 @@ Key = Annotated[
 def query(name: str, body: QueryRequest, token: Asker, services: Services_, key: Key = None) -> Response:
     """With `dry_run` nothing is charged and the data is not touched. Otherwise it is charged first."""
     dataset = dataset_of(services, token, name)
-    plan = make_plan(dataset, body)
+    plan = make_plan(services, dataset, body)
     if body.dry_run:
         return JSONResponse(Plan.model_validate(show_plan(services, dataset, plan)).model_dump(mode="json"))
     # the token's id is part of the key: nobody finds another's answer by guessing
