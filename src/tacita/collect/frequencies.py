@@ -46,18 +46,21 @@ class Intervals:
 class FrequencyEstimate:
     """Unbiased frequencies of k levels from n randomised answers.
 
-    They sum to 1 but single ones may lie outside [0, 1]: that is the price of no bias.
+    Single ones may lie outside [0, 1], and where a report may support any number of levels (unary encoding, hashing,
+    Hadamard) they do not sum to 1: that is the price of no bias.
     `tacita.collect.simplex.norm_sub` makes a distribution of them, and says that it did.
 
     Attributes:
         frequencies: The unbiased estimate.
-        observed: The share of each level among the answers.
+        observed: The share of answers that are, or support, each level.
         offset: Share of each level that fakes alone would give.
         slope: How much of a true share arrives in `observed`.
         respondents: The number of answers n.
         about: "population": error of sampling people and of the channel. "respondents": error of the
             channel alone, about these very people.
         uncertainty: The estimated covariance of `frequencies`.
+        binomial: Whether each cell is an affine map (offset, slope) of one binomial share. A channel with a general
+            matrix is not: its `observed` are the shares of the reports, and its intervals are normal.
     """
 
     frequencies: Vector
@@ -67,6 +70,7 @@ class FrequencyEstimate:
     respondents: int
     about: Literal["population", "respondents"]
     uncertainty: Covariance
+    binomial: bool = True
 
     def __post_init__(self) -> None:
         for name in ("frequencies", "observed", "offset"):
@@ -96,7 +100,7 @@ class FrequencyEstimate:
         if not 0.0 < level < 1.0:
             raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-        if self.about == "population":
+        if self.about == "population" and self.binomial:
             low, high = wilson(self.observed, self.respondents, z)
             lower, upper = (low - self.offset) / self.slope, (high - self.offset) / self.slope
             return Intervals(lower=lower, upper=upper, level=level, method="wilson")

@@ -59,8 +59,11 @@ class EnumerableChannel(Channel, Protocol):
     def total(self) -> int:
         """The common denominator of all probabilities."""
 
-    def weights(self) -> NDArray[np.int64]:
-        """Exact integer weights: a row for each value, a column for each report; rows sum to `total`."""
+    def weights(self) -> NDArray[Any]:
+        """Exact integer weights: a row for each value, a column for each report; rows sum to `total`.
+
+        Python's integers where 64 bits do not hold them.
+        """
 
     def matrix(self) -> NDArray[np.float64]:
         """The transition probabilities, `weights() / total`."""
