@@ -1,0 +1,82 @@
+"""Planning a collection: both ways of asking are rehearsed, and the better one is taken, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from tacita.collect.design import FEWEST, SINGLES_SHARE, Design, Mode, ask, scaled
+from tacita.collect.rehearse import rehearse
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.tables import Workload
+
+__all__ = ["DEPENDENCE", "plan_collection"]
+
+DEPENDENCE = 0.12
+"""How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
+
+_MANY = 100_000  # so many that one rehearsal tells enough
+
+
+def plan_collection(
+    domain: Domain,
+    workload: Workload,
+    *,
+    respondents: int,
+    epsilon: float,
+    mode: Literal["auto", "singles", "tables"] = "auto",
+    dependence: float = DEPENDENCE,
+) -> Design:
+    """Plan a collection: which questions, through which channel, of how many; with the error to expect.
+
+    Args:
+        domain: What may be asked; all of it public.
+        workload: The tables that matter.
+        respondents: How many are expected to answer.
+        epsilon: What each may spend.
+        mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
+            multiplied; "auto" takes what comes nearer to the truth in a rehearsal.
+        dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
+            not a fact from data.
+    """
+    domain.require_public()
+    workload.check(domain)
+    if isinstance(respondents, bool) or not isinstance(respondents, int) or respondents < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
+    if not 0 <= dependence <= 1:
+        raise InvalidInput("must lie between 0 and 1", field="dependence", value=dependence)
+    if mode not in ("auto", "singles", "tables"):
+        raise InvalidInput("must be auto, singles or tables", field="mode", value=mode)
+    singles = [(name,) for name in workload.attributes]
+    wide = [key for key in workload if len(key) > 1]
+    single = Design(
+        domain=domain,
+        questions=tuple(ask(domain, singles, epsilon, respondents)),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="singles",
+    )
+    if not wide:
+        return replace(single, why="only single attributes are asked for")
+    questions = scaled(ask(domain, wide, epsilon, respondents), 1 - SINGLES_SHARE)
+    questions += scaled(ask(domain, singles, epsilon, respondents), SINGLES_SHARE)
+    tables = replace(single, questions=tuple(questions), mode="tables")
+    if mode != "auto":
+        return replace(single if mode == "singles" else tables, why="chosen by the owner")
+    return _better(single, tables, workload, dependence)
+
+
+def _better(single: Design, tables: Design, workload: Workload, dependence: float) -> Design:
+    if min(tables.expected(question) for question in tables.questions) < FEWEST:
+        return replace(single, why=f"some table would get fewer than {FEWEST} answers")
+    errors: dict[Mode, float] = {
+        design.mode: rehearse(design, workload, dependence=dependence, runs=1 if single.respondents > _MANY else 3)
+        for design in (single, tables)
+    }
+    chosen = min((single, tables), key=lambda design: errors[design.mode])
+    why = (
+        f"in a rehearsal with tables {dependence:g} away from independent, asking for tables missed by "
+        f"{errors['tables']:.3f} and multiplying single attributes by {errors['singles']:.3f}"
+    )
+    return replace(chosen, why=why, rehearsed=errors[chosen.mode])

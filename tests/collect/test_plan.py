@@ -1,0 +1,160 @@
+import json
+
+import numpy as np
+import pytest
+
+from tacita.collect.design import FEWEST, Asked, Design, compare_budgets
+from tacita.collect.plan import plan_collection
+from tacita.collect.publish import model
+from tacita.collect.rehearse import made_up
+from tacita.collect.tally import Tally, respond, simulate
+from tacita.domain import Boolean, Categorical, Domain
+from tacita.engines.local import LocalEngine
+from tacita.errors import InvalidInput, NotPublic
+from tacita.noise import SeededSource
+from tacita.tables import Workload
+
+NAMES = ("a", "b", "c")
+DOMAIN = Domain(
+    attributes=[Categorical(name=n, levels=[str(i) for i in range(k)]) for n, k in zip(NAMES, (3, 4, 2), strict=True)]
+)
+PAIRS = Workload.all(DOMAIN, 2)
+
+
+def plan(respondents=20_000, epsilon=2.0, **options):
+    return plan_collection(DOMAIN, PAIRS, respondents=respondents, epsilon=epsilon, **options)
+
+
+def test_nobody_pays_more_than_was_promised():
+    design = plan(mode="tables")
+    assert design.epsilon_upper <= 2.0
+    assert {q.attributes for q in design.questions} >= set(PAIRS)
+    assert sum(q.share for q in design.questions) == pytest.approx(1)
+
+
+def test_few_people_are_asked_single_attributes_and_many_are_asked_tables():
+    few, many = plan(respondents=2000, epsilon=0.5, dependence=0.02), plan(respondents=300_000, epsilon=2.0)
+    assert (few.mode, many.mode) == ("singles", "tables")
+    assert "rehearsal" in many.why or "answers" in many.why
+    assert many.rehearsed < 0.05
+    assert plan(respondents=3 * FEWEST).mode == "singles"
+
+
+def test_the_plan_is_plain_data():
+    data = json.loads(json.dumps(plan(mode="tables").as_dict()))
+    assert len(data["predictions"]) == len(data["questions"]) == 6
+
+
+def test_larger_tables_are_asked_of_more_people():
+    shares = {q.attributes: q.share for q in plan(mode="tables").questions}
+    assert shares["a", "b"] > shares["b", "c"] > shares["a", "c"] > shares["c",]
+
+
+def test_one_question_each_beats_a_split_budget():
+    found = compare_budgets(levels=4, epsilon=1.0, respondents=10_000, answers=3)
+    one, split = found.values()
+    assert one < 0.6 * split
+
+
+def people(n, seed=5):
+    return made_up(DOMAIN, NAMES, dependence=0.2, seed=seed).sample(n, np.random.default_rng(seed))
+
+
+def truth_of(codes, key):
+    table = np.zeros(DOMAIN.project(key).shape)
+    np.add.at(table, tuple(codes[name] for name in key), 1 / len(codes["a"]))
+    return table
+
+
+def test_estimates_are_unbiased_and_intervals_cover():
+    codes, design = people(4000), plan(respondents=4000, mode="tables")
+    inside, sums = [], {}
+    for run in range(120):
+        tally = Tally(design, simulated=True).add(respond(design, codes, SeededSource(run), seed=run))
+        for key, release in tally.releases().items():
+            low, high = release.interval(0.95)
+            inside.append(np.mean((low <= truth_of(codes, key)) & (truth_of(codes, key) <= high)))
+            sums[key] = sums.get(key, 0) + release.values / 120
+    assert 0.93 <= np.mean(inside) <= 0.97
+    for key, average in sums.items():
+        assert np.abs(average - truth_of(codes, key)).max() < 0.02
+
+
+def test_publishing_comes_nearer_to_the_truth():
+    codes, design = people(30_000), plan(respondents=30_000, mode="tables")
+    tally = Tally(design, simulated=True).add(respond(design, codes, SeededSource(1), seed=9))
+    published = model(tally)
+    raw = tally.releases()
+
+    def miss(found):
+        return np.mean([0.5 * np.abs(found.project(key).values - truth_of(codes, key)).sum() for key in PAIRS])
+
+    assert miss(published) < 0.7 * miss(raw)
+    for release in published.releases().values():
+        assert (release.values >= 0).all()
+        assert release.values.sum() == pytest.approx(1)
+        assert np.isnan(release.std()).all()  # biased: no interval is claimed
+
+
+def test_tallies_of_several_aggregators_merge():
+    codes, design = people(3000), plan(respondents=3000, mode="tables")
+    reports = respond(design, codes, SeededSource(1), seed=1)
+    whole = Tally(design, simulated=True).add(reports)
+    halves = [
+        Tally(design, simulated=True).add({k: batch[part] for k, batch in reports.items()})
+        for part in (slice(0, 100), slice(100, None))
+    ]
+    merged = halves[0].merge(halves[1]).releases()
+    for key, release in whole.releases().items():
+        np.testing.assert_allclose(release.values, merged[key].values)
+
+
+def test_the_aggregator_sees_reports_only(monkeypatch):
+    """Whatever the aggregator is given is a function of the reports: true codes never reach its code."""
+    design, codes = plan(respondents=500, mode="tables"), people(500)
+    reports = respond(design, codes, SeededSource(1), seed=1)
+    seen = []
+    for asked in {type(q.channel) for q in design.questions}:
+        honest = asked.tally
+        monkeypatch.setattr(asked, "tally", lambda self, r, honest=honest: seen.append(r) or honest(self, r))
+    Tally(design, simulated=True).add(reports)
+    assert all(any(batch is r for r in reports.values()) for batch in seen)
+    assert len(seen) == len(reports)
+
+
+def test_simulation_over_an_engine():
+    import pyarrow as pa
+
+    codes = people(2000)
+    table = pa.table({name: [str(code) for code in codes[name]] for name in NAMES})
+    design = plan(respondents=2000, mode="singles")
+    releases = simulate(design, LocalEngine(DOMAIN, table), SeededSource(3)).releases()
+    assert all(release.provenance.simulated for release in releases.values())
+    assert releases.project(["a"]).values.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"respondents": 0}, {"respondents": True}, {"epsilon": 0}, {"dependence": 2}, {"mode": "guess"}],
+)
+def test_refusals(options):
+    with pytest.raises(InvalidInput, match=next(iter(options))):
+        plan(**options)
+
+
+def test_shares_must_sum_to_one():
+    question = plan(mode="singles").questions[0]
+    with pytest.raises(InvalidInput, match="sum to 1"):
+        Design(
+            domain=DOMAIN,
+            questions=(Asked(attributes=("a",), channel=question.channel, share=0.5),),
+            epsilon=1.0,
+            respondents=10,
+            mode="singles",
+        )
+
+
+def test_nothing_derived_is_asked():
+    drafted = Domain(attributes=[Boolean(name="x", derived=("kind",))])
+    with pytest.raises(NotPublic):
+        plan_collection(drafted, Workload.of(["x"]), respondents=100, epsilon=1.0)
