@@ -216,6 +216,26 @@ def test_bytes_that_are_no_text_are_told_to_the_owner_and_to_nobody_else(folder)
     assert "UTF-8" in done.stderr
 
 
+def test_collect(folder):
+    ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "3000", "--epsilon", "2")
+    shown = good(folder, "collect", "plan", *ask)
+    assert "most 2" in shown
+    assert "rehearsal" in shown
+    assert json.loads(good(folder, "collect", "plan", *ask, "--mode", "singles", "--json"))["mode"] == "singles"
+    simulated = json.loads(good(folder, "collect", "simulate", "people.csv", *ask, "--json"))
+    assert simulated["simulated"]
+    assert abs(sum(sum(row) for row in simulated["tables"]["age x sex"]) - 1) < 1e-9
+    assert "Simulated" in good(folder, "collect", "simulate", "people.csv", *ask)
+    for wrong, says in (
+        (("--epsilon", "0"), "epsilon"),
+        (("--mode", "x"), "mode"),
+        (("--dependence", "3"), "dependence"),
+    ):
+        done = tacita(folder, "collect", "plan", *ask, *wrong)
+        assert (done.returncode, says in done.stderr) == (2, True)
+    assert tacita(folder, "collect", "plan", *ask[:2], *ask[4:]).returncode == 2
+
+
 def test_tokens(folder):
     made = json.loads(good(folder, "token", "create", "ada", "--role", "analyst", "--dataset", "people", "--json"))
     assert made["token"].startswith("tct_")

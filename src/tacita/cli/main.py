@@ -17,7 +17,7 @@ import typer
 
 from tacita import errors
 from tacita._version import __version__
-from tacita.cli import budget, demo, query, schema, serve, show, token
+from tacita.cli import budget, collect, demo, query, schema, serve, show, token
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
@@ -42,6 +42,7 @@ app = typer.Typer(
 )
 app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
+app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
 app.command("query")(query.query)
 app.command("serve")(serve.serve)

@@ -13,7 +13,7 @@ from tacita.tables import Workload
 
 __all__ = ["DEPENDENCE", "plan_collection"]
 
-DEPENDENCE = 0.12
+DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
 
 _MANY = 100_000  # so many that one rehearsal tells enough

@@ -1,0 +1,125 @@
+"""`tacita collect`: plan a collection, and rehearse it on data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.collect.design import Design
+from tacita.collect.plan import DEPENDENCE, plan_collection
+from tacita.collect.publish import model
+from tacita.collect.tally import simulate as simulate_collection
+from tacita.domain import Domain
+from tacita.engines.connect import connect
+from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
+from tacita.report import number
+from tacita.tables import Workload
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Collect from people who tell nobody: plan, simulate.", no_args_is_help=True)
+
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", "-b", help="A table that matters: --by age,sex. Several may be given."),
+]
+Pairs = Annotated[bool, typer.Option("--pairs", help="All pairs of attributes matter.")]
+Respondents = Annotated[int, typer.Option(help="How many are expected to answer.")]
+Epsilon = Annotated[float, typer.Option(help="What answering may cost each of them.")]
+Mode = Annotated[str, typer.Option(help="auto, singles or tables.")]
+Dependence = Annotated[
+    float, typer.Option(help="How far tables are expected to lie from independent (total variation). A guess of yours.")
+]
+
+
+def _workload(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
+    if pairs:
+        return Workload.all(domain, 2)
+    if not by:
+        raise InvalidInput("say which tables matter: --by age,sex, or --pairs", field="by")
+    return Workload.of(*(tuple(part.strip() for part in text.split(",")) for text in by))
+
+
+def _show(design: Design) -> None:
+    rows = [
+        (
+            " x ".join(question.attributes),
+            type(question.channel).__name__,
+            str(question.channel.levels),
+            f"{design.expected(question):,}",
+            number(predicted.published, share=True),
+        )
+        for question, predicted in zip(design.questions, design.predict(), strict=True)
+    ]
+    title = (
+        f"Plan: ask for {design.mode}; each respondent answers one question and loses at most {design.epsilon_upper:g}"
+    )
+    show.grid(title, ("question", "channel", ">cells", ">answers", ">error of the table alone"), rows)
+    show.say(design.why + ".")
+    if design.rehearsed is not None:
+        show.say(f"Expected distance of a published table from the truth: {number(design.rehearsed, share=True)}.")
+
+
+@app.command()
+def plan(
+    schema: SchemaFile,
+    respondents: Respondents,
+    epsilon: Epsilon,
+    by: By = None,
+    pairs: Pairs = False,
+    mode: Mode = "auto",
+    dependence: Dependence = DEPENDENCE,
+    json: Json = False,
+) -> None:
+    """Say what to ask of whom, and how exact it will be, before anybody is asked."""
+    domain = Domain.read(schema)
+    design = plan_collection(
+        domain,
+        _workload(domain, by, pairs),
+        respondents=respondents,
+        epsilon=epsilon,
+        mode=mode,  # type: ignore[arg-type]
+        dependence=dependence,
+    )
+    show.print_json(design.as_dict()) if json else _show(design)
+
+
+@app.command()
+def simulate(
+    data: Data,
+    schema: SchemaFile,
+    respondents: Respondents,
+    epsilon: Epsilon,
+    by: By = None,
+    pairs: Pairs = False,
+    mode: Mode = "auto",
+    dependence: Dependence = DEPENDENCE,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same collection.")] = 0,
+    table: TableName = None,
+    json: Json = False,
+) -> None:
+    """Carry out a plan over data, every row a respondent. The result is simulated: not private, not for release."""
+    domain = Domain.read(schema)
+    workload = _workload(domain, by, pairs)
+    design = plan_collection(
+        domain,
+        workload,
+        respondents=respondents,
+        epsilon=epsilon,
+        mode=mode,  # type: ignore[arg-type]
+        dependence=dependence,
+    )
+    published = model(simulate_collection(design, connect(data, domain, table), SeededSource(seed)))
+    if json:
+        tables = {" x ".join(key): published.project(key).values.tolist() for key in workload}
+        show.print_json(design.as_dict() | {"classes": published.latent.classes, "simulated": True, "tables": tables})
+        return
+    _show(design)
+    for release in published.releases().values():
+        if release.attributes in workload.keys:
+            show.release(release)
+    show.say("Simulated: these numbers could be repeated by whoever knows the seed.")
