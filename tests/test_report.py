@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from tacita.privacy.event import Pure
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import total
 from tacita.release import Provenance, Release
-from tacita.uncertainty import AdditiveNoise
+from tacita.uncertainty import AdditiveNoise, Unknown
 
 DOMAIN = Domain(attributes=[Categorical(name="a", levels=["x", "<script>", "z"])])
 
@@ -43,6 +45,12 @@ def test_sections(tmp_path):
     assert page.count('class="bar"') == 3
     assert "total" in page
     assert "<th>k</th>" in page
+
+
+def test_no_interval_is_drawn_where_none_is_claimed():
+    shown = report.bars(replace(release(), uncertainty=Unknown()))
+    assert 'class="bar"' in shown
+    assert 'class="err"' not in shown
 
 
 @pytest.mark.parametrize(("value", "shown"), [(np.nan, "unknown"), (np.inf, "unknown"), (12.5, "12.5"), (0.0, "0")])

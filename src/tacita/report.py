@@ -72,7 +72,7 @@ def bars(release: Release, level: float = 0.95) -> str:
     rows = table.slice(0, shown).to_pylist()
     finite = [abs(v) for row in rows for v in (row["estimate"], row["low"], row["high"]) if math.isfinite(v)]
     top = max([*finite, 1e-12])
-    low = min(0.0, *(row["low"] for row in rows if math.isfinite(row["low"]))) if finite else 0.0
+    low = min([0.0, *(row["low"] for row in rows if math.isfinite(row["low"]))])
     scale = _WIDTH / (top - low)
 
     def x(value: float) -> float:
@@ -84,15 +84,15 @@ def bars(release: Release, level: float = 0.95) -> str:
         y = index * _ROW + 4
         label = " · ".join(str(row[name]) for name in release.attributes) or "all"
         start, end = sorted((x(0), x(row["estimate"])))
-        text = f"{number(row['estimate'], share=share)} ± {number((row['high'] - row['low']) / 2, share=share)}"
+        text = number(row["estimate"], share=share)
         parts.append(
             f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{html.escape(label[:28])}</text>'
             f'<rect class="bar" x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" height="16" rx="2"/>'
-            f'<line class="err" x1="{x(row["low"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y + 8}" y2="{y + 8}"/>'
-            f'<line class="err" x1="{x(row["low"]):.1f}" x2="{x(row["low"]):.1f}" y1="{y + 4}" y2="{y + 12}"/>'
-            f'<line class="err" x1="{x(row["high"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y + 4}" y2="{y + 12}"/>'
-            f'<text class="num" x="{_LEFT + _WIDTH + 10}" y="{y + 13}">{text}</text>'
         )
+        if math.isfinite(row["high"] - row["low"]):  # where no interval is claimed, none is drawn
+            text += f" ± {number((row['high'] - row['low']) / 2, share=share)}"
+            parts.append(_error_bar(x(row["low"]), x(row["high"]), y))
+        parts.append(f'<text class="num" x="{_LEFT + _WIDTH + 10}" y="{y + 13}">{text}</text>')
     height = shown * _ROW + 6
     axis = f'<line class="axis" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{height}"/>'
     more = (
@@ -105,6 +105,11 @@ def bars(release: Release, level: float = 0.95) -> str:
         f'<svg viewBox="0 0 {_LEFT + _WIDTH + _NUMBERS} {height}" role="img" aria-label="{title}">'
         f"{axis}{''.join(parts)}</svg>{more}"
     )
+
+
+def _error_bar(low: float, high: float, y: int) -> str:
+    lines = [(low, high, y + 8, y + 8), (low, low, y + 4, y + 12), (high, high, y + 4, y + 12)]
+    return "".join(f'<line class="err" x1="{a:.1f}" x2="{b:.1f}" y1="{c}" y2="{d}"/>' for a, b, c, d in lines)
 
 
 def _facts(rows: Sequence[tuple[str, str]]) -> str:

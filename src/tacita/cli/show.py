@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -80,12 +81,15 @@ def release(released: Release, title: str | None = None, level: float = 0.95) ->
     table = released.to_arrow(level)
     share = released.quantity == "share"
     rows = table.slice(0, _MOST_ROWS).to_pylist()
-    top = max([abs(row["high"]) for row in rows] + [1e-12])
+    ends = [abs(row[name]) for row in rows for name in ("estimate", "high")]
+    top = max([end for end in ends if math.isfinite(end)] + [1e-12])
     shown = []
     for row in rows:
         labels = [str(row[name]) for name in released.attributes] or ["all"]
         numbers = [number(row[name], share=share) for name in ("estimate", "low", "high")]
-        shown.append((*labels, numbers[0], f"{numbers[1]} … {numbers[2]}", _bar(row, top)))
+        known = math.isfinite(row["low"]) and math.isfinite(row["high"])
+        interval = f"{numbers[1]} … {numbers[2]}" if known else "not claimed"
+        shown.append((*labels, numbers[0], interval, _bar(row, top)))
     names = tuple(released.attributes) or ("",)
     grid(
         title or " by ".join(released.attributes) or "total",
@@ -97,8 +101,9 @@ def release(released: Release, title: str | None = None, level: float = 0.95) ->
 
 
 def _bar(row: dict[str, float], top: float) -> str:
-    """A bar up to the lower end, then a line over the interval."""
-    low, high = (round(max(0.0, row[name]) / top * _BAR) for name in ("low", "high"))
+    """A bar up to the lower end, then a line over the interval; up to the estimate where there is no interval."""
+    ends = [row[name] if math.isfinite(row[name]) else row["estimate"] for name in ("low", "high")]
+    low, high = (round(max(0.0, end) / top * _BAR) for end in ends)
     return "█" * low + "─" * (high - low)
 
 
