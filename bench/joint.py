@@ -101,6 +101,6 @@ def _miss(design: Design, codes: dict, truth: dict) -> float:
     errors = []
     for seed in range(RUNS):
         reports = respond(design, codes, SeededSource(1000 + seed), seed=seed)
-        found = model(Tally(design, simulated=True).add(reports))
+        found = model(Tally(design).add(reports))
         errors.append(np.mean([0.5 * np.abs(found.project(key).values - table).sum() for key, table in truth.items()]))
     return float(np.mean(errors))

@@ -80,6 +80,8 @@ def test_releases_answer_from_the_most_accurate():
     assert both.project([]).uncertainty.terms == 3  # the sum of `a` beats the very noisy total
     assert both.domain.names == ("a", "b")
     assert both.supports(["b"])
+    assert ("a",) in both
+    assert ("b",) not in both
     with pytest.raises(UnknownName):
         both.project(["c"])
     with pytest.raises(UnknownName):

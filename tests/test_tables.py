@@ -47,6 +47,8 @@ def test_projection_comes_from_the_smallest_table():
     assert tables.project(["b"]) == FULL.project(["b"])
     assert tables.project(["c", "a"]) == FULL.project(["c", "a"])
     assert not tables.supports(["a", "d"])
+    assert ("a", "b") in tables
+    assert ("a", "d") not in tables
     with pytest.raises(UnknownName, match="a x d"):
         tables.project(["a", "d"])
     with pytest.raises(UnknownName):

@@ -210,6 +210,9 @@ class Releases(Mapping[tuple[str, ...], Release]):
             raise UnknownName(" x ".join(wanted), field="release", available=available)
         return self._releases[wanted]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._releases
+
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return iter(self._releases)
 

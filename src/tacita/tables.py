@@ -99,6 +99,9 @@ class Tables(Mapping[Key, Table]):
             )
         return self._tables[wanted]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._tables
+
     def __iter__(self) -> Iterator[Key]:
         return iter(self._tables)
 

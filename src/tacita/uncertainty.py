@@ -140,11 +140,15 @@ class Covariance:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Binomial:
-    """Each estimated share comes from one binomial count: observed share = slope * share + offset, out of `trials`."""
+    """Each estimated share comes from one binomial count: observed share = slope * share + offset, out of `trials`.
+
+    `sums` says whether sums of cells do so too, as where every report supports one cell only.
+    """
 
     trials: int
     slope: float
     offset: Array
+    sums: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,7 +189,11 @@ class Correlated:
             vectors=np.stack([summed(vector) for vector in self.covariance.vectors]),
             signs=self.covariance.signs,
         )
-        binomial = self.binomial and replace(self.binomial, offset=summed(self.binomial.offset))
+        binomial = self.binomial
+        if binomial is not None and len(attributes) != len(domain):
+            binomial = replace(binomial, offset=summed(binomial.offset)) if binomial.sums else None
+        elif binomial is not None:
+            binomial = replace(binomial, offset=summed(binomial.offset))
         return Correlated(covariance=covariance, binomial=binomial)
 
     def as_dict(self) -> dict[str, Any]:
@@ -197,6 +205,7 @@ class Correlated:
             "trials": self.binomial.trials,
             "slope": self.binomial.slope,
             "offset": self.binomial.offset.tolist(),
+            "sums": self.binomial.sums,
         }
         return {"kind": "correlated"} | parts | {"binomial": binomial}
 
@@ -231,7 +240,12 @@ def uncertainty_from_dict(data: Mapping[str, Any]) -> Uncertainty:
         case "correlated":
             covariance = Covariance(**{name: data[name] for name in ("diagonal", "vectors", "signs")})
             part = data.get("binomial")
-            binomial = part and Binomial(trials=part["trials"], slope=part["slope"], offset=_frozen(part["offset"]))
+            binomial = part and Binomial(
+                trials=part["trials"],
+                slope=part["slope"],
+                offset=_frozen(part["offset"]),
+                sums=part.get("sums", True),
+            )
             return Correlated(covariance=covariance, binomial=binomial)
         case "unknown":
             return Unknown()

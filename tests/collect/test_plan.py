@@ -3,12 +3,14 @@ import json
 import numpy as np
 import pytest
 
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.consistency import consistent
 from tacita.collect.design import FEWEST, Asked, Design, compare_budgets
 from tacita.collect.plan import plan_collection
 from tacita.collect.publish import model
 from tacita.collect.rehearse import made_up
-from tacita.collect.tally import Tally, respond, simulate
-from tacita.domain import Boolean, Categorical, Domain
+from tacita.collect.tally import Reports, Tally, respond, simulate
+from tacita.domain import Boolean, Categorical, Domain, Identifier
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.noise import SeededSource
@@ -70,7 +72,7 @@ def test_estimates_are_unbiased_and_intervals_cover():
     codes, design = people(4000), plan(respondents=4000, mode="tables")
     inside, sums = [], {}
     for run in range(120):
-        tally = Tally(design, simulated=True).add(respond(design, codes, SeededSource(run), seed=run))
+        tally = Tally(design).add(respond(design, codes, SeededSource(run), seed=run))
         for key, release in tally.releases().items():
             low, high = release.interval(0.95)
             inside.append(np.mean((low <= truth_of(codes, key)) & (truth_of(codes, key) <= high)))
@@ -82,7 +84,7 @@ def test_estimates_are_unbiased_and_intervals_cover():
 
 def test_publishing_comes_nearer_to_the_truth():
     codes, design = people(30_000), plan(respondents=30_000, mode="tables")
-    tally = Tally(design, simulated=True).add(respond(design, codes, SeededSource(1), seed=9))
+    tally = Tally(design).add(respond(design, codes, SeededSource(1), seed=9))
     published = model(tally)
     raw = tally.releases()
 
@@ -96,12 +98,81 @@ def test_publishing_comes_nearer_to_the_truth():
         assert np.isnan(release.std()).all()  # biased: no interval is claimed
 
 
+def test_everybody_who_is_asked_answers():
+    """Who has no place in the schema must not be known by silence."""
+    design = plan(respondents=600, mode="tables")
+    inside = {name: np.zeros(600, np.uint8) for name in NAMES}
+    outside = {name: np.full(600, DOMAIN[name].nowhere) for name in NAMES}
+    sent = [respond(design, codes, SeededSource(1), seed=3).by_question for codes in (inside, outside)]
+    assert {n: len(batch) for n, batch in sent[0].items()} == {n: len(batch) for n, batch in sent[1].items()}
+    assert sum(len(batch) for batch in sent[0].values()) == 600
+
+
+def test_recurrent_data_is_refused():
+    persons = Domain(person="p", attributes=[Identifier(name="p"), *DOMAIN.attributes])
+    with pytest.raises(InvalidInput, match="person"):
+        plan_collection(persons, PAIRS, respondents=1000, epsilon=1.0, mode="tables")
+
+
+def test_a_table_made_from_all_reports_costs_what_the_dearest_question_does():
+    cheap, dear = (RandomizedResponse.k_ary(levels=k, epsilon=e) for k, e in ((3, 0.5), (12, 5.0)))
+    design = Design(
+        domain=DOMAIN,
+        questions=(
+            Asked(attributes=("a",), channel=cheap, share=0.5),
+            Asked(attributes=("a", "b"), channel=dear, share=0.5),
+        ),
+        epsilon=5.0,
+        respondents=2000,
+        mode="tables",
+    )
+    tally = Tally(design).add(respond(design, people(2000), SeededSource(1), seed=2))
+    for releases in (model(tally).releases(), consistent(tally.releases())):
+        for release in releases.values():
+            assert release.event.epsilon >= dear.epsilon_upper
+
+
+def test_intervals_hold_their_level_in_small_tables_too():
+    """Fifty answers to twenty cells: most cells are never seen."""
+    channel = RandomizedResponse.k_ary(levels=12, epsilon=5.0)
+    question = Asked(attributes=("a", "b"), channel=channel, share=1.0)
+    design = Design(domain=DOMAIN, questions=(question,), epsilon=5.0, respondents=50, mode="tables")
+    population = made_up(DOMAIN, NAMES, dependence=0.1, seed=2)
+    truth, inside = population.project(("a", "b")).values, []
+    for run in range(200):
+        codes = population.sample(50, np.random.default_rng(10_000 + run))
+        release = Tally(design).add(respond(design, codes, SeededSource(run), seed=run)).releases()["a", "b"]
+        low, high = release.interval(0.95)
+        inside.append(np.mean((low <= truth) & (truth <= high)))
+    assert 0.92 <= np.mean(inside) <= 0.985
+
+
+def test_larger_tables_are_published_too():
+    workload = Workload.of(["a", "b", "c"])
+    design = plan_collection(DOMAIN, workload, respondents=50_000, epsilon=2.0, mode="tables")
+    codes = people(50_000)
+    published = model(Tally(design).add(respond(design, codes, SeededSource(1), seed=2)))
+    assert 0.5 * np.abs(published.project(NAMES).values - truth_of(codes, NAMES)).sum() < 0.06
+    assert published.project(("b", "a")).values.shape == (4, 3)
+
+
+def test_adding_is_all_or_nothing_and_remembers_simulation():
+    design = plan(respondents=600, mode="tables")
+    reports = respond(design, people(600), SeededSource(1), seed=3)
+    tally = Tally(design)
+    for wrong in ({-1: reports.by_question[0]}, {0: reports.by_question[0], 99: reports.by_question[1]}):
+        with pytest.raises(InvalidInput, match="question"):
+            tally.add(Reports(wrong, simulated=False))
+    assert not list(tally)
+    assert all(r.provenance.simulated for r in tally.add(reports).releases().values())
+
+
 def test_tallies_of_several_aggregators_merge():
     codes, design = people(3000), plan(respondents=3000, mode="tables")
     reports = respond(design, codes, SeededSource(1), seed=1)
-    whole = Tally(design, simulated=True).add(reports)
+    whole = Tally(design).add(reports)
     halves = [
-        Tally(design, simulated=True).add({k: batch[part] for k, batch in reports.items()})
+        Tally(design).add(Reports({k: batch[part] for k, batch in reports.by_question.items()}, simulated=True))
         for part in (slice(0, 100), slice(100, None))
     ]
     merged = halves[0].merge(halves[1]).releases()
@@ -117,9 +188,9 @@ def test_the_aggregator_sees_reports_only(monkeypatch):
     for asked in {type(q.channel) for q in design.questions}:
         honest = asked.tally
         monkeypatch.setattr(asked, "tally", lambda self, r, honest=honest: seen.append(r) or honest(self, r))
-    Tally(design, simulated=True).add(reports)
-    assert all(any(batch is r for r in reports.values()) for batch in seen)
-    assert len(seen) == len(reports)
+    Tally(design).add(reports)
+    assert all(any(batch is r for r in reports.by_question.values()) for batch in seen)
+    assert len(seen) == len(reports.by_question)
 
 
 def test_simulation_over_an_engine():

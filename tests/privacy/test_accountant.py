@@ -170,6 +170,22 @@ def test_extreme_amounts_are_accounted_quickly_and_never_too_low():
     assert 0 < epsilon < 1e-3
 
 
+def test_the_better_of_both_accountants_is_taken():
+    just_narrow, just_wide = (
+        epsilon_at(Repeated(event=DiscreteGaussianNoise(sigma2=Fraction(10**6 + more)), count=1000), 1e-6, ADD)
+        for more in (0, 1)
+    )
+    assert just_narrow == pytest.approx(just_wide, rel=1e-3)
+    assert epsilon_at(DiscreteGaussianNoise(sigma2=Fraction(10**6), sensitivity=100_000), 1e-6, ADD) > 100
+    assert epsilon_at(Group(event=Approximate(epsilon=400.0, delta=1e-9), size=3), 1e-6, ADD) == math.inf
+
+
+def test_groups_inside_parallel_parts_are_stated_for_add_remove():
+    parts = Parallel(events=(Group(event=Pure(epsilon=0.5), size=3), Pure(epsilon=0.1)))
+    assert pure_epsilon(parts, REPLACE) == 3
+    assert epsilon_at(parts, 1e-9, REPLACE) <= 3.001
+
+
 def test_group_of_approximate():
     grown = Group(event=Approximate(epsilon=0.1, delta=1e-8), size=3)
     delta = 1e-8 * (1 + math.exp(0.1) + math.exp(0.2))

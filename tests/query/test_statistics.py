@@ -108,6 +108,12 @@ def test_mean_of_dates_is_in_days():
     assert mean(release, "born").value == pytest.approx(10957 + days.mean(), abs=0.5)
 
 
+def test_an_empty_level_has_an_interval_that_is_one():
+    for release in collected(SEX, np.full(1000, "m"), 0.5, 200):
+        low, high = share(release, "sex", "f").interval()
+        assert 0 <= low <= high <= 1
+
+
 def test_nobody_is_left():
     (release,) = collected(AGE, np.array([], int), 100.0, 1)
     for found in (mean(release, "age"), quantile(release, "age", 0.5)):

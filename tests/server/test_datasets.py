@@ -10,6 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacita.domain import Domain
+from tacita.errors import Conflict
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.datasets import Datasets
+from tacita.server.settings import SourceSettings
+from tacita.store import Database
+
 from .conftest import write_patients
 
 SCHEMA: dict[str, Any] = {"attributes": [{"name": "smokes", "kind": "categorical", "levels": ["never", "daily"]}]}
@@ -216,3 +224,18 @@ def test_the_source_database_goes_away(world_of, postgres, hospital: str) -> Non
     for part in ("/tmp", "postgres", "test_"):  # nothing about the place
         assert part not in response.text
     assert world.services.ledger.balance("patients").spent == 0  # noticed before it was paid for
+
+
+def test_a_renamed_source_gets_no_second_budget(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("smokes\nnever\n")
+    database = Database(f"sqlite:///{tmp_path}/s.db")
+    about: dict[str, Any] = {
+        "domain": Domain.from_dict(SCHEMA),
+        "unit": Unit.row(),
+        "neighbours": Neighbours.ADD_REMOVE,
+        "budget": Budget.pure(1.0),
+    }
+    place = SourceSettings(path=tmp_path / "p.csv")
+    Datasets(database, {"old": place}).register(name="one", source="old", **about)
+    with pytest.raises(Conflict, match="no longer name"):
+        Datasets(database, {"new": place}).register(name="two", source="new", **about)

@@ -26,6 +26,8 @@ from tacita.cells import Cells
 from tacita.collect.simplex import norm_sub
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.privacy.accountant import pure_epsilon
+from tacita.privacy.event import Event, Pure
 from tacita.release import Provenance, Release, Releases
 from tacita.uncertainty import Unknown
 
@@ -83,12 +85,25 @@ def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
 
     The result is biased, as every projection is; intervals are those of the releases it was made from.
     """
+    event = _joint_event(list(releases.values()))
     variances = {key: float(np.mean(release.std() ** 2)) for key, release in releases.items()}
     tables: Tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
     for _ in range(rounds):
         tables = agree(tables, variances)
         tables = {key: _projected(table) for key, table in tables.items()}
-    return Releases(_published(releases[key], table) for key, table in tables.items())
+    return Releases(_published(releases[key], table, event) for key, table in tables.items())
+
+
+def _joint_event(releases: Sequence[Release]) -> Event:
+    """What a table that was made from all of them costs: each respondent of a collection answered one of them."""
+    first = releases[0]
+    for release in releases:
+        if release.quantity != "share" or release.trust != "local":
+            raise InvalidInput("must be shares from a collection", field="releases", value=release.quantity)
+        if (release.unit, release.neighbours) != (first.unit, first.neighbours):
+            raise InvalidInput("must protect the same unit", field="releases", value=str(release.unit))
+    amounts = [pure_epsilon(release.event, release.neighbours) for release in releases]
+    return Pure(epsilon=max(amounts))
 
 
 def _projected(table: Cells) -> Cells:
@@ -96,10 +111,10 @@ def _projected(table: Cells) -> Cells:
     return Cells(table.domain, np.asarray(flat).reshape(table.shape))
 
 
-def _published(release: Release, table: Cells) -> Release:
+def _published(release: Release, table: Cells, event: Event) -> Release:
     recipe = dict(release.provenance.recipe) | {"published": "consistent"}
     provenance: Provenance = replace(release.provenance, recipe=recipe)
-    return replace(release, estimate=table, uncertainty=Unknown(), provenance=provenance)
+    return replace(release, estimate=table, uncertainty=Unknown(), event=event, provenance=provenance)
 
 
 def complete(tables: Iterable[Cells], domain: Domain, *, rounds: int = 500, tolerance: float = 1e-10) -> Cells:

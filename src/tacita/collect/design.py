@@ -23,11 +23,14 @@ from tacita.collect.oracles import best_oracle
 from tacita.collect.protocol import Channel
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.privacy.unit import Unit
 
 __all__ = ["Asked", "Design", "Prediction", "ask", "compare_budgets", "scaled"]
 
 Mode = Literal["singles", "tables"]
 
+UNIT = Unit.row()
+"""Who is protected: one answer. Where a person has many rows, rows are not people, and a design is refused."""
 FEWEST = 50
 """Fewer answers than this to a question are not worth asking for."""
 SINGLES_SHARE = 0.2
@@ -72,6 +75,9 @@ class Design:
         total = sum(question.share for question in self.questions)
         if not math.isclose(total, 1.0, abs_tol=1e-9):
             raise InvalidInput("shares must sum to 1", field="questions", value=total)
+        if len({frozenset(question.attributes) for question in self.questions}) < len(self.questions):
+            raise InvalidInput("ask about the same attributes twice", field="questions")
+        UNIT.check(self.domain)
 
     @property
     def epsilon_upper(self) -> float:
@@ -130,7 +136,9 @@ def _predict(domain: Domain, attributes: tuple[str, ...], channel: Channel, answ
     cells, variance = channel.levels, _report_variance(channel) / answers
     # E|x| = sqrt(2/pi) sd for normal noise; total variation is half of the sum of |x|, and never above 1
     raw = 0.5 * cells * math.sqrt(2 / math.pi * variance)
-    kept = min(cells, _directions(domain, attributes))
+    kept = (
+        min(cells, _directions(domain, attributes)) if len(attributes) <= 2 else cells
+    )  # larger ones stay as they are
     published = 0.5 * math.sqrt(2 / math.pi * cells * kept * variance)
     return Prediction(attributes=attributes, raw=min(raw, 1.0), published=min(published, 1.0))
 

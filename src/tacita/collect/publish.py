@@ -10,6 +10,7 @@ weighted squared error), is smallest. It looks at releases only, so it is free.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +26,7 @@ from tacita.collect.simplex import norm_sub
 from tacita.collect.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.privacy.event import Event, Pure
 from tacita.release import Release, Releases
 from tacita.uncertainty import Unknown
 
@@ -36,10 +38,11 @@ _CLASSES = (1, 2, 3, 4, 6)
 
 
 def measurements_of(tally: Tally) -> list[Measurement]:
-    """Every table of one or two attributes that was asked, with its variance."""
+    """Every table of one or two attributes that was asked, and every pair of a larger one, with its variance."""
     found = []
     for asked, counts in tally:
         if len(asked.attributes) > 2:
+            found += _pairs(tally.releases()[asked.attributes])
             continue
         estimate = asked.channel.estimate(counts)
         shape = tally.design.domain.project(asked.attributes).shape
@@ -47,6 +50,15 @@ def measurements_of(tally: Tally) -> list[Measurement]:
         values = np.asarray(estimate.frequencies).reshape(shape)
         even = np.full(shape, 1 / values.size)
         found.append(Measurement(attributes=asked.attributes, values=values, variance=at(even), variance_at=at))
+    return found
+
+
+def _pairs(release: Release) -> list[Measurement]:
+    """The pairs of a larger table, each as if it had been measured by itself."""
+    found = []
+    for pair in itertools.combinations(release.attributes, 2):
+        margin = release.project(pair)
+        found.append(Measurement(attributes=pair, values=margin.values, variance=margin.std() ** 2))
     return found
 
 
@@ -63,6 +75,7 @@ class Modelled:
     latent: LatentClasses
     corrected: dict[tuple[str, ...], Cells] = field(repr=False)
     raw: Releases = field(repr=False)
+    event: Event
 
     def supports(self, attributes: Iterable[str]) -> bool:
         """Whether all these attributes were asked about."""
@@ -84,7 +97,8 @@ class Modelled:
         source = self.raw[key]
         recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.latent.classes}
         provenance = replace(source.provenance, recipe=recipe)
-        return replace(source, estimate=table, uncertainty=Unknown(), provenance=provenance)
+        # every table was made from all reports, so it costs what the dearest question does
+        return replace(source, estimate=table, uncertainty=Unknown(), event=self.event, provenance=provenance)
 
 
 def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> Modelled:
@@ -101,8 +115,16 @@ def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> 
     domain = tally.design.domain
     fits = [fit_latent_classes(domain, measurements, classes=z, seed=seed) for z in classes]
     best = min(fits, key=lambda fit: fit.misfit + _parameters(fit))
-    corrected = {m.attributes: _corrected(domain, best, m) for m in measurements}
-    return Modelled(domain=domain, latent=best, corrected=corrected, raw=tally.releases())
+    raw = tally.releases()
+    corrected = {m.attributes: _corrected(domain, best, m) for m in measurements if m.attributes in raw}
+    larger = {key: _projected(release.estimate) for key, release in raw.items() if len(key) > 2}
+    cost = Pure(epsilon=tally.design.epsilon_upper)
+    return Modelled(domain=domain, latent=best, corrected=corrected | larger, raw=raw, event=cost)
+
+
+def _projected(table: Cells) -> Cells:
+    flat = norm_sub(table.values.reshape(-1)).frequencies
+    return Cells(table.domain, np.asarray(flat).reshape(table.shape))
 
 
 def _parameters(fit: LatentClasses) -> int:
@@ -115,5 +137,4 @@ def _corrected(domain: Domain, fit: LatentClasses, measured: Measurement) -> Cel
     if len(measured.attributes) == 2:
         variance = measured.variance_at(table) if measured.variance_at else measured.variance
         table = table + shrink_weighted(measured.values - table, variance)
-    flat = norm_sub(table.reshape(-1)).frequencies
-    return Cells(domain.project(measured.attributes), np.asarray(flat).reshape(base.shape))
+    return _projected(Cells(domain.project(measured.attributes), table))

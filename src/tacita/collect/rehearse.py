@@ -74,7 +74,7 @@ def _once(design: Design, workload: Workload, dependence: float, seed: int) -> f
     for_people, for_lot = np.random.SeedSequence(seed).spawn(2)
     codes = population.sample(people, np.random.default_rng(for_people))
     lot = int(for_lot.generate_state(1)[0])
-    tally = Tally(design, simulated=True).add(respond(design, codes, SeededSource(seed), seed=lot))
+    tally = Tally(design).add(respond(design, codes, SeededSource(seed), seed=lot))
     found = model(tally, classes=(1, 2, 3))
     errors = [0.5 * np.abs(found.project(k).values - population.project(k).values).sum() for k in workload]
     return float(np.mean(errors))

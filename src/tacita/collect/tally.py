@@ -7,111 +7,146 @@ passes from one to the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita.cells import Cells
-from tacita.collect.design import Asked, Design
-from tacita.collect.protocol import About
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.design import UNIT, Asked, Design
+from tacita.collect.simplex import norm_sub
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource, Source
 from tacita.privacy.event import Pure
-from tacita.privacy.unit import Neighbours, Unit
+from tacita.privacy.unit import Neighbours
 from tacita.release import Provenance, Release, Releases
-from tacita.uncertainty import Correlated
+from tacita.uncertainty import Binomial, Correlated
 
 __all__ = ["Reports", "Tally", "respond", "simulate"]
 
 Array = NDArray[Any]
-Reports = dict[int, Array]
-"""Reports by the number of their question."""
 
 
-def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array]) -> Array:
-    """The cell of each row in the table of a question; rows without a place in it are left out."""
+@dataclass(frozen=True)
+class Reports:
+    """Reports by the number of their question, and whether they were drawn from a seed."""
+
+    by_question: Mapping[int, Array]
+    simulated: bool
+
+
+def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source: Source) -> Array:
+    """The cell of each person in the table of a question.
+
+    Everybody who is asked answers, or silence would tell. Who has no place in the table throws a fair die for a cell.
+    """
     shape = tuple(domain[name].size for name in asked.attributes)
-    columns = [np.asarray(codes[name]) for name in asked.attributes]
+    columns = [np.asarray(codes[name]).astype(np.int64) for name in asked.attributes]
     placed = np.logical_and.reduce([column < size for column, size in zip(columns, shape, strict=True)])
-    return np.ravel_multi_index([column[placed].astype(np.int64) for column in columns], shape)
+    cells = np.ravel_multi_index([np.where(placed, column, 0) for column in columns], shape)
+    die = (source.words(len(cells)) % np.uint64(asked.channel.levels)).astype(np.int64)
+    return np.where(placed, cells, die)
 
 
 def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
     """What the devices of these people send: each is given one question by lot and randomises its own answer.
 
+    How many reports a question gets depends on the lot alone, not on what people would say.
+
     Args:
         design: The public design.
         codes: True codes of every attribute, one row for each person. They do not leave this function.
         source: Randomness of the channels.
-        seed: Of the lot, which is public.
+        seed: Of the lot, which is public; it must not have been used to make the people up.
     """
     people = len(next(iter(codes.values())))
     lot = np.random.default_rng(seed).choice(len(design.questions), size=people, p=design.shares)
     reports = {}
     for number, asked in enumerate(design.questions):
         chosen = lot == number
-        cells = joint_codes(design.domain, asked, {name: codes[name][chosen] for name in asked.attributes})
-        if len(cells):
-            reports[number] = asked.channel.randomize(cells, source)
-    return reports
+        if chosen.any():
+            own = {name: codes[name][chosen] for name in asked.attributes}
+            reports[number] = asked.channel.randomize(joint_codes(design.domain, asked, own, source), source)
+    return Reports(reports, source.simulated)
 
 
 class Tally:
     """Supports and numbers of reports of every question of a design."""
 
-    def __init__(self, design: Design, *, simulated: bool) -> None:
+    def __init__(self, design: Design, *, simulated: bool = False) -> None:
         self.design, self.simulated = design, simulated
         self._counts: dict[int, NDArray[np.int64]] = {}
 
     def add(self, reports: Reports) -> Tally:
-        """Count some reports; they need not be kept."""
-        for number, batch in reports.items():
-            counts = self.design.questions[number].channel.tally(batch)
-            self._counts[number] = self._counts.get(number, np.zeros_like(counts)) + counts
+        """Count some reports, all of them or none; they need not be kept."""
+        questions = self.design.questions
+        for number in reports.by_question:
+            if not 0 <= number < len(questions):
+                raise InvalidInput(f"must be 0 to {len(questions) - 1}", field="question", value=number)
+        counted = {number: questions[number].channel.tally(batch) for number, batch in reports.by_question.items()}
+        self._join(counted, simulated=reports.simulated)
         return self
+
+    def _join(self, counted: Mapping[int, NDArray[np.int64]], *, simulated: bool) -> None:
+        for number, counts in counted.items():
+            self._counts[number] = self._counts.get(number, np.zeros_like(counts)) + counts
+        self.simulated = self.simulated or simulated
 
     def merge(self, other: Tally) -> Tally:
         """The tally of both aggregators' people."""
         if other.design is not self.design and other.design != self.design:
             raise InvalidInput("must be of the same design", field="tally")
-        merged = Tally(self.design, simulated=self.simulated or other.simulated)
+        merged = Tally(self.design)
         for part in (self, other):
-            for number, counts in part._counts.items():
-                merged._counts[number] = merged._counts.get(number, np.zeros_like(counts)) + counts
+            merged._join(part._counts, simulated=part.simulated)
         return merged
 
     def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
         for number in sorted(self._counts):
             yield self.design.questions[number], self._counts[number]
 
-    def releases(self, about: About = "population") -> Releases:
-        """Unbiased shares of every table that was asked, each with its covariance; tables may disagree."""
-        return Releases(self._release(asked, counts, about) for asked, counts in self)
+    def releases(self) -> Releases:
+        """Unbiased shares of every table that was asked, about the population; tables may disagree.
 
-    def _release(self, asked: Asked, counts: NDArray[np.int64], about: About) -> Release:
+        Not about the respondents themselves: each question was answered by a part of them, drawn by lot.
+        """
+        return Releases(self._release(asked, counts) for asked, counts in self)
+
+    def _release(self, asked: Asked, counts: NDArray[np.int64]) -> Release:
         domain = self.design.domain.project(asked.attributes)
-        found = asked.channel.estimate(counts, about=about)
-        recipe = {"method": "collection", "channel": type(asked.channel).__name__, "about": about}
+        found = asked.channel.estimate(counts)
+        # the covariance at a possible table: at a share below zero it would be too small, or none
+        possible = norm_sub(found.frequencies).frequencies
+        covariance = asked.channel.covariance(np.asarray(possible), respondents=found.respondents)
+        binomial = None
+        if found.binomial:
+            one_cell = isinstance(asked.channel, RandomizedResponse)
+            binomial = Binomial(
+                trials=found.respondents, slope=found.slope, offset=np.asarray(found.offset), sums=one_cell
+            )
+        recipe = {"method": "collection", "channel": type(asked.channel).__name__, "respondents": found.respondents}
         return Release(
             estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),
             quantity="share",
-            uncertainty=Correlated(covariance=found.uncertainty),
+            uncertainty=Correlated(covariance=covariance, binomial=binomial),
             event=Pure(epsilon=asked.channel.epsilon_upper),
-            unit=Unit.row(),
+            unit=UNIT,
             neighbours=Neighbours.REPLACE_ONE,
             trust="local",
-            provenance=Provenance(recipe=recipe | {"respondents": found.respondents}, simulated=self.simulated),
+            provenance=Provenance(recipe=recipe, simulated=self.simulated),
         )
 
 
 def simulate(design: Design, engine: Engine, source: SeededSource) -> Tally:
     """Run a whole collection over the rows of an engine, as if each were a respondent. For planning and studies."""
+    UNIT.check(engine.domain)
     names = sorted({name for asked in design.questions for name in asked.attributes})
-    tally = Tally(design, simulated=True)
-    for number, batch in enumerate(engine.rows(names)):
+    tally = Tally(design)
+    for batch in engine.rows(names):
         codes = engine.domain.encode(batch, names)
-        tally.add(respond(design, codes, source, seed=source.seed * 1_000_003 + number))
+        tally.add(respond(design, codes, source, seed=int(source.words(1)[0])))
     return tally

@@ -49,6 +49,7 @@ INFINITE = Fraction(10**30)
 
 _GRID = 1e-4  # privacy losses are rounded up to multiples of this
 _LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and tell nothing
+_LARGE_SHIFT = 100  # so is a shift that the distribution's tails would not hold
 _WIDE_SIGMA2 = 10**6  # wider noise is accounted by zCDP: its distribution has millions of points
 
 
@@ -61,7 +62,9 @@ def _unsupported(event: Event, currency: str) -> InvalidInput:
     )
 
 
-def _combine(event: Event, neighbours: Neighbours, leaf: Callable[[Event], Fraction], two_steps: int) -> Fraction:
+def _combine(
+    event: Event, neighbours: Neighbours, leaf: Callable[[Event, Neighbours], Fraction], two_steps: int
+) -> Fraction:
     """Amounts that add up: shared by the pure and the zcdp currency, where a group of two costs `two_steps` as much."""
     match event:
         case Nothing():
@@ -76,21 +79,21 @@ def _combine(event: Event, neighbours: Neighbours, leaf: Callable[[Event], Fract
             dearest = max(_combine(part, Neighbours.ADD_REMOVE, leaf, two_steps) for part in events)
             return dearest * (1 if neighbours is Neighbours.ADD_REMOVE else two_steps)
         case _:
-            return leaf(event)
+            return leaf(event, neighbours)
 
 
 def pure_epsilon(event: Event, neighbours: Neighbours) -> Fraction:
     """Exact epsilon of an event whose parts are all pure."""
 
-    def leaf(part: Event) -> Fraction:
+    def leaf(part: Event, notion: Neighbours) -> Fraction:
         match part:
             case Pure(epsilon=epsilon):
                 return exact(epsilon)
             case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
                 return sensitivity / scale
             case Group(event=inner, size=size):
-                _check_group(neighbours)
-                return size * pure_epsilon(inner, neighbours)
+                _check_group(notion)
+                return size * pure_epsilon(inner, notion)
         raise _unsupported(part, "pure")
 
     return _combine(event, neighbours, leaf, 2)
@@ -99,17 +102,17 @@ def pure_epsilon(event: Event, neighbours: Neighbours) -> Fraction:
 def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
     """A rho for which the event is rho-zCDP."""
 
-    def leaf(part: Event) -> Fraction:
+    def leaf(part: Event, notion: Neighbours) -> Fraction:
         match part:
             case Zcdp(rho=rho):
                 return exact(rho)
             case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity):
                 return sensitivity**2 / (2 * sigma2)
             case Pure() | DiscreteLaplaceNoise():
-                return pure_epsilon(part, neighbours) ** 2 / 2
+                return pure_epsilon(part, notion) ** 2 / 2
             case Group(event=inner, size=size):
-                _check_group(neighbours)
-                return size**2 * zcdp_rho(inner, neighbours)
+                _check_group(notion)
+                return size**2 * zcdp_rho(inner, notion)
         raise _unsupported(part, "zcdp")
 
     return _combine(event, neighbours, leaf, 4)
@@ -133,7 +136,16 @@ def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
         total += _pld_epsilon(frozenset(counts.items()), shares[0])
     if rho:
         total += _zcdp_epsilon(rho, shares[-1])
-    return total
+    return min(total, _by_zcdp(event, delta, neighbours))
+
+
+def _by_zcdp(event: Event, delta: float, neighbours: Neighbours) -> float:
+    """The same by zCDP alone: as valid, and better where the grid of loss distributions is too coarse."""
+    try:
+        rho = zcdp_rho(event, neighbours)
+    except InvalidInput:
+        return math.inf
+    return _zcdp_epsilon(float(rho), delta) if 0 < rho < INFINITE else math.inf
 
 
 def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float, float, float]:
@@ -157,7 +169,9 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
                 visit(_dearest(events, neighbours), times)
             case Zcdp(rho=amount):
                 rho += times * float(amount)
-            case DiscreteGaussianNoise(sigma2=sigma2) if sigma2 > _WIDE_SIGMA2:
+            case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity) if (
+                sigma2 > _WIDE_SIGMA2 or sensitivity > _LARGE_SHIFT
+            ):
                 rho += times * float(zcdp_rho(part, neighbours))
             case Approximate(epsilon=amount, delta=chance):
                 slack, delta = slack + times * amount, delta + times * chance
@@ -207,6 +221,8 @@ def _grouped(event: Event, size: int) -> Event:
         return NonPrivate(reason="a group of what has no guarantee")
     if isinstance(event, Approximate):
         # delta of the chain of `size` steps: delta * (1 + e^eps + ... + e^((size-1) eps))
+        if size * event.epsilon > _LARGE_EPSILON:
+            return NonPrivate(reason="a group this large has no guarantee left")
         grown = event.delta * math.expm1(size * event.epsilon) / math.expm1(event.epsilon)
         if grown >= 1:
             return NonPrivate(reason="a group this large has no guarantee left")

@@ -90,8 +90,8 @@ def _ratio(top: Array, counts: Array, noise: AdditiveNoise, level: float) -> End
     if square <= 0:
         return everything
     root = math.sqrt(max(linear * linear - square * constant, 0.0))
-    low, high = (linear - root) / square, (linear + root) / square
-    return max(low, everything[0]), min(high, everything[1])
+    ends = np.clip([(linear - root) / square, (linear + root) / square], *everything)
+    return float(ends[0]), float(ends[1])
 
 
 def share(release: Release, attribute: str, level: str) -> Statistic:

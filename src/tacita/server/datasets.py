@@ -161,7 +161,14 @@ class Datasets:
         marks = identity_of(place)
         for known in self.list():
             other = self._sources.get(known.source)
-            if other is None or (other.path is None) != (place.path is None):
+            if other is None:  # a source that was renamed would otherwise get a second budget
+                raise Conflict(
+                    f"cannot be compared with that of the dataset {known.name!r}, which the settings no longer name",
+                    field="source",
+                    value=source,
+                    hint=f"Put the source {known.source!r} back into the settings",
+                )
+            if (other.path is None) != (place.path is None):
                 continue
             try:
                 same = marks & identity_of(other)
