@@ -10,6 +10,18 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "Design": "design",
+    "plan_collection": "plan",
+    "Tally": "tally",
+    "respond": "tally",
+    "model": "publish",
+    "consistent": "consistency",
+    "complete": "consistency",
+    "pair_views": "views",
+    "covering_views": "views",
+    "wald_test": "independence",
+    "monte_carlo_test": "independence",
+    "Campaigns": "campaign",
     "RandomizedResponse": "channel",
     "HadamardResponse": "hadamard",
     "LocalHashing": "hashing",
