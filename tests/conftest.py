@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tacita.testing.postgres import PostgresServer
+
+# tests assert no times: a busy machine must not fail them
+settings.register_profile("tacita", deadline=None)
+settings.load_profile("tacita")
 
 
 @pytest.fixture(scope="session")
