@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.cells import Cells
-from tacita.collect.simplex import norm_sub
+from tacita.collect.simplex import project_table
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import pure_epsilon
@@ -90,7 +90,7 @@ def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
     tables: Tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
     for _ in range(rounds):
         tables = agree(tables, variances)
-        tables = {key: _projected(table) for key, table in tables.items()}
+        tables = {key: project_table(table) for key, table in tables.items()}
     return Releases(_published(releases[key], table, event) for key, table in tables.items())
 
 
@@ -104,11 +104,6 @@ def _joint_event(releases: Sequence[Release]) -> Event:
             raise InvalidInput("must protect the same unit", field="releases", value=str(release.unit))
     amounts = [pure_epsilon(release.event, release.neighbours) for release in releases]
     return Pure(epsilon=max(amounts))
-
-
-def _projected(table: Cells) -> Cells:
-    flat = norm_sub(table.values.reshape(-1)).frequencies
-    return Cells(table.domain, np.asarray(flat).reshape(table.shape))
 
 
 def _published(release: Release, table: Cells, event: Event) -> Release:

@@ -22,7 +22,7 @@ from tacita.cells import Cells
 from tacita.collect.design import Asked
 from tacita.collect.latent import LatentClasses, Measurement, fit_latent_classes
 from tacita.collect.shrink import shrink_weighted
-from tacita.collect.simplex import norm_sub
+from tacita.collect.simplex import project_table
 from tacita.collect.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -117,14 +117,9 @@ def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> 
     best = min(fits, key=lambda fit: fit.misfit + _parameters(fit))
     raw = tally.releases()
     corrected = {m.attributes: _corrected(domain, best, m) for m in measurements if m.attributes in raw}
-    larger = {key: _projected(release.estimate) for key, release in raw.items() if len(key) > 2}
+    larger = {key: project_table(release.estimate) for key, release in raw.items() if len(key) > 2}
     cost = Pure(epsilon=tally.design.epsilon_upper)
     return Modelled(domain=domain, latent=best, corrected=corrected | larger, raw=raw, event=cost)
-
-
-def _projected(table: Cells) -> Cells:
-    flat = norm_sub(table.values.reshape(-1)).frequencies
-    return Cells(table.domain, np.asarray(flat).reshape(table.shape))
 
 
 def _parameters(fit: LatentClasses) -> int:
@@ -137,4 +132,4 @@ def _corrected(domain: Domain, fit: LatentClasses, measured: Measurement) -> Cel
     if len(measured.attributes) == 2:
         variance = measured.variance_at(table) if measured.variance_at else measured.variance
         table = table + shrink_weighted(measured.values - table, variance)
-    return _projected(Cells(domain.project(measured.attributes), table))
+    return project_table(Cells(domain.project(measured.attributes), table))

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacita.cells import Cells
 from tacita.errors import InvalidInput
 
-__all__ = ["Projected", "norm_sub"]
+__all__ = ["Projected", "norm_sub", "project_table"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,3 +50,9 @@ def norm_sub(frequencies: ArrayLike, *, total: float = 1.0) -> Projected:
     result = np.maximum(v - shift, 0.0)
     result.setflags(write=False)
     return Projected(frequencies=result, shift=shift)
+
+
+def project_table(table: Cells) -> Cells:
+    """A whole table of shares, projected as one distribution."""
+    flat = norm_sub(table.values.reshape(-1)).frequencies
+    return Cells(table.domain, np.asarray(flat).reshape(table.shape))
