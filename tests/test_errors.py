@@ -1,3 +1,5 @@
+from pathlib import PurePath
+
 import pytest
 
 from tacita import errors
@@ -20,6 +22,10 @@ def test_the_private_part_stays_behind():
     error = errors.DataError("has a broken line", field="source", private="line 7: Ada,secret")
     assert "Ada" not in str(error)
     assert "Ada" not in str(error.as_dict())
+
+
+def test_a_path_is_shown_as_one():
+    assert errors.InvalidInput("no such file", field="schema", value=PurePath("x.yaml")).value == "x.yaml"
 
 
 def test_long_values_are_cut():

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 __all__ = [
@@ -47,7 +48,7 @@ _SHOWN = 120  # characters of an offending value that a message repeats
 
 
 def _shorten(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    text = str(value) if isinstance(value, str | PurePath) else repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
