@@ -3,8 +3,8 @@
     python tools/gen_vectors.py            writes the files
     python tools/gen_vectors.py --check    fails if they are not what this script writes
 
-The expected draws come from a scan of the weights, written here without the package, so that an error of the
-package does not become the specification.
+The expected draws and losses are written here a second time, by walking over weights and listing sets, so that an
+error of the package does not become the specification.
 """
 
 from __future__ import annotations
@@ -21,108 +21,299 @@ from pathlib import Path
 from typing import Any
 
 from tacita.collect.channel import RandomizedResponse
+from tacita.collect.geometric import geometric_channel
+from tacita.collect.hadamard import HadamardResponse
+from tacita.collect.hashing import LocalHashing
+from tacita.collect.protocol import Channel
 from tacita.collect.question import Question
+from tacita.collect.subset import SubsetSelection
+from tacita.collect.unary import UnaryEncoding
+from tacita.collect.wiring import wire_of
 
 HERE = Path(__file__).resolve().parent.parent / "spec" / "vectors"
 TOP = 2**53
 Json = dict[str, Any]
 
 
-def question(keep: int, fake: list[int], *, epsilon: float | None = None, **members: Any) -> Json:
-    promise = epsilon if epsilon is not None else math.log1p(keep / min(fake)) * (1 + 1e-13) or 0.1
-    shape = {
-        "wire": 1,
-        "campaign": "health-2026",
-        "question": "q1",
-        "attribute": "smokes",
-        "levels": [f"level {i}" for i in range(len(fake))],
-        "channel": {"kind": "rr", "keep": keep, "fake": fake},
-        "epsilon": promise,
-    }
-    return shape | members
+# -- questions -------------------------------------------------------------------------------------------
 
 
-def calibrated(levels: int, epsilon: float) -> Json:
-    channel = RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
-    return question(channel.keep, list(channel.fake), epsilon=epsilon)
+def ask(attribute: str, *levels: str) -> Json:
+    return {"attribute": attribute, "levels": list(levels)}
 
 
-SMOKES = calibrated(3, 1.0) | {"levels": ["never", "sometimes", "daily"]}
+def numbered(levels: int, attribute: str = "smokes") -> Json:
+    return ask(attribute, *(f"level {i}" for i in range(levels)))
+
+
+def question(channel: Json, *asks: Json, epsilon: float | None = None) -> Json:
+    """A question whose promise is its loss, if none is given."""
+    cells = math.prod(len(part["levels"]) for part in asks)
+    promise = epsilon if epsilon is not None else series_log(ratio(channel, cells)) * (1 + 1e-13) or 0.1
+    names = {"wire": 1, "campaign": "health-2026", "question": "q1"}
+    return names | {"asks": list(asks), "channel": channel, "epsilon": promise}
+
+
+def rr(keep: int, *fake: int) -> Json:
+    return {"kind": "rr", "keep": keep, "fake": list(fake)}
+
+
+def calibrated(channel: Channel, *asks: Json, epsilon: float) -> Json:
+    return question(wire_of(channel).to_dict(), *asks, epsilon=epsilon)
+
+
+SMOKING = ask("smokes", "never", "sometimes", "daily")
+SEX = ask("sex", "f", "m")
+SMOKES = calibrated(RandomizedResponse.k_ary(levels=3, epsilon=1.0), SMOKING, epsilon=1.0)
+JOINT = calibrated(RandomizedResponse.k_ary(levels=6, epsilon=1.0), SMOKING, SEX, epsilon=1.0)
+JOINT_VALUE = {"smokes": "daily", "sex": "f"}
 
 
 # -- draw ------------------------------------------------------------------------------------------------
 
 
-def scanned(keep: int, fake: list[int], truth: int, words: list[int]) -> tuple[int, int]:
-    """The draw, by walking over the weights one after the other."""
-    total = keep + sum(fake)
-    for used, word in enumerate(words, start=1):
-        top = word // 2**11
-        if top >= (TOP // total) * total:
-            continue
-        position = top % total
-        if position < keep:
-            return truth, used
-        position -= keep
-        for cell, weight in enumerate(fake):
+class Words:
+    """The listed words, and how many were used."""
+
+    def __init__(self, words: list[int]) -> None:
+        self._words, self.used = words, 0
+
+    def word(self) -> int:
+        """The next word."""
+        self.used += 1
+        return self._words[self.used - 1]
+
+    def coin(self, threshold: int, bits: int) -> bool:
+        """Whether the first bits of a word are a number below the threshold."""
+        return self.word() // 2 ** (64 - bits) < threshold
+
+    def die(self, sides: int) -> int:
+        """A side, all equally likely: words that would favour the first sides are passed over."""
+        while True:
+            top = self.word() // 2**11
+            if top < (TOP // sides) * sides:
+                return top % sides
+
+    def walk(self, weights: list[int]) -> int:
+        """A place with probability in proportion to its weight, by walking over the weights one after the other."""
+        position = self.die(sum(weights))
+        for place, weight in enumerate(weights):
             if position < weight:
-                return cell, used
+                return place
             position -= weight
-    raise AssertionError("the listed words are all passed over")
+        raise AssertionError("a die falls on one of its sides")
 
 
-def draw_case(name: str, keep: int, fake: list[int], truth: int, tops: list[int], *, low: int = 0) -> Json:
-    words = [(top << 11) | low for top in tops]
-    answer, used = scanned(keep, fake, truth, words)
-    asked = question(keep, fake)
+def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
+    """What each kind sends."""
+    match channel["kind"]:
+        case "rr":
+            place = words.walk([channel["keep"], *channel["fake"]])
+            return truth if place == 0 else place - 1
+        case "unary":
+            coins = [words.coin(channel["on" if cell == truth else "off"], channel["bits"]) for cell in range(cells)]
+            return packed([cell for cell, coin in enumerate(coins) if coin], cells)
+        case "hash":
+            seed, groups = words.word() // 2**32, channel["cells"]
+            place = words.walk([channel["keep"], *[channel["fake"]] * groups])
+            return [
+                seed,
+                mixed(seed ^ mixed((truth + 0x9E3779B9) % 2**32)) * groups // 2**32 if not place else place - 1,
+            ]
+        case "hadamard":
+            rows = next(2**power for power in range(21) if 2**power >= cells)
+            row = words.word() // 2**11 % rows
+            place = words.walk([channel["keep"], channel["fake"], channel["fake"]])
+            return 2 * row + (place - 1 if place else bin(row & truth).count("1") % 2)
+        case "subset":
+            held = words.coin(channel["on"], channel["bits"])
+            pool, chosen = [cell for cell in range(cells) if cell != truth], []
+            for _ in range(channel["size"]):
+                place = words.die(len(pool))
+                chosen.append(pool[place])
+                pool[place] = pool[0]  # the first takes the place that became free
+                pool = pool[1:]
+            return packed([*chosen[:-1], truth] if held else chosen, cells)
+    return words.walk(channel["weights"][truth])
+
+
+def packed(chosen: list[int], cells: int) -> str:
+    return sum(2**cell for cell in chosen).to_bytes(-(-cells // 8), "little").hex()
+
+
+def mixed(h: int) -> int:
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        h = (h ^ h // 2**shift) * factor % 2**32
+    return h ^ h // 2**16
+
+
+def draw_case(name: str, asked: Json, value: Any, tops: list[int], *, low: int = 0) -> Json:
+    """A case from words given by their 53 high bits; words that are not used are left off."""
+    stream = [(top << 11) | low for top in tops]
+    sizes = [len(part["levels"]) for part in asked["asks"]]
+    truth = 0
+    for part, size in zip(asked["asks"], sizes, strict=True):
+        level = value if isinstance(value, str) else value[part["attribute"]]
+        truth = truth * size + part["levels"].index(level)
+    words = Words(stream)
+    answer = listed_draw(asked["channel"], math.prod(sizes), truth, words)
     return {
         "name": name,
         "question": asked,
-        "value": asked["levels"][truth],
-        "words": [word.to_bytes(8, "little").hex() for word in words],
+        "value": value,
+        "words": [word.to_bytes(8, "little").hex() for word in stream[: words.used]],
         "answer": answer,
-        "consumed": used,
+        "consumed": words.used,
     }
 
 
-def boundary_cases(name: str, keep: int, fake: list[int], truth: int) -> list[Json]:
-    """Both sides of every edge between two outcomes."""
-    edges = [0, keep]
-    for weight in fake:
+def rr_case(name: str, channel: Json, truth: int, tops: list[int], *, low: int = 0) -> Json:
+    return draw_case(name, question(channel, numbered(len(channel["fake"]))), f"level {truth}", tops, low=low)
+
+
+def boundary_cases(name: str, channel: Json, truth: int) -> list[Json]:
+    """Both sides of every edge between two outcomes of randomized response."""
+    edges = [0, channel["keep"]]
+    for weight in channel["fake"]:
         edges.append(edges[-1] + weight)
     total = edges[-1]
     spots = sorted({spot for edge in edges for spot in (edge - 1, edge) if 0 <= spot < total})
-    return [draw_case(f"{name}, position {spot}", keep, fake, truth, [spot]) for spot in spots]
+    return [rr_case(f"{name}, position {spot}", channel, truth, [spot]) for spot in spots]
 
 
-def draws() -> list[Json]:
-    total = SMOKES["channel"]["keep"] + sum(SMOKES["channel"]["fake"])
-    assert total < TOP, "the last word is passed over"
-    cases = boundary_cases("coins", 2, [1, 1], 1) + boundary_cases("skewed", 5, [7, 1, 2], 0)
-    cases += boundary_cases("calibrated", SMOKES["channel"]["keep"], SMOKES["channel"]["fake"], 2)
-    cases += boundary_cases("half", 2**52, [2**20, 3], 1) + boundary_cases("nothing kept", 0, [1, 3], 0)
-    edge = TOP - TOP % 10
+def rr_draws() -> list[Json]:
+    smokes = SMOKES["channel"]
+    assert smokes["keep"] + sum(smokes["fake"]) < TOP, "the last word is passed over"
+    cases = boundary_cases("coins", rr(2, 1, 1), 1) + boundary_cases("skewed", rr(5, 7, 1, 2), 0)
+    cases += boundary_cases("calibrated", smokes, 2)
+    cases += boundary_cases("half", rr(2**52, 2**20, 3), 1) + boundary_cases("nothing kept", rr(0, 1, 3), 0)
+    ten, edge = rr(5, 3, 2), TOP - TOP % 10
     cases += [
-        draw_case("the low 11 bits are not used", 2, [1, 1], 0, [3], low=2**11 - 1),
-        draw_case("the word wraps around the total", 5, [3, 2], 1, [10 * 12345 + 6]),
-        draw_case("the last word that counts", 5, [3, 2], 1, [edge - 1]),
-        draw_case("the first word that is passed over", 5, [3, 2], 1, [edge, 7]),
-        draw_case("several words are passed over", 5, [3, 2], 1, [TOP - 1, edge, TOP - 2, 9]),
-        draw_case("nearly half of all words are passed over", 2**52, [1, 1], 0, [2**52 + 2, TOP - 1, 2**52 + 1]),
-        draw_case("a total of 2**53 passes over nothing", 2**52, [2**51, 2**51], 0, [TOP - 1]),
+        rr_case("the low 11 bits are not used", rr(2, 1, 1), 0, [3], low=2**11 - 1),
+        rr_case("the word wraps around the total", ten, 1, [10 * 12345 + 6]),
+        rr_case("the last word that counts", ten, 1, [edge - 1]),
+        rr_case("the first word that is passed over", ten, 1, [edge, 7]),
+        rr_case("several words are passed over", ten, 1, [TOP - 1, edge, TOP - 2, 9]),
+        rr_case("nearly half of all words are passed over", rr(2**52, 1, 1), 0, [2**52 + 2, TOP - 1, 2**52 + 1]),
+        rr_case("a total of 2**53 passes over nothing", rr(2**52, 2**51, 2**51), 0, [TOP - 1]),
     ]
     chance = random.Random(20260101)  # repeatable on purpose
     for number in range(40):
         levels = chance.choice([2, 3, 7, 50])
         fake = [chance.randrange(1, 2 ** chance.randrange(1, 46)) for _ in range(levels)]
-        keep = chance.randrange(2 ** chance.randrange(1, 52))
+        channel = rr(chance.randrange(2 ** chance.randrange(1, 52)), *fake)
         tops = [chance.randrange(TOP) for _ in range(80)]
-        cases.append(draw_case(f"random {number}", keep, fake, chance.randrange(levels), tops))
-        cases[-1]["words"] = cases[-1]["words"][: cases[-1]["consumed"]]
+        cases.append(rr_case(f"random {number}", channel, chance.randrange(levels), tops))
     return cases
 
 
+COARSE = {
+    "unary": {"kind": "unary", "on": 5, "off": 2, "bits": 3},
+    "hash": {"kind": "hash", "cells": 3, "keep": 4, "fake": 2},
+    "hadamard": {"kind": "hadamard", "keep": 4, "fake": 3},
+    "subset": {"kind": "subset", "size": 2, "on": 5, "bits": 3},
+    "matrix": {"kind": "matrix", "weights": [[5, 0, 3, 2], [1, 0, 4, 5], [2, 0, 7, 1], [3, 0, 3, 4], [4, 0, 4, 2]]},
+}
+
+
+def fine(cells: int) -> dict[str, Json]:
+    """Every kind at epsilon 1."""
+    channels: list[Channel] = [
+        UnaryEncoding.optimised(levels=cells, epsilon=1.0),
+        UnaryEncoding.symmetric(levels=cells, epsilon=1.0),
+        LocalHashing.optimised(levels=cells, epsilon=1.0),
+        HadamardResponse.of(levels=cells, epsilon=1.0),
+        SubsetSelection.of(levels=cells, epsilon=1.0),
+        geometric_channel(levels=cells, epsilon=1.0),
+    ]
+    names = ("optimised unary", "symmetric unary", "hash", "hadamard", "subset", "geometric matrix")
+    return {name: wire_of(channel).to_dict() for name, channel in zip(names, channels, strict=True)}
+
+
+def kind_draws() -> list[Json]:
+    chance = random.Random(20260202)  # repeatable on purpose
+
+    def several(name: str, asked: Json, values: list[Any], count: int) -> list[Json]:
+        size = 80 + math.prod(len(part["levels"]) for part in asked["asks"])
+        tops = [[chance.randrange(TOP) for _ in range(size)] for _ in range(count)]
+        return [draw_case(f"{name} {i}", asked, chance.choice(values), words) for i, words in enumerate(tops)]
+
+    cases = []
+    for kind, channel in COARSE.items():
+        cases += several(f"coarse {kind}", question(channel, numbered(5)), [f"level {i}" for i in range(5)], 8)
+    for name, channel in fine(13).items():
+        cases += several(name, question(channel, numbered(13)), [f"level {i}" for i in range(13)], 4)
+    pairs = [{"smokes": level, "sex": sex} for level in SMOKING["levels"] for sex in SEX["levels"]]
+    for name, channel in ({"rr": JOINT["channel"]} | fine(6)).items():
+        cases += several(f"joint {name}", question(channel, SMOKING, SEX), pairs, 3)
+    three = [numbered(2, "a"), numbered(3, "b"), numbered(2, "c")]
+    for name, channel in fine(12).items():
+        cases += several(f"three attributes, {name}", question(channel, *three), [value_of(three, chance)], 1)
+    return cases
+
+
+def value_of(asks: list[Json], chance: random.Random) -> Json:
+    return {part["attribute"]: chance.choice(part["levels"]) for part in asks}
+
+
+def kind_edges() -> list[Json]:
+    """Both sides of a threshold, and words that are passed over, for the kinds beside rr."""
+    five = {kind: question(channel, numbered(5)) for kind, channel in COARSE.items()}
+    eighth = TOP // 8
+    return [
+        draw_case("unary, all below", five["unary"], "level 1", [0] * 5),
+        draw_case("unary, all just below off", five["unary"], "level 1", [2 * eighth - 1] * 5),
+        draw_case("unary, all at off", five["unary"], "level 1", [2 * eighth] * 5),
+        draw_case("unary, all just below on", five["unary"], "level 1", [5 * eighth - 1] * 5),
+        draw_case("unary, all at on", five["unary"], "level 1", [5 * eighth] * 5),
+        draw_case("unary of 53 bits, at off", question(fine(2)["optimised unary"], numbered(2)), "level 0", [
+            fine(2)["optimised unary"]["on"] - 1, fine(2)["optimised unary"]["off"],
+        ]),
+        draw_case("unary of 53 bits, at on", question(fine(2)["optimised unary"], numbered(2)), "level 0", [
+            fine(2)["optimised unary"]["on"], fine(2)["optimised unary"]["off"] - 1,
+        ]),
+        draw_case("subset, just below on", five["subset"], "level 4", [5 * eighth - 1, 3, 2]),
+        draw_case("subset, at on", five["subset"], "level 4", [5 * eighth, 3, 2]),
+        draw_case("subset, the last two of the others", five["subset"], "level 0", [TOP - 1, 3, 2]),
+        draw_case("subset, a word is passed over", five["subset"], "level 2", [0, 1, TOP - 1, TOP - 2, 2]),
+        draw_case("subset of all but one", question({"kind": "subset", "size": 4, "on": 7, "bits": 3}, numbered(5)),
+                  "level 2", [0, 1, 1, 1, 1]),
+        draw_case("hash, the largest seed", five["hash"], "level 3", [TOP - 1, 0]),
+        draw_case("hash, the seed 0", five["hash"], "level 3", [2**21 - 1, 0]),
+        draw_case("hash, a fake", five["hash"], "level 3", [2**21, 9]),
+        draw_case("hash, a word is passed over", five["hash"], "level 3", [12345 << 21, TOP - 1, TOP - 2, 3]),
+        draw_case("hadamard, row 0", five["hadamard"], "level 3", [8, 0]),
+        draw_case("hadamard, the last row", five["hadamard"], "level 3", [7, 0]),
+        draw_case("hadamard, a fake", five["hadamard"], "level 3", [5, 7]),
+        draw_case("hadamard, a word is passed over", five["hadamard"], "level 4", [TOP - 1, TOP - 1, TOP - 2, 5]),
+        draw_case("matrix, before a column that is never sent", five["matrix"], "level 0", [4]),
+        draw_case("matrix, beyond a column that is never sent", five["matrix"], "level 0", [5]),
+        draw_case("matrix, the last column", five["matrix"], "level 0", [9]),
+        draw_case("matrix, a word is passed over", five["matrix"], "level 1", [TOP - 1, 10]),
+    ]  # fmt: skip
+
+
 # -- loss ------------------------------------------------------------------------------------------------
+
+
+def ratio(channel: Json, cells: int) -> Fraction:
+    """The largest ratio between two true cells of the probability of one report, by comparing reports."""
+    match channel["kind"]:
+        case "rr":
+            return max(Fraction(channel["keep"] + weight, weight) for weight in channel["fake"])
+        case "hash" | "hadamard":
+            return Fraction(channel["keep"] + channel["fake"], channel["fake"])
+        case "unary":
+            on, off = (Fraction(channel[name], 2 ** channel["bits"]) for name in ("on", "off"))
+            # the report whose two bits favour one cell, over the same report from the other cell
+            return (on * (1 - off)) / (off * (1 - on))
+        case "subset":
+            size, held = channel["size"], Fraction(channel["on"], 2 ** channel["bits"])
+            inside = held / math.comb(cells - 1, size - 1)
+            outside = (1 - held) / math.comb(cells - 1, size)
+            return inside / outside
+    rows = channel["weights"]
+    return max(Fraction(a, b) for one in rows for two in rows for a, b in zip(one, two, strict=True) if a)
 
 
 def series_log(ratio: Fraction) -> float:
@@ -145,58 +336,112 @@ def _artanh_series(z: Fraction) -> Fraction:
 
 
 def losses() -> list[Json]:
-    channels = [(0, [1, 1]), (1, [1, 1]), (2, [1, 1]), (1, [5, 1, 9]), (1, [2**40, 2**40]), (2**52, [1, 1])]
-    channels += [(3, [10**9, 10**9]), (2**53 - 2, [1, 1]), (1, [2**52, 2**51])]
+    channels = [rr(0, 1, 1), rr(1, 1, 1), rr(2, 1, 1), rr(1, 5, 1, 9), rr(1, 2**40, 2**40), rr(2**52, 1, 1)]
+    channels += [rr(3, 10**9, 10**9), rr(2**53 - 2, 1, 1), rr(1, 2**52, 2**51)]
     for levels in (2, 3, 10, 100):
         for epsilon in (0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
-            channel = RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
-            channels.append((channel.keep, list(channel.fake)))
+            channels.append(wire_of(RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)).to_dict())
+    cases = [(channel, len(channel["fake"])) for channel in channels]
+    cases += [(channel, 5) for channel in COARSE.values()]
+    for levels in (2, 7, 100):
+        for epsilon in (0.01, 0.5, 1.0, 4.0):
+            cases += [(wire_of(channel).to_dict(), levels) for channel in oracles(levels, epsilon)]
+    cases += [(wire_of(geometric_channel(levels=7, epsilon=epsilon)).to_dict(), 7) for epsilon in (0.1, 1.0, 4.0)]
+    extremes = [
+        {"kind": "unary", "on": 2**52 + 1, "off": 2**52, "bits": 53},  # the least loss
+        {"kind": "unary", "on": 2**53 - 1, "off": 1, "bits": 53},  # the largest
+        {"kind": "unary", "on": 2, "off": 1, "bits": 53},
+        {"kind": "hash", "cells": 2**20, "keep": 1, "fake": 2**32},
+        {"kind": "hadamard", "keep": 2**53 - 2, "fake": 1},
+    ]
+    cases += [(channel, 5) for channel in extremes]
+    cases += [
+        ({"kind": "subset", "size": 1, "on": 2**52 + 1, "bits": 53}, 2),
+        ({"kind": "subset", "size": 999, "on": 2**53 - 1, "bits": 53}, 1000),
+        ({"kind": "subset", "size": 1, "on": 2**53 - 1, "bits": 53}, 2000),
+        ({"kind": "matrix", "weights": [[2**52, 2**52 - 1, 1], [2**52 - 1, 2**52, 1]]}, 2),
+        ({"kind": "matrix", "weights": [[7], [7]]}, 2),
+    ]
     return [
-        {
-            "channel": {"kind": "rr", "keep": keep, "fake": fake},
-            "epsilon": series_log(1 + Fraction(keep, min(fake))),
-        }
-        for keep, fake in channels
+        {"channel": channel, "cells": cells, "epsilon": series_log(ratio(channel, cells))} for channel, cells in cases
+    ]
+
+
+def oracles(levels: int, epsilon: float) -> list[Channel]:
+    return [
+        UnaryEncoding.optimised(levels=levels, epsilon=epsilon),
+        UnaryEncoding.symmetric(levels=levels, epsilon=epsilon),
+        LocalHashing.optimised(levels=levels, epsilon=epsilon),
+        HadamardResponse.of(levels=levels, epsilon=epsilon),
+        SubsetSelection.of(levels=levels, epsilon=epsilon),
     ]
 
 
 # -- accept ----------------------------------------------------------------------------------------------
 
 
+def changed(**members: Any) -> Json:
+    return SMOKES | members
+
+
+def asking(*levels: Any, attribute: Any = "smokes") -> Json:
+    return changed(asks=[{"attribute": attribute, "levels": list(levels)}])
+
+
+def about(attribute: Any) -> Json:
+    return changed(asks=[SMOKING | {"attribute": attribute}])
+
+
 def accepts() -> list[Json]:
+    hundred = calibrated(RandomizedResponse.k_ary(levels=100, epsilon=0.5), numbered(100), epsilon=0.5)
+    sixteen = [ask(f"a{i}", "0", "1") for i in range(16)]
     good = {
         "plain": SMOKES,
         "an integer as promise": SMOKES | {"epsilon": 1},
         "a generous promise": SMOKES | {"epsilon": 2.5},
-        "nothing is kept": question(0, [1, 2], epsilon=1e-7),
-        "a total of exactly 2**53": question(2**52, [2**51, 2**51]),
-        "a promise that is short by rounding only": question(2, [1, 1], epsilon=math.log(3) * (1 - 2e-16)),
-        "other scripts": SMOKES | {"attribute": "курение", "levels": ["нет", "時々", "🚬 ja"]},
-        "quotes and slashes": SMOKES | {"attribute": 'he said "no"\\/', "levels": ["\\", "</script>", "'"]},
-        "levels that differ in case": SMOKES | {"levels": ["polish", "Polish", "POLISH"]},
-        "letters, marks and signs of many scripts": SMOKES
-        | {"attribute": "סיגריות؟", "levels": ["می خواهم", "हाँ, रोज़", "e\u0301te\u0301"]},
-        "a picture with a variation selector": SMOKES | {"attribute": "\u2764\ufe0f?"},
-        "spaces of several kinds": SMOKES
-        | {"attribute": "ça va\u00a0?", "levels": ["はい\u3000毎日", "oui\u202f!", "non"]},
-        "200 characters beyond 16 bits": SMOKES | {"attribute": "🚬" * 200},
+        "nothing is kept": question(rr(0, 1, 2), numbered(2), epsilon=1e-7),
+        "a total of exactly 2**53": question(rr(2**52, 2**51, 2**51), numbered(2)),
+        "a promise that is short by rounding only": question(
+            rr(2, 1, 1), numbered(2), epsilon=math.log(3) * (1 - 2e-16)
+        ),
+        "other scripts": asking("нет", "時々", "🚬 ja", attribute="курение"),
+        "quotes and slashes": asking("\\", "</script>", "'", attribute='he said "no"\\/'),
+        "levels that differ in case": asking("polish", "Polish", "POLISH"),
+        "letters, marks and signs of many scripts": asking(
+            "می خواهم", "हाँ, रोज़", "e\u0301te\u0301", attribute="סיגריות؟"
+        ),
+        "a picture with a variation selector": about("\u2764\ufe0f?"),
+        "spaces of several kinds": asking("はい\u3000毎日", "oui\u202f!", "non", attribute="ça va\u00a0?"),
+        "200 characters beyond 16 bits": about("🚬" * 200),
         "identifiers of 64 characters": SMOKES | {"campaign": "a" * 64, "question": "0._-" * 16},
-        "one hundred levels": calibrated(100, 0.5),
+        "one hundred levels": hundred,
+        "two attributes": JOINT,
+        "the names of one attribute are levels of another": JOINT
+        | {"asks": [SMOKING, ask("never", "smokes", "daily")]},
+        "sixteen attributes": calibrated(HadamardResponse.of(levels=2**16, epsilon=1.0), *sixteen, epsilon=1.0),
+        "a column that is never sent": question(COARSE["matrix"], numbered(5)),
+        "a report that is always the same": question(
+            {"kind": "matrix", "weights": [[7], [7]]}, numbered(2), epsilon=0.1
+        ),
     }
+    for name, channel in fine(6).items():
+        good[f"two attributes, {name}"] = question(channel, SMOKING, SEX, epsilon=1.0)
     cases = []
     for name, asked in good.items():
-        read = Question.from_dict(asked)
-        loss = series_log(1 + Fraction(read.keep, min(read.fake)))
-        value = asked["levels"][-1]
-        cases.append({"name": name, "question": asked, "value": value, "digest": read.digest, "loss": loss})
+        cells = math.prod(len(part["levels"]) for part in asked["asks"])
+        cases.append(
+            {
+                "name": name,
+                "question": asked,
+                "value": {part["attribute"]: part["levels"][-1] for part in asked["asks"]},
+                "digest": Question.from_dict(asked).digest,
+                "loss": series_log(ratio(asked["channel"], cells)),
+            }
+        )
     return cases
 
 
 # -- refuse ----------------------------------------------------------------------------------------------
-
-
-def changed(**members: Any) -> Json:
-    return SMOKES | members
 
 
 def channel(**members: Any) -> Json:
@@ -222,12 +467,22 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("a wire version in quotes", "wire-version", changed(wire="1")),
         ("true as wire version", "wire-version", changed(wire=True)),
         ("no wire version", "wire-version", without("wire")),
-        ("no attribute", "missing-member", without("attribute")),
+        ("no asks", "missing-member", without("asks")),
         ("no promise", "missing-member", without("epsilon")),
         ("an unknown member", "unknown-member", changed(callback="https://example.org")),
+        ("asks as an object", "asks-count", changed(asks=SMOKING)),
+        ("an empty list of asks", "asks-count", changed(asks=[])),
+        ("seventeen asks", "asks-count", changed(asks=[ask(f"a{i}", "0", "1") for i in range(17)])),
+        ("an ask that is a text", "not-an-object", changed(asks=["smokes"])),
+        ("an ask without an attribute", "missing-member", edited(lambda q: q["asks"][0].pop("attribute"))),
+        ("an ask without levels", "missing-member", edited(lambda q: q["asks"][0].pop("levels"))),
+        ("an unknown member of an ask", "unknown-member", changed(asks=[SMOKING | {"default": "never"}])),
         ("an unknown member of the channel", "unknown-member", channel(salt=7)),
         ("a channel without keep", "missing-member", edited(lambda q: q["channel"].pop("keep"))),
         ("a channel of another kind", "channel-kind", channel(kind="olh")),
+        ("a kind in capitals", "channel-kind", channel(kind="RR")),
+        ("a kind that every object has", "channel-kind", channel(kind="constructor")),
+        ("a list as kind", "channel-kind", channel(kind=["rr"])),
         ("a channel without a kind", "channel-kind", edited(lambda q: q["channel"].pop("kind"))),
         ("a channel that is a list", "channel-kind", changed(channel=["rr", 1, [1, 1, 1]])),
         ("an empty campaign", "identifier", changed(campaign="")),
@@ -235,25 +490,29 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("a number as campaign", "identifier", changed(campaign=7)),
         ("a line break after an identifier", "identifier", changed(question="q1\n")),
         ("an identifier of 65 characters", "identifier", changed(campaign="a" * 65)),
-        ("an empty attribute", "text", changed(attribute="")),
-        ("an attribute of 201 characters", "text", changed(attribute="a" * 201)),
-        ("a control character in a level", "text", changed(levels=["never", "some\u0007times", "daily"])),
-        ("half a surrogate pair", "text", changed(levels=["never", "\ud83d", "daily"])),
-        ("an empty level", "text", changed(levels=["never", "", "daily"])),
-        ("a number as level", "text", changed(levels=["never", 2, "daily"])),
-        ("no levels", "levels-count", changed(levels=[])),
-        (
-            "one level",
-            "levels-count",
-            changed(levels=["never"]) | {"channel": {**SMOKES["channel"], "fake": [1]}},
-        ),
-        ("levels as an object", "levels-count", changed(levels={"0": "never", "1": "daily"})),
-        ("repeated levels", "levels-repeated", changed(levels=["never", "daily", "daily"])),
+        ("an empty attribute", "text", about("")),
+        ("an attribute of 201 characters", "text", about("a" * 201)),
+        ("a control character in a level", "text", asking("never", "some\u0007times", "daily")),
+        ("half a surrogate pair", "text", asking("never", "\ud83d", "daily")),
+        ("an empty level", "text", asking("never", "", "daily")),
+        ("a number as level", "text", asking("never", 2, "daily")),
+        ("no levels", "levels-count", asking()),
+        ("one level", "levels-count", asking("never") | {"channel": {**SMOKES["channel"], "fake": [1]}}),
+        ("levels as an object", "levels-count", changed(asks=[SMOKING | {"levels": {"0": "never", "1": "daily"}}])),
+        ("one level of the second attribute", "levels-count", changed(asks=[SMOKING, ask("sex", "f")])),
+        ("repeated levels", "levels-repeated", asking("never", "daily", "daily")),
         (
             "levels that look the same",
             "levels-repeated",
-            changed(levels=["caf\u00e9", unicodedata.normalize("NFD", "caf\u00e9"), "tea"]),
+            asking("caf\u00e9", unicodedata.normalize("NFD", "caf\u00e9"), "tea"),
         ),
+        ("an attribute twice", "attribute-repeated", JOINT | {"asks": [SMOKING, ask("smokes", "no", "yes")]}),
+        (
+            "an attribute twice as it is seen",
+            "attribute-repeated",
+            JOINT | {"asks": [SMOKING, SEX | {"attribute": "smokes "}]},
+        ),
+        ("too many cells", "cells-count", changed(asks=[numbered(102, name) for name in "abc"])),
         ("true as an integer", "weight", channel(keep=True)),
         ("true as a fake", "weight", channel(fake=[True, *fake[1:]])),
         ("a fraction as keep", "weight", channel(keep=2.5)),
@@ -267,6 +526,7 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("a weight that no double holds", "weight", channel(keep=TOP + 1)),
         ("too few fakes", "fake-count", channel(fake=fake[:2])),
         ("too many fakes", "fake-count", channel(fake=[*fake, 1])),
+        ("fakes for one of two attributes", "fake-count", JOINT | {"channel": SMOKES["channel"]}),
         ("fakes as a text", "fake-count", channel(fake="111")),
         ("a level that is never faked", "fake-zero", channel(fake=[*fake[:2], 0])),
         ("a total of 2**53 + 1", "total", channel(keep=2**52, fake=[2**51, 2**51, 1])),
@@ -279,9 +539,95 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("null as promise", "promise", changed(epsilon=None)),
         ("a promise beyond all sense", "promise", changed(epsilon=1e300)),
         ("a tiny fake", "loss-over-promise", channel(fake=[*fake[:2], 1])),
+        ("a tiny fake for one of six cells", "loss-over-promise", JOINT | {"channel": rr(2**40, *[2**40] * 5, 2**20)}),
         ("a loss just over the promise", "loss-over-promise", changed(epsilon=0.999999)),
-        ("the loss that ln(1/(1-p)) claims", "loss-over-promise", question(2, [1, 1], epsilon=math.log(2))),
+        (
+            "the loss that ln(1/(1-p)) claims",
+            "loss-over-promise",
+            question(rr(2, 1, 1), numbered(2), epsilon=math.log(2)),
+        ),
     ]
+
+
+def malformed_channels() -> list[tuple[str, str, Any]]:
+    """Kinds beside rr, for five cells and a promise of 8."""
+    table = COARSE["matrix"]["weights"]
+
+    def with_row(row: list[Any]) -> list[list[Any]]:
+        return [row, *table[1:]]
+
+    wrong: list[tuple[str, str, str, Json]] = [
+        ("unary, off is 0", "off-zero", "unary", {"off": 0}),
+        ("unary, on is off", "threshold", "unary", {"on": 2}),
+        ("unary, on below off", "threshold", "unary", {"on": 1}),
+        ("unary, on is certain", "threshold", "unary", {"on": 8}),
+        ("unary, on beyond certain", "threshold", "unary", {"on": 9}),
+        ("unary, a fraction as on", "weight", "unary", {"on": 4.5}),
+        ("unary, a negative off", "weight", "unary", {"off": -1}),
+        ("unary, no bits", "bits", "unary", {"bits": 0}),
+        ("unary, 54 bits", "bits", "unary", {"bits": 54}),
+        ("unary, true as bits", "bits", "unary", {"bits": True}),
+        ("unary, a tiny off", "loss-over-promise", "unary", {"on": 2**52, "off": 1, "bits": 53}),
+        ("hash to one cell", "hash-cells", "hash", {"cells": 1}),
+        ("hash to no cell", "hash-cells", "hash", {"cells": 0}),
+        ("hash to more than 2**20 cells", "hash-cells", "hash", {"cells": 2**20 + 1}),
+        ("hash to cells in quotes", "hash-cells", "hash", {"cells": "3"}),
+        ("hash, a list of fakes", "weight", "hash", {"fake": [2, 2, 2]}),
+        ("hash, nothing is faked", "fake-zero", "hash", {"fake": 0}),
+        ("hash, a negative keep", "weight", "hash", {"keep": -4}),
+        ("hash, a total beyond 2**53", "total", "hash", {"cells": 2**20, "fake": 2**33}),
+        ("hash, a total of 2**53 + 1", "total", "hash", {"cells": 2, "keep": 2**52 + 1, "fake": 2**51}),
+        ("hash, a tiny fake", "loss-over-promise", "hash", {"keep": 2**50, "fake": 1}),
+        ("hadamard, nothing is faked", "fake-zero", "hadamard", {"fake": 0}),
+        ("hadamard, nothing is kept", "threshold", "hadamard", {"keep": 0}),
+        ("hadamard, null as keep", "weight", "hadamard", {"keep": None}),
+        ("hadamard, a total beyond 2**53", "total", "hadamard", {"keep": 1, "fake": 2**52}),
+        ("hadamard, a tiny fake", "loss-over-promise", "hadamard", {"keep": 2**50, "fake": 1}),
+        ("subset of nothing", "size", "subset", {"size": 0}),
+        ("subset of everything", "size", "subset", {"size": 5}),
+        ("subset of more than everything", "size", "subset", {"size": 6}),
+        ("subset, a negative size", "size", "subset", {"size": -1}),
+        ("subset, a fraction as size", "size", "subset", {"size": 1.5}),
+        ("subset, no bits", "bits", "subset", {"bits": 0}),
+        ("subset, on just below chance", "threshold", "subset", {"on": 3}),
+        ("subset, the truth is never in it", "threshold", "subset", {"on": 0}),
+        ("subset, on is certain", "threshold", "subset", {"on": 8}),
+        ("subset, on in quotes", "weight", "subset", {"on": "5"}),
+        ("subset, nearly certain", "loss-over-promise", "subset", {"on": 2**53 - 1, "bits": 53}),
+        ("matrix as a text", "weights-count", "matrix", {"weights": "[[1]]"}),
+        ("matrix of numbers", "weights-count", "matrix", {"weights": [1, 2, 3, 4, 5]}),
+        ("matrix without a row for each cell", "weights-count", "matrix", {"weights": table[:4]}),
+        ("matrix with a row too many", "weights-count", "matrix", {"weights": [*table, table[0]]}),
+        ("matrix with a short row", "weights-count", "matrix", {"weights": with_row([5, 5])}),
+        ("matrix of empty rows", "weights-count", "matrix", {"weights": [[]] * 5}),
+        ("matrix with a fraction", "weight", "matrix", {"weights": with_row([5, 0, 3.5, 1.5])}),
+        ("matrix with a negative weight", "weight", "matrix", {"weights": with_row([5, 0, 6, -1])}),
+        ("matrix with true", "weight", "matrix", {"weights": with_row([6, 0, 3, True])}),
+        ("matrix with rows of two sums", "total", "matrix", {"weights": with_row([5, 0, 3, 3])}),
+        ("matrix of zeros", "total", "matrix", {"weights": [[0, 0]] * 5}),
+        ("matrix beyond 2**53", "total", "matrix", {"weights": [[2**52, 2**52, 1]] * 5}),
+        ("matrix far beyond 2**53", "total", "matrix", {"weights": [[TOP - 1] * 4] * 5}),
+        ("matrix with a zero beside a positive", "weight-zero", "matrix", {"weights": with_row([5, 0, 5, 0])}),
+        ("matrix with a positive beside zeros", "weight-zero", "matrix", {"weights": with_row([4, 1, 3, 2])}),
+        (
+            "matrix with a tiny weight",
+            "loss-over-promise",
+            "matrix",
+            {"weights": [[10**6 - 1, 1], *[[1, 10**6 - 1]] * 4]},
+        ),
+        ("unary with a member of rr", "unknown-member", "unary", {"keep": 1}),
+    ]
+    cases: list[tuple[str, str, Any]] = [
+        (name, reason, question(COARSE[kind] | members, numbered(5), epsilon=8.0))
+        for name, reason, kind, members in wrong
+    ]
+    for kind, members in COARSE.items():
+        lacking = dict(list(members.items())[:-1])
+        cases.append((f"{kind}, a member is missing", "missing-member", question(lacking, numbered(5), epsilon=8.0)))
+    for name, members in fine(5).items():
+        short = question(members, numbered(5), epsilon=0.999)
+        cases.append((f"{name}, a loss just over the promise", "loss-over-promise", short))
+    return cases
 
 
 def refuse_case(name: str, reason: str, asked: Any, **rest: Any) -> Json:
@@ -290,15 +636,22 @@ def refuse_case(name: str, reason: str, asked: Any, **rest: Any) -> Json:
 
 
 def refuses() -> list[Json]:
-    cases = [refuse_case(name, reason, asked) for name, reason, asked in malformed()]
+    cases = [refuse_case(name, reason, asked) for name, reason, asked in malformed() + malformed_channels()]
     first = [{"question": SMOKES, "value": "daily"}]
     two = [*first, {"question": changed(question="q2"), "value": "daily"}]
-    other = question(5, [7, 7, 7], epsilon=1.0, levels=SMOKES["levels"])
+    other = question(rr(5, 7, 7, 7), SMOKING, epsilon=1.0)
+    hashed = question(fine(3)["hash"], SMOKING, epsilon=1.0)
     cases += [
         refuse_case("a value that is no level", "value", SMOKES, value="often"),
         refuse_case("an index as value", "value", SMOKES, value=1),
         refuse_case("no value", "value", SMOKES, value=None),
+        refuse_case("a list as value", "value", SMOKES, value=["never"]),
         refuse_case("a level in capitals", "value", SMOKES, value="NEVER"),
+        refuse_case("a value without the attribute", "value", SMOKES, value={"drinks": "never"}),
+        refuse_case("a value with an index", "value", SMOKES, value={"smokes": 0}),
+        refuse_case("a value with one of two attributes", "value", JOINT, value={"smokes": "daily"}),
+        refuse_case("a value with a level of the other attribute", "value", JOINT, value={"smokes": "f", "sex": "f"}),
+        refuse_case("a text for two attributes", "value", JOINT, value="daily"),
         refuse_case(
             "a loss over the limit of one question",
             "loss-over-question-limit",
@@ -320,17 +673,61 @@ def refuses() -> list[Json]:
             before=first,
             limits={"total": 1.5, "question": 2.0},
         ),
-        refuse_case("another channel under the same name", "question-changed", other, before=first),
+        refuse_case("other weights under the same name", "question-changed", other, before=first),
+        refuse_case("another kind under the same name", "question-changed", hashed, before=first),
+        refuse_case("levels in another order", "question-changed", asking("daily", "sometimes", "never"), before=first),
         refuse_case(
-            "levels in another order",
+            "attributes in another order",
             "question-changed",
-            changed(levels=["daily", "sometimes", "never"]),
-            before=first,
+            JOINT | {"asks": [SEX, SMOKING]},
+            value=JOINT_VALUE,
+            before=[{"question": JOINT, "value": JOINT_VALUE}],
         ),
-        refuse_case("another attribute", "question-changed", changed(attribute="drinks"), before=first),
+        refuse_case("one attribute more", "question-changed", JOINT, value=JOINT_VALUE, before=first),
+        refuse_case("another attribute", "question-changed", about("drinks"), value={"drinks": "never"}, before=first),
         refuse_case("another promise", "question-changed", changed(epsilon=1.5), before=first),
     ]
     return cases
+
+
+# -- sheet: several questions together -------------------------------------------------------------------------
+
+
+def sheets() -> list[Json]:
+    sex = question(fine(2)["hadamard"], SEX, epsilon=1.0) | {"question": "q2"}
+    drinks = question(fine(3)["subset"], SMOKING | {"attribute": "drinks"}, epsilon=1.0) | {"question": "q3"}
+    values = {"smokes": "daily", "sex": "f", "drinks": "never", "age": "not asked"}
+    first = [{"question": SMOKES, "value": "daily"}]
+
+    def case(name: str, reason: str | None, questions: Any, **rest: Any) -> Json:
+        usual = {"values": values, "limits": {"total": 4.0, "question": 2.0}, "before": []}
+        return {"name": name, "reason": reason, "questions": questions} | usual | rest
+
+    tight = {"total": 2.5, "question": 2.0}
+    return [
+        case("one question", None, [SMOKES]),
+        case("three questions", None, [SMOKES, sex, drinks]),
+        case(
+            "one of two is answered already", None, [SMOKES, sex], before=first, limits={"total": 2.0, "question": 2.0}
+        ),
+        case("no question", "sheet", []),
+        case("one question without a list", "sheet", SMOKES),
+        case("two campaigns", "sheet", [SMOKES, sex | {"campaign": "another"}]),
+        case("a question that is not one", "not-an-object", [SMOKES, None]),
+        case("a bad question behind a good one", "fake-zero", [sex, channel(fake=[1, 1, 0])]),
+        case("an attribute in two questions", "attribute-repeated", [SMOKES, changed(question="q4")]),
+        case("the same question twice", "attribute-repeated", [SMOKES, SMOKES]),
+        case("an attribute twice as it is seen", "attribute-repeated", [SMOKES, about("smokes ") | {"question": "q4"}]),
+        case("an attribute of a joint question again", "attribute-repeated", [JOINT, sex]),
+        case("no value for the second question", "value", [SMOKES, sex], values={"smokes": "daily"}),
+        case("a text as values", "value", [SMOKES], values="daily"),
+        case("a question that has changed", "question-changed", [sex, changed(epsilon=1.5)], before=first),
+        case(
+            "one loss over the limit", "loss-over-question-limit", [SMOKES, sex], limits={"total": 4.0, "question": 0.5}
+        ),
+        case("the sum is over the budget", "budget-spent", [SMOKES, sex, drinks], limits=tight),
+        case("the rest is over the budget", "budget-spent", [SMOKES, sex, drinks], before=first, limits=tight),
+    ]
 
 
 # -- text: what only a client that knows Unicode can refuse ---------------------------------------------------
@@ -361,19 +758,21 @@ ALIKE = {
 
 
 def texts() -> list[Json]:
-    asked = {f"{what} in a level": changed(levels=["never", f"some{c}times", "daily"]) for what, c in HIDDEN.items()}
+    asked = {f"{what} in a level": asking("never", f"some{c}times", "daily") for what, c in HIDDEN.items()}
     asked |= {
-        "an attribute that is turned around": changed(attribute="do you \u202eekoms\u202c?"),
-        "a level of spaces": changed(levels=["never", " \u00a0", "daily"]),
-        "a level that shows nothing": changed(levels=["never", "\u3164", "daily"]),
+        "an attribute that is turned around": about("do you \u202eekoms\u202c?"),
+        "a level of spaces": asking("never", " \u00a0", "daily"),
+        "a level that shows nothing": asking("never", "\u3164", "daily"),
     }
-    alike = {f"levels that differ in {what}": changed(levels=["never", level, "no"]) for what, level in ALIKE.items()}
+    alike = {f"levels that differ in {what}": asking("never", level, "no") for what, level in ALIKE.items()}
     cases = [refuse_case(name, "text", question) for name, question in asked.items()]
     return cases + [refuse_case(name, "levels-repeated", question) for name, question in alike.items()]
 
 
 def files() -> dict[str, str]:
-    parts = {"draw": draws(), "loss": losses(), "accept": accepts(), "refuse": refuses(), "text": texts()}
+    drawn = rr_draws() + kind_edges() + kind_draws()
+    parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
+    parts |= {"sheet": sheets(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}
 
 

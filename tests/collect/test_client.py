@@ -12,18 +12,39 @@ from dataclasses import asdict
 
 import pytest
 
-from tacita.collect import client as module
 from tacita.collect.client import Device
+from tacita.collect.device_channels import RR
 from tacita.collect.question import Question, Refusal
 from tacita.errors import InvalidInput
 
 LEVELS = ["never", "sometimes", "daily"]
 
 
+SMOKES = {"attribute": "smokes", "levels": LEVELS}
+SEX = {"attribute": "sex", "levels": ["f", "m"]}
+VALUES = {"smokes": "daily", "sex": "m"}
+KINDS = {
+    "rr": {"kind": "rr", "keep": 2, "fake": [1] * 6},
+    "unary": {"kind": "unary", "on": 5, "off": 2, "bits": 3},
+    "hash": {"kind": "hash", "cells": 3, "keep": 4, "fake": 2},
+    "hadamard": {"kind": "hadamard", "keep": 4, "fake": 3},
+    "subset": {"kind": "subset", "size": 2, "on": 5, "bits": 3},
+    "matrix": {"kind": "matrix", "weights": [[1 + x, 7 - x] for x in range(6)]},
+}
+
+
 def ask(question="q1", keep=2, fake=(1, 1, 1), epsilon=1.1, **members):
     channel = {"kind": "rr", "keep": keep, "fake": list(fake)}
-    data = {"wire": 1, "campaign": "c", "question": question, "attribute": "smokes", "levels": LEVELS}
+    data = {"wire": 1, "campaign": "c", "question": question, "asks": [SMOKES]}
     return data | {"channel": channel, "epsilon": epsilon} | members
+
+
+def joint(kind):
+    return ask(asks=[SMOKES, SEX], channel=KINDS[kind], epsilon=3.0)
+
+
+def sheet():
+    return [ask(), ask("q2", asks=[SEX], fake=(1, 1))]
 
 
 @pytest.fixture
@@ -47,9 +68,9 @@ def refused(call, *arguments):
 def test_a_report_holds_the_answer_and_nothing_else(path):
     report, receipt = make(path).answer(ask(), "daily")
     assert set(report.to_dict()) == {"wire", "campaign", "question", "report", "answer"}
-    names = {"campaign", "question", "attribute", "loss", "answer", "level", "report", "date", "digest"}
+    names = {"campaign", "question", "attributes", "loss", "answer", "sent", "report", "date", "digest"}
     assert set(receipt.to_dict()) == names
-    assert receipt.level == LEVELS[report.answer]
+    assert receipt.sent == (LEVELS[report.answer],)
     assert receipt.loss == pytest.approx(math.log(3))
     assert len(receipt.date) == len("2026-01-01")
     assert receipt.digest == Question.from_dict(ask()).digest
@@ -72,7 +93,7 @@ def test_neither_the_value_nor_the_coin_is_written(path):
     make(path).answer(silent, "daily")
     text = path.read_text("utf-8")
     assert set(json.loads(text)["entries"][0]) == {
-        "campaign", "question", "attribute", "digest", "loss", "date", "report", "answer",
+        "campaign", "question", "attributes", "digest", "loss", "date", "report", "answer",
     }  # fmt: skip
     assert "daily" not in text
 
@@ -114,6 +135,85 @@ def test_ten_tenths_fit_into_one(path):
     assert refused(device.answer, ask("q10", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never") == "budget-spent"
 
 
+# -- every kind, and several questions together ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_answered_once_and_kept(path, kind):
+    first = report, receipt = make(path, each=3.0).answer(joint(kind), VALUES)
+    report.check_answers(Question.from_dict(joint(kind)))
+    assert (receipt.sent is None) == (kind != "rr")
+    assert receipt.attributes == ("smokes", "sex")
+    assert make(path, each=3.0).answer(joint(kind), {"smokes": "never", "sex": "f"}) == first
+    text = path.read_text("utf-8")
+    assert not any(word in text for word in ("daily", '"m"', "never"))
+    assert report.to_dict() == json.loads(json.dumps(report.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("rr", "With probability 0.25 it is your own; otherwise"),
+        ("unary", "Yours is a yes with probability 0.625, each other one with probability 0.25."),
+        ("hash", "into 3 groups, and the number of one group. With probability 0.4 it is the group of your own"),
+        ("hadamard", "into two groups, and a bit that names one group. With probability 0.4 it is the group"),
+        ("subset", "A set of 2 of these answers and a random number leave this device. Your own is in it with"
+         " probability 0.625; by chance alone it would be with 0.333."),
+        ("matrix", "One of 2 possible reports and a random number leave this device. With probability 0.375 it is drawn"
+         " in the same way whatever your answer is"),
+    ],
+)  # fmt: skip
+def test_a_review_says_what_each_kind_does(path, kind, words):
+    offer = make(path, each=3.0).review(joint(kind))
+    assert words in offer.statement
+    assert "'smokes' and 'sex' together (6 possible answers)" in offer.statement
+    assert math.log(offer.odds) == pytest.approx(offer.loss)
+    assert f"factor of {offer.odds:.4g} at most (epsilon {offer.loss:.6g})" in offer.statement
+
+
+def test_a_sheet_is_reviewed_as_a_whole(path):
+    offer = make(path).review_sheet(sheet())
+    assert offer.charge == offer.loss == pytest.approx(2 * math.log(3))
+    assert [part.remaining for part in offer.offers] == [4.0, pytest.approx(4 - math.log(3))]
+    for words in ("2 questions", "factor of 9 at most", "after all of them, 1.80278"):
+        assert words in offer.statement
+    assert not path.exists()
+    make(path).answer(ask(), "never")
+    offer = make(path).review_sheet(sheet())
+    assert offer.charge == pytest.approx(math.log(3))
+    assert offer.loss == pytest.approx(2 * math.log(3))
+
+
+def test_a_sheet_gives_the_reports_that_its_questions_give(path):
+    device = make(path)
+    single = device.answer(ask(), "daily")
+    first, second = device.answer_sheet(sheet(), VALUES)
+    assert first == single
+    assert second == device.answer(sheet()[1], "f")
+    assert device.answer_sheet(sheet()[::-1], VALUES) == [second, first]
+
+
+def test_a_sheet_is_charged_whole_or_not_at_all(path):
+    assert refused(make(path, total=2.0).answer_sheet, sheet(), VALUES) == "budget-spent"
+    assert refused(make(path, total=2.0).review_sheet, sheet()) == "budget-spent"
+    assert not path.exists()
+    make(path, total=2.0).answer(sheet()[0], "daily")
+
+
+def test_a_sheet_asks_for_each_attribute_once(path):
+    again = [ask(), ask("q2")]
+    assert refused(make(path).review_sheet, again) == "attribute-repeated"
+    assert refused(make(path).answer_sheet, again, VALUES) == "attribute-repeated"
+    assert refused(make(path).review_sheet, []) == "sheet"
+    assert refused(make(path).review_sheet, [ask(), ask("q2", campaign="d", asks=[SEX], fake=(1, 1))]) == "sheet"
+
+
+def test_a_question_that_loses_nothing_is_still_new(path):
+    offer = make(path).review(ask(keep=0))
+    assert (offer.charge, offer.kept, offer.odds) == (0.0, 0.0, 1.0)
+    assert "charged already" not in offer.statement
+
+
 # -- reviewing ---------------------------------------------------------------------------------------------
 
 
@@ -140,7 +240,7 @@ def test_a_review_refuses_what_an_answer_would_refuse(path):
     assert refused(make(path).review, ask(epsilon=1.0)) == "loss-over-promise"
     assert refused(make(path).review, "{") == "not-json"
     make(path).answer(ask(), "never")
-    assert refused(make(path).review, ask(attribute="drinks")) == "question-changed"
+    assert refused(make(path).review, ask(asks=[SMOKES | {"attribute": "drinks"}])) == "question-changed"
 
 
 # -- the ledger --------------------------------------------------------------------------------------------
@@ -174,6 +274,11 @@ def ill_formed(text):
     yield checked([entry | {"loss": "0"}])
     yield checked([entry | {"report": None}])
     yield checked([entry | {"answer": -1}])
+    yield checked([entry | {"answer": "0A"}])
+    yield checked([entry | {"answer": [1]}])
+    yield checked([entry | {"attributes": []}])
+    yield checked([entry | {"attributes": "smokes"}])
+    yield checked([entry | {"attributes": [7]}])
     yield checked([entry | {"truth": 1}])
     yield checked([entry | {"digest": ""}])
     yield checked([7])
@@ -218,11 +323,29 @@ def test_the_charge_is_on_disk_before_anything_is_drawn(path, monkeypatch):
         seen.append(json.loads(path.read_text("utf-8"))["entries"][0])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "draw", look)
+    monkeypatch.setattr(RR, "draw", look)
     with pytest.raises(KeyboardInterrupt):
         make(path).answer(ask(), "never")
     assert seen[0]["loss"] == pytest.approx(math.log(3))
     assert seen[0]["report"] is None
+
+
+def test_a_whole_sheet_is_on_disk_before_anything_is_drawn(path, monkeypatch):
+    seen = []
+
+    def look(*_):
+        seen.extend(json.loads(path.read_text("utf-8"))["entries"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RR, "draw", look)
+    with pytest.raises(KeyboardInterrupt):
+        make(path).answer_sheet(sheet(), VALUES)
+    assert [entry["question"] for entry in seen] == ["q1", "q2"]
+    assert [entry["report"] for entry in seen] == [None, None]
+    monkeypatch.undo()
+    left = make(path).remaining()
+    make(path).answer_sheet(sheet(), VALUES)
+    assert make(path).remaining() == left == pytest.approx(4 - 2 * math.log(3))
 
 
 # -- killed and raced --------------------------------------------------------------------------------------
@@ -230,7 +353,7 @@ def test_the_charge_is_on_disk_before_anything_is_drawn(path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from tacita.collect import client
-client.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+client.RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 device = client.Device(ledger_path=sys.argv[1], limit_total_epsilon=4.0, limit_question_epsilon=2.0)
 device.answer(sys.argv[2], "never")
 """

@@ -1,5 +1,6 @@
 """The wire form: verified whole, unchanged on the way, and strict."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tacita.collect.channel import RandomizedResponse
-from tacita.collect.question import Question, Refusal, Report
+from tacita.collect.device_channels import RR
+from tacita.collect.question import Ask, Question, Refusal, Report
 from tacita.errors import InvalidInput, Refused
 
 ROOT = Path(__file__).parents[2]
@@ -20,28 +22,75 @@ PLAIN = {
     "wire": 1,
     "campaign": "c",
     "question": "q",
-    "attribute": "smokes",
-    "levels": ["no", "yes"],
+    "asks": [{"attribute": "smokes", "levels": ["no", "yes"]}],
     "channel": {"kind": "rr", "keep": 2, "fake": [1, 1]},
     "epsilon": 1.1,
 }
+JOINT = PLAIN | {
+    "asks": [
+        {"attribute": "smokes", "levels": ["never", "sometimes", "daily"]},
+        {"attribute": "sex", "levels": ["f", "m"]},
+        {"attribute": "age", "levels": ["young", "old"]},
+    ],
+    "channel": {"kind": "subset", "size": 2, "on": 3, "bits": 3},
+    "epsilon": 2.0,
+}
 TEXTS = json.loads((ROOT / "spec/vectors/text.json").read_text("utf-8"))
 REPORT = {"wire": 1, "campaign": "c", "question": "q", "report": "0" * 31 + "a", "answer": 1}
+
+
+def asking(levels, attribute="smokes"):
+    return PLAIN | {"asks": [{"attribute": attribute, "levels": levels}]}
 
 
 def schema(name):
     return Draft202012Validator(json.loads((ROOT / f"spec/wire/{name}.schema.json").read_text("utf-8")))
 
 
-def test_round_trip():
-    question = Question.from_dict(PLAIN)
-    assert question.to_dict() == PLAIN
-    assert Question.from_json(json.dumps(PLAIN)) == question
-    assert Question.from_json(json.dumps(PLAIN).encode()) == question
+@pytest.mark.parametrize("data", [PLAIN, JOINT])
+def test_round_trip(data):
+    question = Question.from_dict(data)
+    assert question.to_dict() == data
+    assert Question.from_json(json.dumps(data)) == question
+    assert Question.from_json(json.dumps(data).encode()) == question
+
+
+def test_the_last_attribute_changes_fastest():
+    question = Question.from_dict(JOINT)
+    names = [ask["attribute"] for ask in JOINT["asks"]]
+    combinations = list(itertools.product(*(ask["levels"] for ask in JOINT["asks"])))
+    assert question.cells == len(combinations) == 12
+    assert question.attributes == tuple(names)
+    for cell, levels in enumerate(combinations):
+        assert question.cell_of(dict(zip(names, levels, strict=True)) | {"not asked": "kept here"}) == cell
+        assert question.levels_of(cell) == levels
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "daily",
+        {},
+        {"smokes": "daily", "sex": "f"},
+        {"smokes": "daily", "sex": "f", "age": 0},
+        ["daily", "f", "old"],
+    ],
+)
+def test_a_value_must_name_a_level_of_each_attribute(value):
+    with pytest.raises(Refusal) as caught:
+        Question.from_dict(JOINT).cell_of(value)
+    assert caught.value.reason == "value"
+    assert "daily" not in str(caught.value.as_dict())
+
+
+def test_one_attribute_needs_no_name():
+    assert [Question.from_dict(PLAIN).cell_of(level) for level in ("no", "yes")] == [0, 1]
+    assert Question.from_dict(PLAIN).cell_of({"smokes": "yes"}) == 1
 
 
 def test_schemas_are_well_formed_and_accept_the_plain_ones():
-    for name, data in (("question", PLAIN), ("report", REPORT)):
+    for name, data in (("question", PLAIN), ("question", JOINT), ("report", REPORT)):
         Draft202012Validator.check_schema(schema(name).schema)
         assert schema(name).is_valid(data)
 
@@ -65,7 +114,7 @@ def seen(text):
 def test_what_a_channel_calibrates_every_client_accepts(levels, epsilon):
     assume(len(set(map(seen, levels))) == len(levels))
     channel = RandomizedResponse.k_ary(levels=len(levels), epsilon=epsilon)
-    data = PLAIN | {"levels": levels, "epsilon": epsilon}
+    data = asking(levels) | {"epsilon": epsilon}
     data["channel"] = {"kind": "rr", "keep": channel.keep, "fake": list(channel.fake)}
     question = Question.from_json(json.dumps(data))
     assert question.loss == channel.epsilon
@@ -81,9 +130,9 @@ def test_texts_that_deceive_are_refused(case):
 
 @given(st.characters(categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"]))
 def test_no_character_without_a_picture_is_accepted(character):
-    for change in ({"attribute": f"a{character}"}, {"levels": ["no", f"{character}yes"]}):
+    for data in (asking(["no", "yes"], f"a{character}"), asking(["no", f"{character}yes"])):
         with pytest.raises(Refusal) as caught:
-            Question.from_dict(PLAIN | change)
+            Question.from_dict(data)
         assert caught.value.reason == "text"
 
 
@@ -114,7 +163,11 @@ def test_text_that_could_be_read_in_two_ways_is_refused(text):
         ("epsilon", float("nan"), "promise"),
         ("epsilon", float("inf"), "promise"),
         ("wire", 1.0, "wire-version"),
-        ("levels", ("no", "yes"), "levels-count"),
+        ("asks", tuple(PLAIN["asks"]), "asks-count"),
+        ("asks", [{"attribute": "smokes", "levels": ("no", "yes")}], "levels-count"),
+        ("channel", {"kind": "unary", "on": 2, "off": 1, "bits": 2.0}, "bits"),
+        ("channel", {"kind": "matrix", "weights": [(1, 2), (2, 1)]}, "weights-count"),
+        ("channel", {"kind": "matrix", "weights": [[1, 2], [2.0, 1]]}, "weight"),
         ("channel", {"kind": "rr", "keep": 2.0, "fake": [1, 1]}, "weight"),
         ("channel", {"kind": "rr", "keep": 2, "fake": [1.0, 1]}, "weight"),
     ],
@@ -127,13 +180,19 @@ def test_what_only_python_can_see(member, value, reason):
 
 def test_too_many_levels_are_refused_before_they_are_read():
     with pytest.raises(Refusal) as caught:
-        Question.from_dict(PLAIN | {"levels": [None] * (2**20 + 1)})
+        Question.from_dict(asking([None] * (2**20 + 1)))
     assert caught.value.reason == "levels-count"
 
 
 def test_an_owner_cannot_build_a_question_that_clients_refuse():
     with pytest.raises(Refusal) as caught:
-        Question(campaign="c", question="q", attribute="a", levels=("x", "y"), keep=2, fake=(1, 1), epsilon=1.0)
+        Question(
+            campaign="c",
+            question="q",
+            asks=(Ask(attribute="a", levels=("x", "y")),),
+            channel=RR(keep=2, fake=(1, 1)),
+            epsilon=1.0,
+        )
     assert isinstance(caught.value, Refused)
     assert caught.value.field == "epsilon"
     assert caught.value.as_dict()["reason"] == "loss-over-promise"
@@ -144,8 +203,15 @@ def test_the_digest_covers_every_member():
     changes = [
         {"campaign": "d"},
         {"question": "r"},
-        {"attribute": "drinks"},
-        {"levels": ["yes", "no"]},
+        {"asks": [{"attribute": "drinks", "levels": ["no", "yes"]}]},
+        {"asks": [{"attribute": "smokes", "levels": ["yes", "no"]}]},
+        {"channel": {"kind": "hadamard", "keep": 2, "fake": 1}},
+        {"channel": {"kind": "hash", "cells": 2, "keep": 2, "fake": 1}},
+        {"channel": {"kind": "hash", "cells": 3, "keep": 2, "fake": 1}},
+        {"channel": {"kind": "unary", "on": 2, "off": 1, "bits": 2}},
+        {"channel": {"kind": "unary", "on": 4, "off": 2, "bits": 3}},
+        {"channel": {"kind": "subset", "size": 1, "on": 3, "bits": 2}},
+        {"channel": {"kind": "matrix", "weights": [[3, 1], [1, 3]]}},
         {"channel": {"kind": "rr", "keep": 1, "fake": [1, 1]}},
         {"channel": {"kind": "rr", "keep": 2, "fake": [1, 2]}},
         {"epsilon": 1.2},
@@ -154,10 +220,29 @@ def test_the_digest_covers_every_member():
     assert len(digests | {plain.digest}) == len(changes) + 1
 
 
-def test_report_round_trip():
-    report = Report.from_dict(REPORT)
-    assert report.to_dict() == REPORT
-    report.check_answers(Question.from_dict(PLAIN))
+def test_the_digest_covers_the_order_of_attributes():
+    turned = JOINT | {"asks": JOINT["asks"][::-1]}
+    assert Question.from_dict(turned).digest != Question.from_dict(JOINT).digest
+
+
+@pytest.mark.parametrize(
+    ("channel", "answer"),
+    [
+        ({"kind": "rr", "keep": 2, "fake": [1, 1]}, 1),
+        ({"kind": "unary", "on": 2, "off": 1, "bits": 2}, "03"),
+        ({"kind": "hash", "cells": 3, "keep": 2, "fake": 1}, [2**32 - 1, 2]),
+        ({"kind": "hadamard", "keep": 2, "fake": 1}, 3),
+        ({"kind": "subset", "size": 1, "on": 3, "bits": 2}, "02"),
+        ({"kind": "matrix", "weights": [[3, 1], [1, 3]]}, 0),
+    ],
+)
+def test_report_round_trip(channel, answer):
+    data = REPORT | {"answer": answer}
+    assert schema("report").is_valid(data)
+    report = Report.from_dict(json.loads(json.dumps(data)))
+    assert report.to_dict() == data
+    assert hash(report) == hash(Report.from_dict(data))
+    report.check_answers(Question.from_dict(PLAIN | {"channel": channel}))
 
 
 @pytest.mark.parametrize(
@@ -173,8 +258,17 @@ def test_report_round_trip():
         ("answer", -1),
         ("answer", True),
         ("answer", "1"),
+        ("answer", ""),
+        ("answer", "0A"),
+        ("answer", "00" * (2**17 + 1)),
         ("answer", 1.5),
-        ("answer", 2**20),
+        ("answer", 2**21),
+        ("answer", [1]),
+        ("answer", [1, 2, 3]),
+        ("answer", [2**32, 0]),
+        ("answer", [0, 2**20]),
+        ("answer", {}),
+        ("answer", None),
         ("time", "12:00"),
     ],
 )
@@ -191,7 +285,9 @@ def test_reports_have_all_members(data):
         Report.from_dict(data)
 
 
-@pytest.mark.parametrize("change", [{"answer": 2}, {"question": "r"}, {"campaign": "d"}])
+@pytest.mark.parametrize(
+    "change", [{"answer": 2}, {"answer": "01"}, {"answer": [0, 1]}, {"question": "r"}, {"campaign": "d"}]
+)
 def test_a_report_must_fit_its_question(change):
     with pytest.raises(InvalidInput):
         Report.from_dict(REPORT | change).check_answers(Question.from_dict(PLAIN))
@@ -217,7 +313,9 @@ sys.exit(bool(foreign))
         env={"PYTHONPATH": str(ROOT / "src")},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for module in ("channel", "frequencies", "simplex", "protocol"):
+    for module in ("device_channels", "device_ledger", "draw", "refusal"):
+        assert f"'tacita.collect.{module}'" in done.stdout
+    for module in ("channel", "frequencies", "simplex", "protocol", "wiring", "_hash"):
         assert f"'tacita.collect.{module}'" not in done.stdout
 
 

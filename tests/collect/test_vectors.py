@@ -12,8 +12,9 @@ from jsonschema import Draft202012Validator
 
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.client import Device
-from tacita.collect.draw import draw, loss, loss_upper
+from tacita.collect.device_channels import KINDS, device_channel
 from tacita.collect.question import Question, Refusal
+from tacita.collect.wiring import channel_of, wire_of
 from tacita.testing.channel import ListedWords
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,13 @@ SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/wire/question.schema.json
 BEYOND_A_SCHEMA = {
     "fake-count",
     "levels-repeated",
+    "attribute-repeated",
+    "cells-count",
     "total",
+    "threshold",
+    "size",
+    "weights-count",
+    "weight-zero",
     "loss-over-promise",
     "loss-over-question-limit",
     "budget-spent",
@@ -31,9 +38,20 @@ BEYOND_A_SCHEMA = {
 }
 
 
+def cases_of(name):
+    return json.loads((ROOT / f"spec/vectors/{name}.json").read_text("utf-8"))
+
+
 def vectors(name):
-    cases = json.loads((ROOT / f"spec/vectors/{name}.json").read_text("utf-8"))
-    return [pytest.param(case, id=case.get("name", str(number))) for number, case in enumerate(cases)]
+    return [pytest.param(case, id=case.get("name", str(number))) for number, case in enumerate(cases_of(name))]
+
+
+def words_of(case):
+    return [int.from_bytes(bytes.fromhex(word), "little") for word in case["words"]]
+
+
+def wired(answer):
+    return list(answer) if isinstance(answer, tuple) else answer
 
 
 def test_the_files_are_what_the_tool_writes():
@@ -52,35 +70,49 @@ def test_the_check_notices_drift(tmp_path, monkeypatch, capsys):
     assert "loss.json" in capsys.readouterr().err
 
 
-def test_there_are_enough_refusals():
-    cases = [case.values[0] for case in vectors("refuse")]
-    assert len(cases) >= 60
-    assert len({case["reason"] for case in cases}) >= 17
+def test_there_are_enough_of_each():
+    refusals = cases_of("refuse")
+    assert len(refusals) >= 120
+    assert len({case["reason"] for case in refusals}) >= 26
+    for name in ("draw", "accept"):
+        assert {case["question"]["channel"]["kind"] for case in cases_of(name)} == set(KINDS)
+    assert {case["channel"]["kind"] for case in cases_of("loss")} == set(KINDS)
+    passed = {
+        case["question"]["channel"]["kind"]
+        for case in cases_of("draw")
+        if case["consumed"] > 1 and "passed over" in case["name"]
+    }
+    assert passed == set(KINDS) - {"unary"}  # whose coins pass over nothing
 
 
 @pytest.mark.parametrize("case", vectors("draw"))
 def test_draw(case):
     question = Question.from_dict(case["question"])
-    words = [int.from_bytes(bytes.fromhex(word), "little") for word in case["words"]]
-    truth = question.levels.index(case["value"])
-    assert draw(question.keep, question.fake, truth, iter(words)) == (case["answer"], case["consumed"])
+    truth = question.cell_of(case["value"])
+    answer, used = question.channel.draw(question.cells, truth, iter(words_of(case)))
+    assert (wired(answer), used) == (case["answer"], case["consumed"])
+    question.channel.check_answer(question.cells, answer)
 
 
-@pytest.mark.parametrize("case", vectors("draw"))
+@pytest.mark.parametrize(
+    "case", [case for case in vectors("draw") if "rr" in str(case.values[0]["question"]["channel"])]
+)
 def test_draw_in_bulk(case):
-    channel = RandomizedResponse(
-        keep=case["question"]["channel"]["keep"], fake=tuple(case["question"]["channel"]["fake"])
-    )
-    words = np.array([int.from_bytes(bytes.fromhex(word), "little") for word in case["words"]], dtype=np.uint64)
-    truth = case["question"]["levels"].index(case["value"])
+    """Randomized response uses the words of the wire in bulk too; other kinds share the law only."""
+    question = Question.from_dict(case["question"])
+    channel = channel_of(question.channel, question.cells)
+    assert isinstance(channel, RandomizedResponse)
+    words = np.array(words_of(case), dtype=np.uint64)
+    truth = question.cell_of(case["value"])
     assert channel.randomize(np.array([truth]), ListedWords(words)).tolist() == [case["answer"]]
 
 
 @pytest.mark.parametrize("case", vectors("loss"))
 def test_loss(case):
-    keep, fake = case["channel"]["keep"], case["channel"]["fake"]
-    assert loss(keep, fake) == case["epsilon"]  # both are the nearest float, found in two ways
-    assert case["epsilon"] <= loss_upper(keep, fake) <= case["epsilon"] * (1 + 2.3e-16)
+    channel, cells = device_channel(case["channel"]), case["cells"]
+    channel.check(cells)
+    assert channel.loss(cells) == case["epsilon"]  # both are the nearest float, found in two ways
+    assert case["epsilon"] <= channel.charge(cells) <= case["epsilon"] * (1 + 2.3e-16)
 
 
 @pytest.mark.parametrize("case", vectors("accept"))
@@ -91,22 +123,61 @@ def test_accept(case, tmp_path):
     assert question.digest == case["digest"]
     assert question.to_dict() == case["question"]
     device = Device(ledger_path=tmp_path / "ledger", limit_total_epsilon=50, limit_question_epsilon=50)
-    _, receipt = device.answer(case["question"], case["value"])
+    report, receipt = device.answer(case["question"], case["value"])
     assert receipt.digest == case["digest"]
+    report.check_answers(question)
+
+
+@pytest.mark.parametrize("case", vectors("accept"))
+def test_an_aggregator_has_the_same_channel(case):
+    question = Question.from_dict(case["question"])
+    channel = channel_of(question.channel, question.cells)
+    assert (channel.levels, channel.epsilon) == (question.cells, question.loss)
+    if case["name"] != "a column that is never sent":
+        assert wire_of(channel) == question.channel
+
+
+def refused(case, call):
+    """That the call is refused for the reason of the case, and nothing is charged."""
+    ledger = call.__self__.ledger_path
+    for earlier in case["before"]:
+        call.__self__.answer(earlier["question"], earlier["value"])
+    before = ledger.read_bytes() if ledger.exists() else None
+    with pytest.raises(Refusal) as caught:
+        call(case.get("question", case.get("questions")), case.get("value", case.get("values")))
+    assert caught.value.reason == case["reason"]
+    assert (ledger.read_bytes() if ledger.exists() else None) == before, "a refusal charges nothing"
+
+
+def device_of(case, tmp_path):
+    limits = case["limits"]
+    return Device(
+        ledger_path=tmp_path / "ledger",
+        limit_total_epsilon=limits["total"],
+        limit_question_epsilon=limits["question"],
+    )
 
 
 @pytest.mark.parametrize("case", vectors("refuse"))
 def test_refuse(case, tmp_path):
-    ledger = tmp_path / "ledger"
-    limits = case["limits"]
-    device = Device(ledger_path=ledger, limit_total_epsilon=limits["total"], limit_question_epsilon=limits["question"])
+    refused(case, device_of(case, tmp_path).answer)
+
+
+@pytest.mark.parametrize("case", vectors("sheet"))
+def test_sheet(case, tmp_path):
+    device = device_of(case, tmp_path)
+    if case["reason"]:
+        refused(case, device.answer_sheet)
+        return
     for earlier in case["before"]:
         device.answer(earlier["question"], earlier["value"])
-    before = ledger.read_bytes() if ledger.exists() else None
-    with pytest.raises(Refusal) as caught:
-        device.answer(case["question"], case["value"])
-    assert caught.value.reason == case["reason"]
-    assert (ledger.read_bytes() if ledger.exists() else None) == before, "a refusal charges nothing"
+    questions = [Question.from_dict(data) for data in case["questions"]]
+    given = device.answer_sheet(case["questions"], case["values"])
+    assert [receipt.digest for _, receipt in given] == [question.digest for question in questions]
+    for (report, _), question in zip(given, questions, strict=True):
+        report.check_answers(question)
+    spent = sum(question.charge for question in questions)
+    assert device.remaining() == pytest.approx(case["limits"]["total"] - spent)
 
 
 @pytest.mark.parametrize("case", vectors("refuse"))

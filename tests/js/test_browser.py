@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tacita.collect import Question, RandomizedResponse, Report
+from tacita.collect.hashing import LocalHashing
+from tacita.collect.question import Ask, Question, Report
+from tacita.collect.wiring import wire_of
 
 CLIENT = Path(__file__).parents[2] / "clients/js"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -34,9 +36,9 @@ const device = new Device({ storage: localStorage, limitTotalEpsilon: 1.5, limit
 const out = {};
 try {
   out.offer = await device.review(question);
-  out.first = await device.answer(question, "daily");
-  out.again = await device.answer(question, "daily");
-  try { await device.answer({ ...question, question: "q2" }, "daily"); }
+  out.first = await device.answer(question, { smoking: "daily", sex: "f" });
+  out.again = await device.answer(question, { smoking: "never", sex: "m" });
+  try { await device.answer({ ...question, question: "q2" }, { smoking: "daily", sex: "f" }); }
   catch (error) { out.refused = error.reason; }
   out.stored = { ...localStorage };
 } catch (error) { out.error = String(error); }
@@ -46,14 +48,13 @@ await fetch("/done", { method: "POST", body: JSON.stringify(out) });
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
 def test_a_page_answers_once_and_keeps_its_ledger(tmp_path):
-    channel = RandomizedResponse.k_ary(levels=3, epsilon=1.0)
+    smoking = Ask(attribute="smoking", levels=("never", "sometimes", "daily"))
+    channel = wire_of(LocalHashing.optimised(levels=6, epsilon=1.0))
     question = Question(
         campaign="c1",
         question="q1",
-        attribute="smoking",
-        levels=("never", "sometimes", "daily"),
-        keep=channel.keep,
-        fake=channel.fake,
+        asks=(smoking, Ask(attribute="sex", levels=("f", "m"))),
+        channel=channel,
         epsilon=1.0,
     )
     shutil.copytree(CLIENT / "src", tmp_path / "src")

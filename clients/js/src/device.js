@@ -1,12 +1,13 @@
-// A respondent's device that trusts nobody. It reads the loss off the weights it was sent, refuses what breaks its
+// A respondent's device that trusts nobody. It reads the loss off the integers it was sent, refuses what breaks its
 // owner's limits, charges its own ledger before it draws, and keeps the one report it ever gives to a question.
 // The true value and the coin are stored nowhere and sent nowhere.
 
-import { draw, hex, lossUpper, odds, sha256, systemBytes, systemWord } from "./channel.js";
-import { Refused, SLACK, WIRE, digest, verify } from "./question.js";
-
-const FORMAT = 1;
-const ENTRY = { campaign: "string", question: "string", attribute: "string", digest: "string", date: "string" };
+import { charged, find, load, save, spent } from "./ledger.js";
+import { SLACK, WIRE, cellOf, digest, levelsOf, verify } from "./question.js";
+import { Refused, refuseUnless } from "./refused.js";
+import { offer, sheetOffer } from "./statement.js";
+import { hex, systemBytes, systemWord } from "./system.js";
+import { allDiffer } from "./text.js";
 
 export class Device {
   #storage;
@@ -32,14 +33,12 @@ export class Device {
 
   /** What would leave the device and at what cost; sends, draws and charges nothing. */
   async review(data) {
-    const question = verify(data);
-    const mark = await digest(question);
-    return this.#locked(async () => {
-      const entries = await this.#load();
-      const known = find(entries, question, mark);
-      if (!known) this.#checkLimits(question, entries);
-      return offer(question, this.#limits.total - spent(entries), known);
-    });
+    return (await this.#review([verify(data)]))[0];
+  }
+
+  /** What answering several questions of one campaign together would mean; sends, draws and charges nothing. */
+  async reviewSheet(list) {
+    return sheetOffer(await this.#review(verifySheet(list)));
   }
 
   /**
@@ -47,47 +46,73 @@ export class Device {
    * report before it is returned; asked again, the very same report comes back without a charge.
    *
    * @param {unknown} data a parsed question, or its JSON text
-   * @param {string} value the true level
+   * @param {string | object} value the true level of each attribute that is asked, or the level where one is asked
    * @returns {Promise<{report: object, receipt: object}>}
    * @throws {Refused}
    */
   async answer(data, value) {
-    const question = verify(data);
-    const truth = typeof value === "string" ? question.levels.indexOf(value) : -1;
-    // The message must not carry the value: it is the respondent's own.
-    if (truth < 0) throw new Refused("value", "value", "must be one of the levels of the question");
-    const mark = await digest(question);
-    return this.#locked(async () => {
-      const entries = await this.#load();
-      let entry = find(entries, question, mark);
-      if (!entry) {
-        this.#checkLimits(question, entries);
-        entry = charge(question, mark);
-        entries.push(entry);
-        await this.#save(entries);
-      }
-      if (entry.report === null) {
-        entry.answer = draw(question.keep, question.fake, truth, systemWord).answer;
-        entry.report = hex(systemBytes(16));
-        await this.#save(entries);
-      }
-      return { report: report(entry), receipt: receipt(question, entry) };
-    });
+    return (await this.#answer([verify(data)], value))[0];
+  }
+
+  /**
+   * Randomise the true values for several questions of one campaign together: all are charged before the first is
+   * drawn, or none.
+   *
+   * @param {unknown[]} list questions as in `answer`, that ask for no attribute twice
+   * @param {object} values the true level of each attribute that any of them asks
+   * @returns {Promise<{report: object, receipt: object}[]>} for each question in turn
+   * @throws {Refused}
+   */
+  async answerSheet(list, values) {
+    return this.#answer(verifySheet(list), typeof values === "string" ? null : values);
   }
 
   /** What is left of the device's budget. */
   async remaining() {
-    return this.#locked(async () => this.#limits.total - spent(await this.#load()));
+    return this.#locked(async () => this.#limits.total - spent(await load(this.#storage, this.#key)));
   }
 
-  #checkLimits(question, entries) {
-    const wanted = lossUpper(question.keep, question.fake);
-    if (wanted > this.#limits.question * SLACK) {
-      const rule = `one answer may lose at most ${this.#limits.question}, this one loses ${wanted}`;
-      throw new Refused("loss-over-question-limit", "limitQuestionEpsilon", rule);
+  async #review(questions) {
+    const marks = await Promise.all(questions.map(digest));
+    return this.#locked(async () => {
+      const entries = await load(this.#storage, this.#key);
+      const known = questions.map((question, i) => find(entries, question, marks[i]));
+      this.#checkLimits(questions.filter((_, i) => !known[i]), entries);
+      let remaining = this.#limits.total - spent(entries);
+      return questions.map((question, i) => {
+        const made = offer(question, remaining, known[i]);
+        remaining -= made.charge;
+        return made;
+      });
+    });
+  }
+
+  async #answer(questions, value) {
+    const truths = questions.map((question) => cellOf(question, value));
+    const marks = await Promise.all(questions.map(digest));
+    return this.#locked(async () => {
+      const entries = await load(this.#storage, this.#key);
+      const known = questions.map((question, i) => find(entries, question, marks[i]));
+      this.#checkLimits(questions.filter((_, i) => !known[i]), entries);
+      const mine = known.map((entry, i) => entry ?? charged(questions[i], marks[i]));
+      entries.push(...mine.filter((_, i) => !known[i]));
+      if (known.includes(undefined)) await save(this.#storage, this.#key, entries);
+      const open = mine.filter((entry) => entry.report === null);
+      mine.forEach((entry, i) => drawInto(entry, questions[i], truths[i]));
+      if (open.length) await save(this.#storage, this.#key, entries);
+      return mine.map((entry, i) => ({ report: report(entry), receipt: receipt(questions[i], entry) }));
+    });
+  }
+
+  #checkLimits(questions, entries) {
+    const charges = questions.map(({ channel, cells }) => channel.lossUpper(cells));
+    for (const charge of charges) {
+      const rule = `one answer may lose at most ${this.#limits.question}, this one loses ${charge}`;
+      const fits = charge <= this.#limits.question * SLACK;
+      refuseUnless(fits, "loss-over-question-limit", "limitQuestionEpsilon", rule);
     }
-    const gone = spent(entries);
-    if (gone + wanted > this.#limits.total * SLACK) {
+    const [gone, wanted] = [spent(entries), charges.reduce((sum, charge) => sum + charge, 0)];
+    if (questions.length && gone + wanted > this.#limits.total * SLACK) {
       const rule = `requested ${wanted}, remaining ${this.#limits.total - gone} of ${this.#limits.total}`;
       throw new Refused("budget-spent", "limitTotalEpsilon", rule);
     }
@@ -101,82 +126,32 @@ export class Device {
     this.#last = turn.catch(() => {});
     return turn;
   }
-
-  async #load() {
-    const text = await this.#storage.getItem(this.#key);
-    if (text === null || text === undefined) return [];
-    try {
-      const { ledger, check, entries } = JSON.parse(text);
-      const whole = ledger === FORMAT && Array.isArray(entries) && entries.every(wellFormed);
-      if (whole && check === (await sha256(JSON.stringify(entries)))) return entries;
-    } catch {
-      // falls through: what cannot be read is damaged
-    }
-    const rule = "must be a whole ledger of this device; it is not reset, because that would forget what was spent";
-    throw new Refused("ledger-corrupt", "storage", rule);
-  }
-
-  async #save(entries) {
-    const check = await sha256(JSON.stringify(entries));
-    await this.#storage.setItem(this.#key, JSON.stringify({ ledger: FORMAT, check, entries }));
-  }
 }
 
-function wellFormed(entry) {
-  const texts = Object.entries(ENTRY).every(([name, type]) => typeof entry[name] === type);
-  const drawn = entry.report === null ? entry.answer === null : Number.isSafeInteger(entry.answer);
-  return texts && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
+/** The questions of a sheet, verified one by one and then as a whole. */
+function verifySheet(list) {
+  const listed = Array.isArray(list) && list.length > 0;
+  refuseUnless(listed, "sheet", "questions", "must be a list of one question or more");
+  const questions = [...list].map(verify);
+  const one = questions.every(({ campaign }) => campaign === questions[0].campaign);
+  refuseUnless(one, "sheet", "questions", "must be questions of one campaign");
+  const names = questions.flatMap(({ asks }) => asks.map((ask) => ask.attribute));
+  refuseUnless(allDiffer(names), "attribute-repeated", "questions", "must ask for each attribute once");
+  return questions;
 }
 
-function find(entries, question, mark) {
-  const same = (entry) => entry.campaign === question.campaign && entry.question === question.question;
-  const entry = entries.find(same);
-  if (entry && entry.digest !== mark) {
-    const rule = "was asked before with other content, and may not change";
-    throw new Refused("question-changed", "question", rule);
-  }
-  return entry;
-}
-
-function spent(entries) {
-  return entries.reduce((sum, entry) => sum + entry.loss, 0);
-}
-
-function charge({ campaign, question, attribute, keep, fake }, mark) {
-  const date = new Date().toISOString().slice(0, 10);
-  const loss = lossUpper(keep, fake);
-  return { campaign, question, attribute, digest: mark, loss, date, report: null, answer: null };
+function drawInto(entry, { channel, cells }, truth) {
+  if (entry.report !== null) return;
+  entry.answer = channel.draw(cells, truth, systemWord).answer;
+  entry.report = hex(systemBytes(16));
 }
 
 function report({ campaign, question, report: id, answer }) {
   return { wire: WIRE, campaign, question, report: id, answer };
 }
 
+// What was sent may or may not be true, and nothing here tells. Only randomized response sends an answer as such.
 function receipt(question, entry) {
-  return Object.freeze({ ...entry, level: question.levels[entry.answer] });
-}
-
-function offer(question, remaining, known) {
-  const { campaign, question: name, attribute, levels, keep, fake, total } = question;
-  const loss = lossUpper(keep, fake);
-  const parts = { loss, charge: known ? 0 : loss, kept: keep / total, odds: odds(keep, fake), remaining };
-  const statement = words(question, parts);
-  return Object.freeze({ campaign, question: name, attribute, levels, ...parts, statement });
-}
-
-function words({ campaign, attribute, levels }, { loss, charge, kept, odds: factor, remaining }) {
-  const short = (number) => String(Number(number.toPrecision(4)));
-  const left = short(Math.max(remaining - charge, 0));
-  const cost = charge
-    ? `Your device has ${short(remaining)} of its budget left; after this answer, ${left}.`
-    : "Answering it costs nothing more: it is charged already, and only one report is ever given.";
-  return [
-    `The campaign '${campaign}' asks for '${attribute}' (${levels.length} possible answers).`,
-    "One of these answers and a random number leave this device.",
-    `With probability ${short(kept)} it is your own; otherwise it is drawn by chance,`,
-    "and nobody who sees it can tell which.",
-    "Whatever is sent, it changes the odds between any two answers you may have",
-    `by a factor of ${short(factor)} at most (epsilon ${short(loss)}).`,
-    cost,
-  ].join(" ");
+  const sent = question.channel.constructor.kind === "rr" ? levelsOf(question, entry.answer) : null;
+  return Object.freeze({ ...entry, sent });
 }

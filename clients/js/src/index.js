@@ -1,3 +1,4 @@
-export { draw, loss } from "./channel.js";
+export { readChannel } from "./channels.js";
 export { Device } from "./device.js";
-export { Refused, WIRE, digest, verify } from "./question.js";
+export { WIRE, cellOf, digest, verify } from "./question.js";
+export { Refused } from "./refused.js";

@@ -7,9 +7,25 @@ import { MemoryStorage } from "./storage.js";
 const KEY = "tacita-ledger";
 const LEVELS = ["never", "sometimes", "daily"];
 
-function ask({ question = "q1", keep = 2, fake = [1, 1, 1], epsilon = 1.1 } = {}) {
-  const channel = { kind: "rr", keep, fake };
-  return { wire: 1, campaign: "c", question, attribute: "smokes", levels: LEVELS, channel, epsilon };
+const SMOKES = { attribute: "smokes", levels: LEVELS };
+const SEX = { attribute: "sex", levels: ["f", "m"] };
+
+function ask({ question = "q1", keep = 2, fake = [1, 1, 1], epsilon = 1.1, asks = [SMOKES] } = {}) {
+  return { wire: 1, campaign: "c", question, asks, channel: { kind: "rr", keep, fake }, epsilon };
+}
+
+// Two attributes together, through each kind of channel.
+const CHANNELS = [
+  { kind: "rr", keep: 2, fake: [1, 1, 1, 1, 1, 1] },
+  { kind: "unary", on: 5, off: 2, bits: 3 },
+  { kind: "hash", cells: 3, keep: 4, fake: 2 },
+  { kind: "hadamard", keep: 4, fake: 3 },
+  { kind: "subset", size: 2, on: 5, bits: 3 },
+  { kind: "matrix", weights: Array.from({ length: 6 }, (_, x) => [1 + x, 7 - x]) },
+];
+
+function joint(channel, question = "q2") {
+  return { wire: 1, campaign: "c", question, asks: [SMOKES, SEX], channel, epsilon: 3 };
 }
 
 function make(storage = new MemoryStorage(), total = 4, each = 2) {
@@ -22,9 +38,9 @@ test("an answer gives a report with nothing else in it", async () => {
   const { report, receipt } = await make().answer(ask(), "daily");
   assert.deepEqual(Object.keys(report).sort(), ["answer", "campaign", "question", "report", "wire"]);
   assert.match(report.report, /^[0-9a-f]{32}$/);
-  assert.equal(receipt.level, LEVELS[report.answer]);
+  assert.deepEqual(receipt.sent, [LEVELS[report.answer]]);
   assert.match(receipt.date, /^\d{4}-\d\d-\d\d$/);
-  const expected = ["answer", "attribute", "campaign", "date", "digest", "level", "loss", "question", "report"];
+  const expected = ["answer", "attributes", "campaign", "date", "digest", "loss", "question", "report", "sent"];
   assert.deepEqual(Object.keys(receipt).sort(), expected);
 });
 
@@ -109,16 +125,84 @@ test("limits must be positive and finite", () => {
 });
 
 test("a verified question cannot be changed afterwards", () => {
-  const asked = ask();
+  const asked = ask({ asks: [{ ...SMOKES }] });
   const verified = verify(asked);
   asked.channel.fake[0] = 0;
-  assert.equal(verified.fake[0], 1);
-  assert.throws(() => verified.fake.push(1), TypeError);
+  asked.asks[0].attribute = "drinks";
+  assert.equal(verified.channel.fake[0], 1);
+  assert.equal(verified.asks[0].attribute, "smokes");
+  for (const change of [
+    () => verified.channel.fake.push(1),
+    () => (verified.channel.keep = 9),
+    () => verified.asks.pop(),
+    () => verified.asks[0].levels.pop(),
+  ]) {
+    assert.throws(change, TypeError);
+  }
+  const table = { kind: "matrix", weights: [[2, 1], [1, 2]] };
+  const other = verify({ ...ask(), asks: [SEX], channel: table });
+  table.weights[0][1] = 0;
+  assert.equal(other.channel.weights[0][1], 1);
+  assert.throws(() => (other.channel.weights[0][0] = 9), TypeError);
 });
 
 test("members from a prototype do not count", async () => {
   const inherited = Object.create(ask());
   await assert.rejects(make().answer(inherited, "never"), refusedFor("wire-version"));
+});
+
+test("too many levels are refused before they are read", () => {
+  const asks = [{ attribute: "smokes", levels: Array(2 ** 20 + 1).fill(null) }];
+  assert.throws(() => verify(ask({ asks })), refusedFor("levels-count"));
+});
+
+test("every kind is answered once, and said in its own words", async () => {
+  const words = [/your own; otherwise/, /A yes or a no for each/, /into 3 groups/, /two groups/, /A set of 2/, /One of 2/];
+  const shapes = [/^\d$/, /^[0-9a-f]{2}$/, /^\d+,[012]$/, /^\d+$/, /^[0-9a-f]{2}$/, /^[01]$/];
+  for (const [i, channel] of CHANNELS.entries()) {
+    const storage = new MemoryStorage();
+    const asked = joint(channel);
+    const offer = await make(storage, 4, 3).review(asked);
+    assert.match(offer.statement, words[i]);
+    assert.match(offer.statement, /'smokes' and 'sex' together \(6 possible answers\)/);
+    assert.ok(offer.kept > 0 && offer.kept < 1);
+    assert.ok(Math.abs(Math.log(offer.odds) - offer.loss) < 1e-12);
+    const first = await make(storage, 4, 3).answer(asked, { smokes: "daily", sex: "f" });
+    assert.match(String(first.report.answer), shapes[i]);
+    assert.equal(first.receipt.sent === null, channel.kind !== "rr");
+    assert.doesNotMatch(storage.getItem(KEY), /daily|"f"/);
+    assert.deepEqual(await make(storage, 4, 3).answer(asked, { smokes: "never", sex: "m" }), first);
+  }
+});
+
+test("a sheet is reviewed and answered as a whole", async () => {
+  const storage = new MemoryStorage();
+  const list = [ask(), ask({ question: "q2", asks: [SEX], fake: [1, 1] })];
+  const offer = await make(storage).reviewSheet(list);
+  assert.ok(Math.abs(offer.charge - 2 * Math.log(3)) < 1e-12);
+  assert.match(offer.statement, /^2 questions .* factor of 9 .* after all of them, 1.803\.$/);
+  assert.ok(Math.abs(offer.offers[1].remaining - (4 - Math.log(3))) < 1e-9);
+  assert.equal(storage.getItem(KEY), null);
+  const first = await make(storage).answerSheet(list, { smokes: "daily", sex: "m" });
+  assert.deepEqual(await make(storage).answer(list[1], "f"), first[1]);
+  assert.deepEqual(await make(storage).answerSheet(list, { smokes: "never", sex: "f" }), first);
+  await assert.rejects(make(undefined, 2).reviewSheet(list), refusedFor("budget-spent"));
+  await assert.rejects(make().reviewSheet([list[0], list[0]]), refusedFor("attribute-repeated"));
+});
+
+test("a failure while a sheet is charged draws nothing", async () => {
+  const list = [ask(), ask({ question: "q2", asks: [SEX], fake: [1, 1] })];
+  const stored = [];
+  const failing = {
+    getItem: () => null,
+    setItem: (_, text) => {
+      stored.push(JSON.parse(text).entries);
+      throw new Error("power failure");
+    },
+  };
+  await assert.rejects(make(failing).answerSheet(list, { smokes: "daily", sex: "m" }), /power failure/);
+  assert.equal(stored.length, 1);
+  assert.deepEqual(stored[0].map(({ report }) => report), [null, null]);
 });
 
 test("answers follow the weights", async () => {

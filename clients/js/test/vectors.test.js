@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Device, Refused, digest, draw, loss, verify } from "../src/index.js";
+import { Device, Refused, cellOf, digest, readChannel, verify } from "../src/index.js";
 import { MemoryStorage } from "./storage.js";
 
 const vectors = (name) => JSON.parse(readFileSync(new URL(`../../../spec/vectors/${name}.json`, import.meta.url)));
@@ -23,16 +23,21 @@ function listed(words) {
 
 for (const { name, question, value, words, answer, consumed } of vectors("draw")) {
   test(`draw: ${name}`, () => {
-    const { keep, fake, levels } = verify(question);
-    const drawn = draw(keep, fake, levels.indexOf(value), listed(words));
+    const verified = verify(question);
+    const drawn = verified.channel.draw(verified.cells, cellOf(verified, value), listed(words));
     assert.deepEqual(drawn, { answer, words: consumed });
   });
 }
 
 test("loss", () => {
   const cases = vectors("loss");
-  assert.ok(cases.length > 30);
-  for (const { channel, epsilon } of cases) close(loss(channel.keep, channel.fake), epsilon);
+  assert.ok(cases.length > 90);
+  for (const { channel: data, cells, epsilon } of cases) {
+    const channel = readChannel(data);
+    channel.check(cells);
+    close(channel.loss(cells), epsilon);
+    assert.ok(channel.lossUpper(cells) >= epsilon, `${channel.lossUpper(cells)} is below ${epsilon}`);
+  }
 });
 
 for (const { name, question, value, digest: expected, loss: epsilon } of vectors("accept")) {
@@ -46,13 +51,34 @@ for (const { name, question, value, digest: expected, loss: epsilon } of vectors
   });
 }
 
-for (const { name, reason, question, value, limits, before } of [...vectors("refuse"), ...vectors("text")]) {
-  test(`refuse: ${name}`, async () => {
-    const storage = new MemoryStorage();
-    const device = new Device({ storage, limitTotalEpsilon: limits.total, limitQuestionEpsilon: limits.question });
-    for (const earlier of before) await device.answer(earlier.question, earlier.value);
-    const ledger = storage.getItem("tacita-ledger");
-    await assert.rejects(device.answer(question, value), (error) => error instanceof Refused && error.reason === reason);
-    assert.equal(storage.getItem("tacita-ledger"), ledger, "a refusal charges nothing");
+async function prepared({ limits, before }) {
+  const storage = new MemoryStorage();
+  const device = new Device({ storage, limitTotalEpsilon: limits.total, limitQuestionEpsilon: limits.question });
+  for (const earlier of before) await device.answer(earlier.question, earlier.value);
+  return { device, ledger: () => storage.getItem("tacita-ledger") };
+}
+
+async function refused({ device, ledger }, reason, call) {
+  const before = ledger();
+  await assert.rejects(call(device), (error) => error instanceof Refused && error.reason === reason);
+  assert.equal(ledger(), before, "a refusal charges nothing");
+}
+
+for (const vector of [...vectors("refuse"), ...vectors("text")]) {
+  test(`refuse: ${vector.name}`, async () => {
+    await refused(await prepared(vector), vector.reason, (device) => device.answer(vector.question, vector.value));
+  });
+}
+
+for (const vector of vectors("sheet")) {
+  test(`sheet: ${vector.name}`, async () => {
+    const { reason, questions, values, limits } = vector;
+    const ready = await prepared(vector);
+    if (reason) return refused(ready, reason, (device) => device.answerSheet(questions, values));
+    const given = await ready.device.answerSheet(questions, values);
+    const verified = questions.map((question) => verify(question));
+    assert.deepEqual(given.map(({ receipt }) => receipt.digest), await Promise.all(verified.map(digest)));
+    const spent = verified.reduce((sum, { loss }) => sum + loss, 0);
+    assert.ok(Math.abs((await ready.device.remaining()) - (limits.total - spent)) < 1e-9);
   });
 }

@@ -1,28 +1,29 @@
 """The respondent's side: a device that trusts nobody.
 
-It reads the loss off the weights it was sent, refuses what breaks its owner's limits, charges its own
-ledger before it draws, and keeps the one report it ever gives to a question. The true value and the coin
-are in no file and in no message. Standard library only, so that a person can read all of what runs: this
-module, `question`, `draw`, `device_ledger` and `tacita.errors`.
+It reads the loss off the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
+before it draws, and keeps the one report it ever gives to a question. The true value and the coin are in no file
+and in no message. Standard library only, so that a person can read all of what runs: this module, `question`,
+`device_channels` and `_device*`, `draw`, `refusal`, `device_ledger` and `tacita.errors`.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tacita.collect.device_channels import RR, Answer
 from tacita.collect.device_ledger import DeviceLedger, Entry, OpenLedger
-from tacita.collect.draw import draw
-from tacita.collect.question import SLACK, Question, Refusal, Report
+from tacita.collect.question import SLACK, Ask, Question, Refusal, Report, seen
 from tacita.errors import InvalidInput
 
-__all__ = ["Device", "Offer", "Receipt"]
+__all__ = ["Device", "Offer", "Receipt", "SheetOffer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +33,10 @@ class Offer:
     Args:
         campaign: Identifier of the campaign.
         question: Identifier of the question.
-        attribute: What is asked.
-        levels: The possible answers.
+        asks: What is asked, and the possible answers.
         loss: The exact loss of an answer, computed here.
         charge: What answering would add to the ledger now: `loss`, or 0 when the question was charged before.
-        kept: Probability that the coin keeps the true answer.
+        kept: Probability that the coin keeps the true answer; for sets and bits of answers, that the true one is held.
         odds: The most that the answer can change the odds between any two true values, e to the loss.
         remaining: What is left of the device's budget before answering.
         statement: All of this in plain words.
@@ -44,12 +44,32 @@ class Offer:
 
     campaign: str
     question: str
-    attribute: str
-    levels: tuple[str, ...]
+    asks: tuple[Ask, ...]
     loss: float
     charge: float
     kept: float
     odds: float
+    remaining: float
+    statement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetOffer:
+    """What would leave the device if several questions were answered together.
+
+    Args:
+        campaign: Identifier of the campaign.
+        offers: One for each question; `remaining` of each is what is left after those before it.
+        loss: The loss of all answers together.
+        charge: What answering all of them would add to the ledger now.
+        remaining: What is left of the device's budget before answering.
+        statement: All of this in plain words.
+    """
+
+    campaign: str
+    offers: tuple[Offer, ...]
+    loss: float
+    charge: float
     remaining: float
     statement: str
 
@@ -61,10 +81,11 @@ class Receipt:
     Args:
         campaign: Identifier of the campaign.
         question: Identifier of the question.
-        attribute: What was asked.
+        attributes: What was asked.
         loss: What was charged.
-        answer: Index of the level that was sent.
-        level: The level that was sent; it may or may not be the true one, and nothing here tells.
+        answer: What was sent, as the report has it.
+        sent: The level of each attribute that was sent, where the answer is one of the possible answers; it may or
+            may not be the true one, and nothing here tells. None for answers of other kinds.
         report: Identifier of the report.
         date: The day of the charge, UTC.
         digest: Digest of the question, to prove later what was asked.
@@ -72,10 +93,10 @@ class Receipt:
 
     campaign: str
     question: str
-    attribute: str
+    attributes: tuple[str, ...]
     loss: float
-    answer: int
-    level: str
+    answer: Answer
+    sent: tuple[str, ...] | None
     report: str
     date: str
     digest: str
@@ -115,14 +136,21 @@ class Device:
         Raises:
             Refusal: If the device would not answer this question at all.
         """
-        checked = _verified(question)
-        with self._ledger.open() as ledger:
-            known = ledger.find(checked)
-            if known is None:
-                self._check_limits(checked, ledger)
-            return _offer(checked, self.limit_total_epsilon - ledger.spent(), known)
+        return self._review([_verified(question)])[0]
 
-    def answer(self, question: object, value: str) -> tuple[Report, Receipt]:
+    def review_sheet(self, questions: Sequence[object]) -> SheetOffer:
+        """Say what answering several questions together would mean; sends, draws and charges nothing.
+
+        Args:
+            questions: Questions of one campaign, each as in `review`, that ask for no attribute twice.
+
+        Raises:
+            Refusal: If the device would not answer all of them.
+        """
+        offers = self._review(_sheet(questions))
+        return _sheet_offer(offers)
+
+    def answer(self, question: object, value: str | Mapping[str, str]) -> tuple[Report, Receipt]:
         """Randomise the true value, at most once for a question.
 
         The charge is on disk before anything is drawn, and the report before it is returned. A crash in
@@ -131,7 +159,8 @@ class Device:
 
         Args:
             question: A `Question`, its parsed JSON, or its JSON text.
-            value: The true level. It is written nowhere.
+            value: The true level of each attribute that is asked, or the level itself where one is asked. It is
+                written nowhere.
 
         Returns:
             The report to send, and a receipt to keep. For a question answered before: the very same ones,
@@ -140,15 +169,23 @@ class Device:
         Raises:
             Refusal: If the question, the value or the budget breaks a rule; `reason` says which.
         """
-        checked = _verified(question)
-        truth = _index(checked, value)
-        with self._ledger.open() as ledger:
-            entry = ledger.find(checked) or self._charge(checked, ledger)
-            report = entry.sent()
-            if report is None:
-                report = _draw_report(checked, truth)
-                entry = ledger.complete(entry, report)
-        return report, _receipt(checked, entry, report)
+        return self._answer([_verified(question)], value)[0]
+
+    def answer_sheet(self, questions: Sequence[object], values: Mapping[str, str]) -> list[tuple[Report, Receipt]]:
+        """Randomise the true values for several questions together: all are charged before the first is drawn, or none.
+
+        Args:
+            questions: Questions of one campaign, each as in `answer`, that ask for no attribute twice.
+            values: The true level of each attribute that any of them asks.
+
+        Returns:
+            What `answer` returns, for each question in turn.
+
+        Raises:
+            Refusal: If a question, the sheet, a value or the budget for all of them breaks a rule.
+        """
+        checked = _sheet(questions)
+        return self._answer(checked, values if isinstance(values, Mapping) else {})
 
     def remaining(self) -> float:
         """What is left of the device's budget."""
@@ -159,36 +196,53 @@ class Device:
     def _ledger(self) -> DeviceLedger:
         return DeviceLedger(path=self.ledger_path)
 
-    def _charge(self, question: Question, ledger: OpenLedger) -> Entry:
-        self._check_limits(question, ledger)
-        entry = Entry(
-            campaign=question.campaign,
-            question=question.question,
-            attribute=question.attribute,
-            digest=question.digest,
-            loss=question.charge,
-            date=datetime.now(UTC).date().isoformat(),
-        )
-        ledger.put(entry)
-        return entry
+    def _review(self, questions: Sequence[Question]) -> list[Offer]:
+        with self._ledger.open() as ledger:
+            known = [ledger.find(question) for question in questions]
+            self._check_limits(_unknown(questions, known), ledger)
+            remaining = self.limit_total_epsilon - ledger.spent()
+        offers: list[Offer] = []
+        for question, entry in zip(questions, known, strict=True):
+            left = remaining - math.fsum(offer.charge for offer in offers)
+            offers.append(_offer(question, left, entry))
+        return offers
 
-    def _check_limits(self, question: Question, ledger: OpenLedger) -> None:
-        if question.charge > self.limit_question_epsilon * SLACK:
-            raise Refusal(
-                "loss-over-question-limit",
-                f"one answer may lose at most {self.limit_question_epsilon:.6g}",
-                field="limit_question_epsilon",
-                value=question.charge,
-            )
-        spent = ledger.spent()
-        if spent + question.charge > self.limit_total_epsilon * SLACK:
+    def _answer(self, questions: Sequence[Question], value: object) -> list[tuple[Report, Receipt]]:
+        truths = [question.cell_of(value) for question in questions]
+        with self._ledger.open() as ledger:
+            known = [ledger.find(question) for question in questions]
+            new = _unknown(questions, known)
+            self._check_limits(new, ledger)
+            ledger.put(_charge(question) for question in new)
+            entries = [_charged(ledger, question) for question in questions]
+            drawn = [
+                entry.completed(_draw_report(question, truth)) if entry.report is None else entry
+                for question, truth, entry in zip(questions, truths, entries, strict=True)
+            ]
+            ledger.put(after for before, after in zip(entries, drawn, strict=True) if after != before)
+        return [_given(question, entry) for question, entry in zip(questions, drawn, strict=True)]
+
+    def _check_limits(self, questions: Sequence[Question], ledger: OpenLedger) -> None:
+        for question in questions:
+            if question.charge > self.limit_question_epsilon * SLACK:
+                raise Refusal(
+                    "loss-over-question-limit",
+                    f"one answer may lose at most {self.limit_question_epsilon:.6g}",
+                    field="limit_question_epsilon",
+                    value=question.charge,
+                )
+        spent, wanted = ledger.spent(), math.fsum(question.charge for question in questions)
+        if questions and spent + wanted > self.limit_total_epsilon * SLACK:
             raise Refusal(
                 "budget-spent",
-                f"requested {question.charge:.6g}, remaining {self.limit_total_epsilon - spent:.6g} "
+                f"requested {wanted:.6g}, remaining {self.limit_total_epsilon - spent:.6g} "
                 f"of {self.limit_total_epsilon:.6g}",
                 field="limit_total_epsilon",
                 hint="This device has given what its owner allows",
             )
+
+
+# -- reading -----------------------------------------------------------------------------------------------
 
 
 def _verified(question: object) -> Question:
@@ -197,68 +251,124 @@ def _verified(question: object) -> Question:
     return Question.from_json(question) if isinstance(question, str | bytes) else Question.from_dict(question)
 
 
-def _index(question: Question, value: object) -> int:
-    if not isinstance(value, str) or value not in question.levels:
-        # The value is the respondent's own: the message must not carry it.
-        raise Refusal("value", "must be one of the levels of the question", field="value")
-    return question.levels.index(value)
+def _sheet(questions: object) -> list[Question]:
+    """The questions, verified one by one and then as a whole."""
+    if not isinstance(questions, list | tuple) or not questions:
+        raise Refusal("sheet", "must be a list of one question or more", field="questions")
+    checked = [_verified(question) for question in questions]
+    if len({question.campaign for question in checked}) > 1:
+        raise Refusal("sheet", "must be questions of one campaign", field="questions")
+    names = [seen(name) for question in checked for name in question.attributes]
+    if len(set(names)) < len(names):
+        raise Refusal("attribute-repeated", "must ask for each attribute once", field="questions")
+    return checked
+
+
+def _unknown(questions: Sequence[Question], known: Sequence[Entry | None]) -> list[Question]:
+    return [question for question, entry in zip(questions, known, strict=True) if entry is None]
+
+
+# -- answering ---------------------------------------------------------------------------------------------
+
+
+def _charge(question: Question) -> Entry:
+    return Entry(
+        campaign=question.campaign,
+        question=question.question,
+        attributes=question.attributes,
+        digest=question.digest,
+        loss=question.charge,
+        date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _charged(ledger: OpenLedger, question: Question) -> Entry:
+    entry = ledger.find(question)
+    assert entry is not None, "charged a moment ago, under the same lock"
+    return entry
 
 
 def _system_words() -> Iterator[int]:
     while True:
-        yield int.from_bytes(secrets.token_bytes(8), "little")
+        yield from struct.unpack("<64Q", secrets.token_bytes(512))
 
 
 def _draw_report(question: Question, truth: int) -> Report:
-    answer, _ = draw(question.keep, question.fake, truth, _system_words())
+    answer, _ = question.channel.draw(question.cells, truth, _system_words())
     return Report(campaign=question.campaign, question=question.question, report=secrets.token_hex(16), answer=answer)
 
 
-def _receipt(question: Question, entry: Entry, report: Report) -> Receipt:
-    return Receipt(
+def _given(question: Question, entry: Entry) -> tuple[Report, Receipt]:
+    report = entry.sent()
+    assert report is not None, "drawn a moment ago"
+    cell = report.answer if isinstance(question.channel, RR) else None
+    receipt = Receipt(
         campaign=entry.campaign,
         question=entry.question,
-        attribute=entry.attribute,
+        attributes=entry.attributes,
         loss=entry.loss,
         answer=report.answer,
-        level=question.levels[report.answer],
+        sent=question.levels_of(cell) if isinstance(cell, int) else None,
         report=report.report,
         date=entry.date,
         digest=entry.digest,
     )
+    return report, receipt
+
+
+# -- what a person reads -----------------------------------------------------------------------------------
 
 
 def _offer(question: Question, remaining: float, known: Entry | None) -> Offer:
-    kept = question.keep / question.total
-    odds = 1.0 + question.keep / min(question.fake)
-    charge = question.charge if known is None else 0.0
     return Offer(
         campaign=question.campaign,
         question=question.question,
-        attribute=question.attribute,
-        levels=question.levels,
+        asks=question.asks,
         loss=question.charge,
-        charge=charge,
-        kept=kept,
-        odds=odds,
+        charge=question.charge if known is None else 0.0,
+        kept=float(question.channel.kept(question.cells)),
+        odds=float(question.channel.worst_ratio(question.cells)),
         remaining=remaining,
-        statement=_statement(question, kept, odds, charge, remaining),
+        statement=_statement(question, remaining, known),
     )
 
 
-def _statement(question: Question, kept: float, odds: float, charge: float, remaining: float) -> str:
+def _statement(question: Question, remaining: float, known: Entry | None) -> str:
+    names = " and ".join(repr(name) for name in question.attributes) + " together" * (len(question.asks) > 1)
+    odds = float(question.channel.worst_ratio(question.cells))
     lines = [
-        f"The campaign {question.campaign!r} asks for {question.attribute!r}"
-        f" ({len(question.levels)} possible answers).",
-        "One of these answers and a random number leave this device."
-        f" With probability {kept:.3g} it is your own; otherwise it is drawn by chance,"
-        " and nobody who sees it can tell which.",
+        f"The campaign {question.campaign!r} asks for {names} ({question.cells} possible answers).",
+        question.channel.said(question.cells),
         "Whatever is sent, it changes the odds between any two answers you may have"
         f" by a factor of {odds:.4g} at most (epsilon {question.charge:.6g}).",
     ]
-    if charge:
-        left = max(remaining - charge, 0.0)
-        lines.append(f"Your device has {remaining:.6g} of its budget left; after this answer, {left:.6g}.")
+    if known is None:
+        lines.append(_left(question.charge, remaining, "this answer"))
     else:
         lines.append("Answering it costs nothing more: it is charged already, and only one report is ever given.")
     return " ".join(lines)
+
+
+def _left(charge: float, remaining: float, what: str) -> str:
+    left = max(remaining - charge, 0.0)
+    return f"Your device has {remaining:.6g} of its budget left; after {what}, {left:.6g}."
+
+
+def _sheet_offer(offers: Sequence[Offer]) -> SheetOffer:
+    loss, charge = (math.fsum(getattr(offer, name) for offer in offers) for name in ("loss", "charge"))
+    odds = math.exp(loss) if loss < 700 else math.inf
+    lines = [
+        f"{len(offers)} questions are answered together or not at all.",
+        *(offer.statement for offer in offers),
+        "All answers together change the odds between any two persons you may be by a factor of"
+        f" {odds:.4g} at most (epsilon {loss:.6g}).",
+        _left(charge, offers[0].remaining, "all of them"),
+    ]
+    return SheetOffer(
+        campaign=offers[0].campaign,
+        offers=tuple(offers),
+        loss=loss,
+        charge=charge,
+        remaining=offers[0].remaining,
+        statement=" ".join(lines),
+    )

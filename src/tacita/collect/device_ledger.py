@@ -13,12 +13,13 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from tacita.collect.device_channels import Answer
 from tacita.collect.question import Question, Refusal, Report
 from tacita.errors import InvalidInput
 
@@ -45,25 +46,27 @@ class Entry:
     Args:
         campaign: Identifier of the campaign.
         question: Identifier of the question.
-        attribute: What was asked.
+        attributes: What was asked for.
         digest: Digest of the whole question.
         loss: What was charged.
         date: The day of the charge, UTC.
         report: Identifier of the report; None until it is drawn.
-        answer: Index that was sent; None until it is drawn.
+        answer: What was sent, in the shape that the channel gives it; None until it is drawn.
     """
 
     campaign: str
     question: str
-    attribute: str
+    attributes: tuple[str, ...]
     digest: str
     loss: float
     date: str
     report: str | None = None
-    answer: int | None = None
+    answer: Answer | None = None
 
     def __post_init__(self) -> None:
-        texts = (self.campaign, self.question, self.attribute, self.digest, self.date)
+        if not isinstance(self.attributes, tuple) or not self.attributes:
+            raise InvalidInput("must be one text or more", field="attributes")
+        texts = (self.campaign, self.question, *self.attributes, self.digest, self.date)
         if not all(isinstance(text, str) and text for text in texts):
             raise InvalidInput("must be non-empty texts", field="entry")
         if not isinstance(self.loss, int | float) or not 0 <= self.loss < math.inf:
@@ -71,6 +74,16 @@ class Entry:
         if (self.report is None) != (self.answer is None):
             raise InvalidInput("must both be there or both be missing", field="report, answer")
         self.sent()
+
+    @classmethod
+    def from_dict(cls, row: dict[str, Any]) -> Self:
+        """Read an entry from parsed JSON, in which tuples are lists."""
+        members: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in row.items()}
+        return cls(**members)
+
+    def completed(self, report: Report) -> Self:
+        """The entry with the report that its charge pays for."""
+        return replace(self, report=report.report, answer=report.answer)
 
     def sent(self) -> Report | None:
         """The report that was drawn, if it was."""
@@ -103,16 +116,12 @@ class OpenLedger:
         """The sum of all charges, answered or not."""
         return math.fsum(entry.loss for entry in self._entries.values())
 
-    def put(self, entry: Entry) -> None:
-        """Add or complete an entry; on disk when this returns."""
-        self._entries[entry.campaign, entry.question] = entry
-        self._save(list(self._entries.values()))
-
-    def complete(self, entry: Entry, report: Report) -> Entry:
-        """Write the report that an earlier charge pays for."""
-        done = replace(entry, report=report.report, answer=report.answer)
-        self.put(done)
-        return done
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Add or complete entries, all of them or none; on disk when this returns."""
+        changed = {(entry.campaign, entry.question): entry for entry in entries}
+        if changed:
+            self._entries |= changed
+            self._save(list(self._entries.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +159,8 @@ class DeviceLedger:
             rows = data["entries"]
             if data["ledger"] != _FORMAT or data["check"] != _check(rows):
                 raise self._corrupt()
-            entries = [Entry(**row) for row in rows]
-        except (ValueError, TypeError, KeyError, InvalidInput, RecursionError) as error:
+            entries = [Entry.from_dict(row) for row in rows]
+        except (ValueError, TypeError, AttributeError, KeyError, InvalidInput, RecursionError) as error:
             raise self._corrupt() from error
         return {(entry.campaign, entry.question): entry for entry in entries}
 

@@ -1,28 +1,33 @@
 """What goes to a respondent's device and what comes back, as plain data: wire version 1.
 
-A question carries everything that its answer will be drawn with, and a promise of the loss. Whoever
-receives it checks it by itself: a `Question` that exists has passed every rule below, in the order of
-docs/reference/wire.md, which the JavaScript client follows too. Standard library only.
+A question asks for one attribute or for several at once, carries everything that its answer will be drawn with, and
+promises a loss. Whoever receives it checks it by itself: a `Question` that exists has passed every rule below, in the
+order of docs/reference/wire.md, which the JavaScript client follows too. Standard library only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import struct
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
-from tacita.collect.draw import WORD_RANGE, loss, loss_upper
-from tacita.errors import InvalidInput, Refused
+from tacita.collect.device_channels import MAX_CELLS, SEED_RANGE, Answer, DeviceChannel, device_channel
+from tacita.collect.draw import WORD_RANGE
+from tacita.collect.refusal import Refusal, is_integer, members_of
+from tacita.errors import InvalidInput
 
-__all__ = ["MAX_LEVELS", "SLACK", "WIRE", "Question", "Refusal", "Report"]
+__all__ = ["MAX_ASKS", "MAX_LEVELS", "SLACK", "WIRE", "Ask", "Question", "Refusal", "Report", "seen"]
 
 WIRE = 1
-MAX_LEVELS = 2**20
+MAX_ASKS = 16
+MAX_LEVELS = MAX_CELLS
 SLACK = 1.0 + 1e-12  # two implementations of the logarithm may differ in the last places; nothing else is forgiven
 _LONGEST = 200  # characters of an attribute or a level
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -32,96 +37,140 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
-_QUESTION_MEMBERS = ("wire", "campaign", "question", "attribute", "levels", "channel", "epsilon")
-_CHANNEL_MEMBERS = ("kind", "keep", "fake")
+_PACKED = re.compile(r"(?:[0-9a-f]{2})+")
+_QUESTION_MEMBERS = ("wire", "campaign", "question", "asks", "channel", "epsilon")
+_ASK_MEMBERS = ("attribute", "levels")
 _REPORT_MEMBERS = ("wire", "campaign", "question", "report", "answer")
 
 
-class Refusal(Refused):
-    """A question that no client answers, with the reason as a word for programs.
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One attribute that a question asks for.
 
     Args:
-        reason: One of the words listed in docs/reference/wire.md, the same in every client.
-        rule: What must hold.
-        field: The member of the question, or the limit, that the rule is about.
-        value: What was there instead; never the respondent's own value.
-        hint: The way out.
+        attribute: What is asked, in the owner's words.
+        levels: The possible answers, in order.
     """
 
-    def __init__(self, reason: str, rule: str, *, field: str, value: object = None, hint: str | None = None) -> None:
-        self.reason = reason
-        super().__init__(rule, field=field, value=value, hint=hint)
+    attribute: str
+    levels: tuple[str, ...]
 
-    def extra(self) -> dict[str, Any]:
-        """The reason, beside the common members."""
-        return {"reason": self.reason}
+    @classmethod
+    def from_dict(cls, data: object, field: str) -> Self:
+        """Read an ask from parsed JSON; `check` says whether its texts are good."""
+        members = members_of(data, field, _ASK_MEMBERS)
+        if not isinstance(members["levels"], list):
+            raise Refusal("levels-count", "must be a list", field=f"{field}.levels")
+        return cls(attribute=members["attribute"], levels=tuple(members["levels"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ask as it travels."""
+        return {"attribute": self.attribute, "levels": list(self.levels)}
+
+    def check(self, field: str) -> None:
+        """Refuse texts that do not show what they are, and levels that cannot be told apart."""
+        _check_text(self.attribute, f"{field}.attribute")
+        if not isinstance(self.levels, tuple) or not 2 <= len(self.levels) <= MAX_LEVELS:
+            raise Refusal("levels-count", "must be 2 to 2**20 levels", field=f"{field}.levels")
+        shown = {_check_text(level, f"{field}.levels[{index}]") for index, level in enumerate(self.levels)}
+        if len(shown) < len(self.levels):  # two levels that a person cannot tell apart are one
+            raise Refusal("levels-repeated", "must all be different", field=f"{field}.levels")
+
+    def index(self, level: object) -> int:
+        """The place of a level."""
+        if not isinstance(level, str) or level not in self.levels:
+            # The value is the respondent's own: the message must not carry it.
+            raise Refusal("value", "must be one of the levels of each attribute that is asked", field="value")
+        return self.levels.index(level)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One question of a campaign, and the randomized-response channel its answer goes through.
+    """One question of a campaign, and the channel its answer goes through.
 
     Args:
         campaign: Identifier of the campaign.
         question: Identifier of the question inside it.
-        attribute: What is asked, in the owner's words.
-        levels: The possible answers, in order.
-        keep: Weight of keeping the truth.
-        fake: Weight of each level as a fake answer.
-        epsilon: The loss that the owner promises; the one computed from the weights may not exceed it.
+        asks: What is asked for, 1 to 16 attributes. The cells are all combinations of their levels, the last
+            attribute's level changing fastest.
+        channel: What a cell goes through.
+        epsilon: The loss that the owner promises; the one computed from the channel may not exceed it.
     """
 
     campaign: str
     question: str
-    attribute: str
-    levels: tuple[str, ...]
-    keep: int
-    fake: tuple[int, ...]
+    asks: tuple[Ask, ...]
+    channel: DeviceChannel
     epsilon: float
 
     def __post_init__(self) -> None:
         _check_identifier(self.campaign, "campaign")
         _check_identifier(self.question, "question")
-        _check_text(self.attribute, "attribute")
-        _check_levels(self.levels)
-        _check_weights(self.keep, self.fake, len(self.levels))
+        _check_asks_count(self.asks)
+        for index, ask in enumerate(self.asks):
+            ask.check(f"asks[{index}]")
+        if len({seen(name) for name in self.attributes}) < len(self.asks):
+            raise Refusal("attribute-repeated", "must ask for each attribute once", field="asks")
+        if self.cells > MAX_CELLS:
+            raise Refusal("cells-count", "must have at most 2**20 combinations of levels", field="asks")
+        self.channel.check(self.cells)
         _check_promise(self.epsilon, self.loss)
 
     @cached_property
+    def cells(self) -> int:
+        """Number of combinations of levels."""
+        return math.prod(len(ask.levels) for ask in self.asks)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What is asked for."""
+        return tuple(ask.attribute for ask in self.asks)
+
+    @cached_property
     def loss(self) -> float:
-        """The loss computed from the weights, whatever the promise says; nearest float."""
-        return loss(self.keep, self.fake)
+        """The loss computed from the channel, whatever the promise says; nearest float."""
+        return self.channel.loss(self.cells)
 
     @cached_property
     def charge(self) -> float:
         """The same loss rounded outward: what a ledger books."""
-        return loss_upper(self.keep, self.fake)
+        return self.channel.charge(self.cells)
 
-    @cached_property
-    def total(self) -> int:
-        """The common denominator of all probabilities."""
-        return self.keep + sum(self.fake)
+    def cell_of(self, value: object) -> int:
+        """The cell of a true value.
+
+        Args:
+            value: A mapping from attribute to level, which may hold other attributes too; or the level itself where
+                one attribute is asked.
+
+        Raises:
+            Refusal: An attribute is missing, or its level is none of the question's; the value is not repeated.
+        """
+        if isinstance(value, str) and len(self.asks) == 1:
+            return self.asks[0].index(value)
+        held = value if isinstance(value, Mapping) else {}
+        cell = 0
+        for ask in self.asks:
+            cell = cell * len(ask.levels) + ask.index(held.get(ask.attribute))
+        return cell
+
+    def levels_of(self, cell: int) -> tuple[str, ...]:
+        """The level of each attribute in a cell."""
+        levels = []
+        for ask in reversed(self.asks):
+            cell, level = divmod(cell, len(ask.levels))
+            levels.append(ask.levels[level])
+        return tuple(reversed(levels))
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read and verify a question from parsed JSON."""
-        members = _object(data, "question", _QUESTION_MEMBERS, wire=True)
-        if not isinstance(members["levels"], list):
-            raise Refusal("levels-count", "must be a list", field="levels")
-        channel = members["channel"]
-        # The kind comes before the members: an unknown kind has members of its own.
-        if not isinstance(channel, dict) or channel.get("kind") != "rr":
-            raise Refusal("channel-kind", "must be an object of the kind 'rr'", field="channel.kind")
-        _object(channel, "channel", _CHANNEL_MEMBERS)
-        if not isinstance(channel["fake"], list):
-            raise Refusal("fake-count", "must be a list", field="channel.fake")
-        names = ("campaign", "question", "attribute", "epsilon")
-        return cls(
-            **{name: members[name] for name in names},
-            levels=tuple(members["levels"]),
-            keep=channel["keep"],
-            fake=tuple(channel["fake"]),
-        )
+        members = _question_members(data)
+        _check_asks_count(members["asks"], kind=list)
+        asks = tuple(Ask.from_dict(ask, f"asks[{index}]") for index, ask in enumerate(members["asks"]))
+        channel = device_channel(members["channel"])
+        names = ("campaign", "question", "epsilon")
+        return cls(**{name: members[name] for name in names}, asks=asks, channel=channel)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -138,9 +187,8 @@ class Question:
             "wire": WIRE,
             "campaign": self.campaign,
             "question": self.question,
-            "attribute": self.attribute,
-            "levels": list(self.levels),
-            "channel": {"kind": "rr", "keep": self.keep, "fake": list(self.fake)},
+            "asks": [ask.to_dict() for ask in self.asks],
+            "channel": self.channel.to_dict(),
             "epsilon": self.epsilon,
         }
 
@@ -150,9 +198,9 @@ class Question:
 
         The promise enters as the bytes of its float64, because languages print floats differently.
         """
+        asks = [[ask.attribute, list(ask.levels)] for ask in self.asks]
         promise = struct.pack(">d", self.epsilon).hex()
-        parts = [WIRE, self.campaign, self.question, self.attribute, list(self.levels)]
-        parts += ["rr", self.keep, list(self.fake), promise]
+        parts = [WIRE, self.campaign, self.question, asks, list(self.channel.to_dict().values()), promise]
         text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -165,13 +213,13 @@ class Report:
         campaign: Identifier of the campaign.
         question: Identifier of the question.
         report: 32 lower-case hexadecimal digits, random; sending it twice counts once.
-        answer: Index of the level that is sent.
+        answer: What the channel of the question sends: an index, packed bits in hexadecimal digits, or a pair.
     """
 
     campaign: str
     question: str
     report: str
-    answer: int
+    answer: Answer
 
     def __post_init__(self) -> None:
         for name in ("campaign", "question"):
@@ -179,50 +227,59 @@ class Report:
                 raise InvalidInput("must be an identifier of 1 to 64 characters", field=name)
         if not _matches(_REPORT_ID, self.report):
             raise InvalidInput("must be 32 lower-case hexadecimal digits", field="report")
-        if not _is_integer(self.answer) or self.answer >= MAX_LEVELS:
-            raise InvalidInput("must be the index of a level", field="answer")
+        if not _is_answer(self.answer):
+            raise InvalidInput("must be an index, packed bits or a pair", field="answer")
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read and verify a report from parsed JSON."""
         if not isinstance(data, dict) or set(data) != set(_REPORT_MEMBERS):
             raise InvalidInput(f"must have the members {', '.join(_REPORT_MEMBERS)}", field="report")
-        if not _is_integer(data["wire"]) or data["wire"] != WIRE:
+        if not is_integer(data["wire"]) or data["wire"] != WIRE:
             raise InvalidInput(f"must be {WIRE}", field="wire")
-        return cls(**{name: data[name] for name in _REPORT_MEMBERS if name != "wire"})
+        answer = data["answer"]
+        names = ("campaign", "question", "report")
+        return cls(**{name: data[name] for name in names}, answer=tuple(answer) if type(answer) is list else answer)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as it travels."""
-        return {"wire": WIRE} | {name: getattr(self, name) for name in _REPORT_MEMBERS if name != "wire"}
+        shape = {"wire": WIRE} | {name: getattr(self, name) for name in _REPORT_MEMBERS if name != "wire"}
+        return shape | ({"answer": list(self.answer)} if isinstance(self.answer, tuple) else {})
 
     def check_answers(self, question: Question) -> None:
         """Check that this is an answer to that question."""
         if (self.campaign, self.question) != (question.campaign, question.question):
             raise InvalidInput("must name the question that it answers", field="question", value=self.question)
-        if self.answer >= len(question.levels):
-            raise InvalidInput(f"must be below {len(question.levels)}", field="answer", value=self.answer)
+        question.channel.check_answer(question.cells, self.answer)
 
 
-def _object(data: object, field: str, wanted: tuple[str, ...], *, wire: bool = False) -> dict[str, Any]:
+def seen(text: str) -> str:
+    """What a person sees: compatible forms as one, without what has no picture; case counts."""
+    shown = text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return re.sub(" +", " ", shown).strip(" ")
+
+
+def _question_members(data: object) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise Refusal("not-an-object", "must be an object", field=field)
+        raise Refusal("not-an-object", "must be an object", field="question")
     # The version comes first: members of a later version are not wrong, only not ours to read.
-    if wire and not (_is_integer(data.get("wire")) and data["wire"] == WIRE):
+    if not (is_integer(data.get("wire")) and data["wire"] == WIRE):
         raise Refusal("wire-version", f"must be {WIRE}", field="wire", value=data.get("wire"), hint="Update the client")
-    if missing := [name for name in wanted if name not in data]:
-        raise Refusal("missing-member", f"must have the member {missing[0]!r}", field=field)
-    if unknown := [name for name in data if name not in wanted]:
-        raise Refusal("unknown-member", "may have no other members", field=field, value=unknown[0])
-    return data
-
-
-def _is_integer(value: object) -> TypeGuard[int]:
-    # bool is an int in Python and 1.0 equals 1; on the wire only digits are an integer.
-    return type(value) is int and 0 <= value < WORD_RANGE
+    return members_of(data, "question", _QUESTION_MEMBERS)
 
 
 def _matches(pattern: re.Pattern[str], value: object) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _is_answer(answer: object) -> bool:
+    """Whether some channel could send it."""
+    if isinstance(answer, str):
+        return len(answer) <= MAX_CELLS // 4 and _matches(_PACKED, answer)
+    if isinstance(answer, tuple):
+        ends = (SEED_RANGE, MAX_CELLS)
+        return len(answer) == 2 and all(is_integer(part) and part < end for part, end in zip(answer, ends, strict=True))
+    return is_integer(answer) and answer < 2 * MAX_CELLS
 
 
 def _check_identifier(value: object, field: str) -> None:
@@ -231,47 +288,22 @@ def _check_identifier(value: object, field: str) -> None:
         raise Refusal("identifier", rule, field=field, value=value)
 
 
+def _check_asks_count(asks: object, *, kind: type[list[Any]] | type[tuple[Any, ...]] = tuple) -> None:
+    if not isinstance(asks, kind) or not 1 <= len(asks) <= MAX_ASKS:
+        raise Refusal("asks-count", f"must be a list of 1 to {MAX_ASKS}", field="asks")
+
+
 def _check_text(value: object, field: str) -> str:
     """The text as it looks, after checking that a screen shows what is meant."""
     good = isinstance(value, str) and 0 < len(value) <= _LONGEST and _is_shown(value)
-    seen = _seen(str(value)) if good else ""
-    if not seen:
+    shown = seen(str(value)) if good else ""
+    if not shown:
         raise Refusal("text", f"must be 1 to {_LONGEST} characters that a screen shows as they are", field=field)
-    return seen
+    return shown
 
 
 def _is_shown(text: str) -> bool:
     return text.isprintable() or not any(unicodedata.category(c) in _HIDDEN for c in text)
-
-
-def _seen(text: str) -> str:
-    """What a person sees: compatible forms as one, without what has no picture; case counts."""
-    shown = text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
-    return re.sub(" +", " ", shown).strip(" ")
-
-
-def _check_levels(levels: tuple[str, ...]) -> None:
-    if not isinstance(levels, tuple) or not 2 <= len(levels) <= MAX_LEVELS:
-        raise Refusal("levels-count", "must be 2 to 2**20 levels", field="levels")
-    seen = {_check_text(level, f"levels[{index}]") for index, level in enumerate(levels)}
-    if len(seen) < len(levels):  # two levels that a person cannot tell apart are one
-        raise Refusal("levels-repeated", "must all be different", field="levels")
-
-
-def _check_weights(keep: int, fake: tuple[int, ...], levels: int) -> None:
-    if not _is_integer(keep):
-        raise Refusal("weight", "must be an integer from 0 to 2**53 - 1", field="channel.keep", value=keep)
-    if not isinstance(fake, tuple) or len(fake) != levels:
-        raise Refusal("fake-count", "must hold one weight for each level", field="channel.fake")
-    for index, weight in enumerate(fake):
-        if not _is_integer(weight):
-            rule = "must be an integer from 1 to 2**53 - 1"
-            raise Refusal("weight", rule, field=f"channel.fake[{index}]", value=weight)
-        if weight == 0:
-            rule = "must be at least 1: a level that is never faked confesses the truth"
-            raise Refusal("fake-zero", rule, field=f"channel.fake[{index}]")
-    if keep + sum(fake) > WORD_RANGE:
-        raise Refusal("total", "keep and fakes must sum to at most 2**53", field="channel")
 
 
 def _check_promise(epsilon: float, computed: float) -> None:
@@ -280,7 +312,7 @@ def _check_promise(epsilon: float, computed: float) -> None:
     if computed > epsilon * SLACK:
         raise Refusal(
             "loss-over-promise",
-            f"the weights lose {computed:.6g}, which must not exceed the promise",
+            f"the channel loses {computed:.6g}, which must not exceed the promise",
             field="epsilon",
             value=epsilon,
         )

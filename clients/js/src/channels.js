@@ -1,0 +1,352 @@
+// The channels that a device can draw from: the integers of the wire, their rules, their loss and their draw. The rules
+// and their order are those of docs/reference/wire.md. `cells` is the number of possible answers, `truth` the true one.
+// A draw does the same work whatever the coin says: the time must not tell.
+
+import { WORD_RANGE, Words, cumulative, search } from "./draw.js";
+import { isInteger, isObject, membersOf, refuseUnless } from "./refused.js";
+import { hex } from "./system.js";
+
+export const MAX_CELLS = 2 ** 20;
+
+class Channel {
+  constructor(members) {
+    Object.assign(this, members);
+    Object.freeze(this);
+  }
+
+  /** All integers, in the order that the digest takes them. */
+  parts() {
+    return [this.constructor.kind, ...this.constructor.members.map((name) => this[name])];
+  }
+
+  /** The exact local loss of the integers, to the nearest double or so. */
+  loss(cells) {
+    return Math.log1p(this.excess(cells));
+  }
+
+  /** The same loss rounded outward: what a ledger books. */
+  lossUpper(cells) {
+    // Two conversions, a division and a logarithm, each off by less than one unit in the last place.
+    return this.loss(cells) * (1 + 4 * Number.EPSILON);
+  }
+
+  /** The largest factor by which a report changes the odds between two true values. */
+  odds(cells) {
+    return 1 + this.excess(cells);
+  }
+
+  /** What is sent for the true cell, and how many words it took. */
+  draw(cells, truth, nextWord) {
+    const words = new Words(nextWord);
+    const answer = this.drawFrom(cells, truth, words);
+    return { answer, words: words.used };
+  }
+}
+
+export class RR extends Channel {
+  static kind = "rr";
+  static members = ["keep", "fake"];
+
+  static read({ keep, fake }) {
+    refuseUnless(Array.isArray(fake), "fake-count", "channel.fake", "must be a list");
+    return new RR({ keep, fake: Object.freeze([...fake]) });
+  }
+
+  check(cells) {
+    checkWeight(this.keep, "keep");
+    refuseUnless(this.fake.length === cells, "fake-count", "channel.fake", "must hold one weight for each cell");
+    for (let i = 0; i < cells; i++) checkFake(this.fake[i], `fake[${i}]`);
+    refuseUnless(sumWithin([this.keep, ...this.fake]), "total", "channel", "must sum to at most 2**53");
+  }
+
+  excess() {
+    return this.keep / least(this.fake);
+  }
+
+  kept() {
+    return this.keep / this.fake.reduce((sum, weight) => sum + weight, this.keep);
+  }
+
+  drawFrom(cells, truth, words) {
+    const sums = cumulative(this.fake);
+    const position = words.below(this.keep + sums[cells - 1]);
+    // The search runs whether or not the truth is kept, and the choice is a look-up.
+    const cell = search(sums, Math.max(position - this.keep, 0));
+    return [cell, truth][Number(position < this.keep)];
+  }
+}
+
+export class Unary extends Channel {
+  static kind = "unary";
+  static members = ["on", "off", "bits"];
+
+  static read(members) {
+    return new Unary(pick(members, Unary.members));
+  }
+
+  check() {
+    const scale = checkBits(this.bits);
+    checkWeight(this.off, "off");
+    const confesses = "must be at least 1: a bit that only the truth can set confesses it";
+    refuseUnless(this.off > 0, "off-zero", "channel.off", confesses);
+    checkWeight(this.on, "on");
+    const between = this.off < this.on && this.on < scale;
+    refuseUnless(between, "threshold", "channel.on", "must be above off and below 2**bits");
+  }
+
+  // on (T - off) / ((T - on) off) - 1 = T (on - off) / ((T - on) off)
+  excess() {
+    const scale = 2 ** this.bits;
+    return quotient([scale, this.on - this.off], [scale - this.on, this.off]);
+  }
+
+  kept() {
+    return this.on / 2 ** this.bits;
+  }
+
+  drawFrom(cells, truth, words) {
+    const packed = new Uint8Array(Math.ceil(cells / 8));
+    for (let cell = 0; cell < cells; cell++) {
+      const threshold = [this.off, this.on][Number(cell === truth)];
+      packed[cell >>> 3] |= words.coin(threshold, this.bits) << (cell & 7);
+    }
+    return hex(packed);
+  }
+}
+
+/** Randomized response with equal fakes, of what a seed or a row makes of the truth. */
+class Inner extends Channel {
+  checkInner(choices) {
+    checkWeight(this.keep, "keep");
+    checkFake(this.fake, "fake");
+    const total = BigInt(this.keep) + BigInt(choices) * BigInt(this.fake);
+    refuseUnless(total <= BigInt(WORD_RANGE), "total", "channel", "must sum to at most 2**53");
+  }
+
+  send(choices, truth, words) {
+    const position = words.below(this.keep + choices * this.fake);
+    const fake = Math.floor(Math.max(position - this.keep, 0) / this.fake);
+    return [fake, truth][Number(position < this.keep)];
+  }
+
+  excess() {
+    return this.keep / this.fake;
+  }
+}
+
+export class Hash extends Inner {
+  static kind = "hash";
+  static members = ["cells", "keep", "fake"];
+
+  static read(members) {
+    return new Hash(pick(members, Hash.members));
+  }
+
+  check() {
+    const good = isInteger(this.cells) && this.cells >= 2 && this.cells <= MAX_CELLS;
+    refuseUnless(good, "hash-cells", "channel.cells", "must be an integer from 2 to 2**20");
+    this.checkInner(this.cells);
+  }
+
+  kept() {
+    return this.keep / (this.keep + this.cells * this.fake);
+  }
+
+  drawFrom(cells, truth, words) {
+    const [, seed] = words.halves();
+    const cell = Math.floor((hash32(seed, truth) * this.cells) / 2 ** 32);
+    return [seed, this.send(this.cells, cell, words)];
+  }
+}
+
+export class Hadamard extends Inner {
+  static kind = "hadamard";
+  static members = ["keep", "fake"];
+
+  static read(members) {
+    return new Hadamard(pick(members, Hadamard.members));
+  }
+
+  check() {
+    this.checkInner(2);
+    refuseUnless(this.keep > 0, "threshold", "channel.keep", "must be at least 1");
+  }
+
+  kept() {
+    return this.keep / (this.keep + 2 * this.fake);
+  }
+
+  drawFrom(cells, truth, words) {
+    const row = words.below(hadamardRows(cells)); // a power of two: no word is passed over
+    return 2 * row + this.send(2, parity(row & truth), words);
+  }
+}
+
+export class Subset extends Channel {
+  static kind = "subset";
+  static members = ["size", "on", "bits"];
+
+  static read(members) {
+    return new Subset(pick(members, Subset.members));
+  }
+
+  check(cells) {
+    const scale = checkBits(this.bits);
+    const fits = isInteger(this.size) && this.size >= 1 && this.size < cells;
+    refuseUnless(fits, "size", "channel.size", "must be an integer of at least 1 and below the number of cells");
+    checkWeight(this.on, "on");
+    const above = BigInt(this.size) * BigInt(scale) < BigInt(this.on) * BigInt(cells);
+    const rule = "must be above 2**bits * size / cells and below 2**bits";
+    refuseUnless(above && this.on < scale, "threshold", "channel.on", rule);
+  }
+
+  // on (k - w) / ((T - on) w) - 1 = (on k - T w) / ((T - on) w)
+  excess(cells) {
+    const scale = 2 ** this.bits;
+    const above = BigInt(this.on) * BigInt(cells) - BigInt(scale) * BigInt(this.size);
+    return quotient([above], [scale - this.on, this.size]);
+  }
+
+  kept() {
+    return this.on / 2 ** this.bits;
+  }
+
+  // A shuffle's first w - 1 places are as uniform as its first w: a held truth takes the last place.
+  drawFrom(cells, truth, words) {
+    const held = words.coin(this.on, this.bits);
+    const others = Array.from({ length: cells - 1 }, (_, i) => i + Number(i >= truth));
+    for (let place = 0; place < this.size; place++) {
+      const other = place + words.below(others.length - place);
+      [others[place], others[other]] = [others[other], others[place]];
+    }
+    const last = this.size - 1;
+    others[last] = [others[last], truth][held];
+    const packed = new Uint8Array(Math.ceil(cells / 8));
+    for (const cell of others.slice(0, this.size)) packed[cell >>> 3] |= 1 << (cell & 7);
+    return hex(packed);
+  }
+}
+
+export class Matrix extends Channel {
+  static kind = "matrix";
+  static members = ["weights"];
+
+  static read({ weights }) {
+    const rows = Array.isArray(weights) ? [...weights] : [null];
+    refuseUnless(rows.every(Array.isArray), "weights-count", "channel.weights", "must be a list of lists");
+    return new Matrix({ weights: Object.freeze(rows.map((row) => Object.freeze([...row]))) });
+  }
+
+  check(cells) {
+    const { weights } = this;
+    refuseUnless(weights.length === cells, "weights-count", "channel.weights", "must hold one row for each cell");
+    const length = weights[0].length;
+    const even = weights.every((row) => row.length === length) && length >= 1 && length <= Math.floor(MAX_CELLS / cells);
+    const rule = "must hold equally long rows, at most 2**20 weights in all";
+    refuseUnless(even, "weights-count", "channel.weights", rule);
+    weights.forEach((row, x) => row.forEach((weight, y) => checkWeight(weight, `weights[${x}][${y}]`)));
+    const sums = weights.every(sumWithin) && weights.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+    const one = sums && sums[0] > 0 && sums.every((sum) => sum === sums[0]);
+    refuseUnless(one, "total", "channel.weights", "all rows must have one sum, 1 to 2**53");
+    const confesses = "must be positive for all cells or for none: a report that some never give confesses";
+    const safe = this.columns().every(({ low, high }) => low > 0 || high === 0);
+    refuseUnless(safe, "weight-zero", "channel.weights", confesses);
+  }
+
+  excess() {
+    const used = this.columns().filter(({ high }) => high > 0);
+    return used.reduce((worst, { low, high }) => Math.max(worst, (high - low) / low), 0);
+  }
+
+  kept() {
+    const total = this.weights[0].reduce((sum, weight) => sum + weight, 0);
+    return 1 - this.columns().reduce((sum, { low }) => sum + low, 0) / total;
+  }
+
+  drawFrom(cells, truth, words) {
+    const sums = cumulative(this.weights[truth]);
+    return search(sums, words.below(sums[sums.length - 1]));
+  }
+
+  columns() {
+    return this.weights[0].map((_, y) => {
+      const column = this.weights.map((row) => row[y]);
+      return { low: least(column), high: column.reduce((a, b) => Math.max(a, b)) };
+    });
+  }
+}
+
+const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix].map((kind) => [kind.kind, kind]));
+
+/** A frozen copy of a channel of any kind, from parsed JSON; `check` it before use. */
+export function readChannel(data) {
+  // The kind comes before the members: an unknown kind has members of its own.
+  const kind = isObject(data) && Object.hasOwn(data, "kind") ? KINDS.get(data.kind) : undefined;
+  const rule = `must be an object of the kind ${[...KINDS.keys()].join(", ")}`;
+  refuseUnless(kind !== undefined, "channel-kind", "channel.kind", rule);
+  return kind.read(membersOf(data, "channel", ["kind", ...kind.members]));
+}
+
+/** A keyed mixer of 32-bit integers. */
+export function hash32(seed, cell) {
+  return mix(seed ^ mix((cell + 0x9e3779b9) | 0));
+}
+
+function mix(h) {
+  h ^= h >>> 16;
+  h = Math.imul(h, 0x7feb352d);
+  h ^= h >>> 15;
+  h = Math.imul(h, 0x846ca68b);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+function hadamardRows(cells) {
+  let rows = 1;
+  while (rows < cells) rows *= 2;
+  return rows;
+}
+
+function parity(bits) {
+  bits ^= bits >>> 16;
+  bits ^= bits >>> 8;
+  bits ^= bits >>> 4;
+  bits ^= bits >>> 2;
+  return (bits ^ (bits >>> 1)) & 1;
+}
+
+function pick(members, names) {
+  return Object.fromEntries(names.map((name) => [name, members[name]]));
+}
+
+// Products of integers beyond 2**53 are taken exactly before the one division.
+function quotient(above, below) {
+  const product = (factors) => Number(factors.reduce((a, b) => BigInt(a) * BigInt(b), 1n));
+  return product(above) / product(below);
+}
+
+// Math.min(...weights) would overflow the stack with many.
+function least(weights) {
+  return weights.reduce((a, b) => Math.min(a, b));
+}
+
+function sumWithin(weights) {
+  let left = WORD_RANGE;
+  // Compared before it is taken off: 2**53 + 1 is not a double, and would pass as 2**53.
+  return weights.every((weight) => weight <= left && ((left -= weight), true));
+}
+
+function checkWeight(weight, name) {
+  refuseUnless(isInteger(weight), "weight", `channel.${name}`, "must be an integer from 0 to 2**53 - 1");
+}
+
+function checkFake(weight, name) {
+  checkWeight(weight, name);
+  const rule = "must be at least 1: what is never faked confesses the truth";
+  refuseUnless(weight > 0, "fake-zero", `channel.${name}`, rule);
+}
+
+function checkBits(bits) {
+  const good = isInteger(bits) && bits >= 1 && bits <= 53;
+  refuseUnless(good, "bits", "channel.bits", "must be an integer from 1 to 53");
+  return 2 ** bits;
+}

@@ -1,0 +1,63 @@
+// The account of a device: what it has lost so far, and the reports it paid for with that. One item of a storage,
+// replaced as a whole. What cannot be understood is never replaced: that would forget what was spent.
+
+import { Refused, isInteger } from "./refused.js";
+import { sha256 } from "./system.js";
+
+const FORMAT = 1;
+const TEXTS = ["campaign", "question", "digest", "date"];
+
+/** The entries in a storage; none where there is no ledger yet. */
+export async function load(storage, key) {
+  const text = await storage.getItem(key);
+  if (text === null || text === undefined) return [];
+  try {
+    const { ledger, check, entries } = JSON.parse(text);
+    const whole = ledger === FORMAT && Array.isArray(entries) && entries.every(wellFormed);
+    if (whole && check === (await sha256(JSON.stringify(entries)))) return entries;
+  } catch {
+    // falls through: what cannot be read is damaged
+  }
+  const rule = "must be a whole ledger of this device; it is not reset, because that would forget what was spent";
+  throw new Refused("ledger-corrupt", "storage", rule);
+}
+
+/** Write all entries. */
+export async function save(storage, key, entries) {
+  const check = await sha256(JSON.stringify(entries));
+  await storage.setItem(key, JSON.stringify({ ledger: FORMAT, check, entries }));
+}
+
+/** What is known of a question, by its identifiers; refuses one whose content has changed. */
+export function find(entries, { campaign, question }, mark) {
+  const entry = entries.find((other) => other.campaign === campaign && other.question === question);
+  if (entry && entry.digest !== mark) {
+    throw new Refused("question-changed", "question", "was asked before with other content, and may not change");
+  }
+  return entry;
+}
+
+/** The sum of all charges, answered or not. */
+export function spent(entries) {
+  return entries.reduce((sum, entry) => sum + entry.loss, 0);
+}
+
+/** A new entry, not drawn yet. */
+export function charged({ campaign, question, asks, channel, cells }, mark) {
+  const attributes = asks.map((ask) => ask.attribute);
+  const date = new Date().toISOString().slice(0, 10);
+  const loss = channel.lossUpper(cells);
+  return { campaign, question, attributes, digest: mark, loss, date, report: null, answer: null };
+}
+
+function wellFormed(entry) {
+  const texts = TEXTS.every((name) => typeof entry[name] === "string");
+  const asked = Array.isArray(entry.attributes) && entry.attributes.every((name) => typeof name === "string");
+  const drawn = entry.report === null ? entry.answer === null : isAnswer(entry.answer);
+  return texts && asked && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
+}
+
+function isAnswer(answer) {
+  const pair = Array.isArray(answer) && answer.length === 2 && answer.every(isInteger);
+  return pair || isInteger(answer) || (typeof answer === "string" && /^([0-9a-f]{2})+$/.test(answer));
+}
