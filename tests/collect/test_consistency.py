@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
 
 from tacita.cells import Cells
-from tacita.collect.consistency import agree, complete
+from tacita.collect.consistency import agree, complete, complete_min_norm
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 
@@ -67,3 +68,66 @@ def test_completion_refuses():
         complete([table(["A"], [0.5, 0.5])], DOMAIN.project(["D"]))
     with pytest.raises(InvalidInput, match="negative"):
         complete([table(["A"], [1.5, -0.5])], DOMAIN.project(["A"]))
+
+
+def test_smallest_norm_of_the_worked_example():
+    """Margins .5/.5 and .4/.6: even over the first, so the table is (.2, .3, .2, .3), as for the largest entropy."""
+    margins = [table(["A"], [0.5, 0.5]), table(["C"], [0.4, 0.6])]
+    got = complete_min_norm(margins, DOMAIN.project(["A", "C"]))
+    np.testing.assert_allclose(got.values.reshape(-1), [0.2, 0.3, 0.2, 0.3], atol=1e-7)
+
+
+def test_smallest_norm_stops_at_zero_and_is_not_independence():
+    """Margins .9/.1 and .2/.8: one cell is free, x in .1 to .2; the norm falls until another cell is 0, at x = .2."""
+    margins = [table(["A"], [0.9, 0.1]), table(["C"], [0.2, 0.8])]
+    got = complete_min_norm(margins, DOMAIN.project(["A", "C"]))
+    np.testing.assert_allclose(got.values.reshape(-1), [0.2, 0.7, 0.0, 0.1], atol=1e-7)
+    independent = complete(margins, DOMAIN.project(["A", "C"]))
+    np.testing.assert_allclose(independent.values.reshape(-1), [0.18, 0.72, 0.02, 0.08], atol=1e-7)
+
+
+def test_margins_that_disagree_are_averaged_first():
+    first, second = table(["A", "C"], [0.1, 0.4, 0.3, 0.2]), table(["A", "D"], [0.2, 0.4, 0.3, 0.1])
+    got = complete_min_norm([first, second], DOMAIN.project(["A", "C", "D"]))
+    np.testing.assert_allclose(got.project(["A", "C"]).values.reshape(-1), [0.125, 0.425, 0.275, 0.175], atol=1e-7)
+    np.testing.assert_allclose(got.project(["A", "D"]).values.reshape(-1), [0.175, 0.375, 0.325, 0.125], atol=1e-7)
+    assert (got.values >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_smallest_norm_against_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    domain = DOMAIN.project(["A", "B", "C"])
+    full = Cells(domain, rng.dirichlet(np.full(domain.size, 0.3)).reshape(domain.shape))
+    keys = [("A", "B"), ("B", "C"), ("C", "A")]
+    got = complete_min_norm([full.project(key) for key in keys], domain)
+
+    def missed(cells):
+        candidate = Cells(domain, cells.reshape(domain.shape))
+        return np.concatenate([(candidate.project(k).values - full.project(k).values).reshape(-1) for k in keys])
+
+    found = minimize(
+        lambda cells: cells @ cells,
+        full.values.reshape(-1),
+        jac=lambda cells: 2 * cells,
+        bounds=[(0, 1)] * domain.size,
+        constraints={"type": "eq", "fun": missed},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert np.abs(missed(got.values.reshape(-1))).max() < 1e-6
+    assert (got.values >= 0).all()
+    assert (got.values**2).sum() <= found.fun + 1e-5
+    assert (got.values**2).sum() <= (full.values**2).sum() + 1e-6
+
+
+def test_what_no_table_has_is_refused_and_not_relaxed():
+    """A = C, C = D and A != D agree in all their margins, and no table has them."""
+    same, other = [0.5, 0.0, 0.0, 0.5], [0.0, 0.5, 0.5, 0.0]
+    impossible = [table(["A", "C"], same), table(["C", "D"], same), table(["A", "D"], other)]
+    with pytest.raises(InvalidInput, match="no non-negative table"):
+        complete_min_norm(impossible, DOMAIN.project(["A", "C", "D"]))
+    nearest = complete_min_norm(impossible, DOMAIN.project(["A", "C", "D"]), tolerance=0.5)
+    assert (nearest.values >= 0).all()
+    with pytest.raises(InvalidInput, match="no table"):
+        complete_min_norm([table(["A"], [0.5, 0.5])], DOMAIN.project(["D"]))
