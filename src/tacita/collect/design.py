@@ -1,8 +1,11 @@
 """The design of a collection: which combinations are asked, through which channel, of how many.
 
-Every respondent answers one question with the whole epsilon. Splitting epsilon over several answers was measured to
-be worse at every epsilon that anybody would promise (the variance of an answer grows faster than its number falls);
-`compare_budgets` computes both, so that nobody has to believe it.
+Either every respondent answers one question with the whole epsilon, or all questions of one *view* with a share of it
+each. The first is the default: splitting was measured to be worse at every epsilon that anybody would promise (the
+variance of an answer grows faster than its number falls); `compare_budgets` computes both, so that nobody has to
+believe it.
+
+A collection in rounds asks the same combinations again in every *block*, each time through another channel.
 
 How many are asked what: the error of a table, summed over its cells, is about c / sqrt(n) with c = sqrt(cells *
 directions * v), where v is the variance of one report and `directions` counts what is left of the noise after the table
@@ -12,7 +15,7 @@ has been shrunk to low rank. Minimising the sum over tables gives shares proport
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -28,6 +31,8 @@ from tacita.privacy.unit import Unit
 __all__ = ["Asked", "Design", "Prediction", "ask", "compare_budgets", "scaled"]
 
 Mode = Literal["singles", "tables"]
+Oracle = Callable[[int, float, int], Channel]
+"""Gives the channel for so many levels, an epsilon, and so many answers."""
 
 UNIT = Unit.row()
 """Who is protected: one answer. Where a person has many rows, rows are not people, and a design is refused."""
@@ -39,11 +44,12 @@ SINGLES_SHARE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One question: a combination of attributes, its channel, and which share of the respondents gets it."""
+    """One question: a combination of attributes, its channel, and which share of a block's respondents gets it."""
 
     attributes: tuple[str, ...]
     channel: Channel
     share: float
+    block: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,33 +67,74 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """Which questions are asked of whom. Public: it is sent to every device."""
+    """Which questions are asked of whom. Public: it is sent to every device.
+
+    Args:
+        domain: What the attributes mean.
+        questions: All questions, of all blocks.
+        epsilon: What each respondent may spend.
+        respondents: How many are expected.
+        mode: Whether tables or only single attributes are asked.
+        views: Numbers of the questions that one respondent answers together; each question alone if not given.
+        why: The reason for this design.
+        rehearsed: The error that a rehearsal had.
+    """
 
     domain: Domain = field(repr=False)
     questions: tuple[Asked, ...]
     epsilon: float
     respondents: int
     mode: Mode
+    views: tuple[tuple[int, ...], ...] = ()
     why: str = ""
     rehearsed: float | None = None
 
     def __post_init__(self) -> None:
-        total = sum(question.share for question in self.questions)
-        if not math.isclose(total, 1.0, abs_tol=1e-9):
-            raise InvalidInput("shares must sum to 1", field="questions", value=total)
-        if len({frozenset(question.attributes) for question in self.questions}) < len(self.questions):
+        if not self.views:
+            object.__setattr__(self, "views", tuple((number,) for number in range(len(self.questions))))
+        self._check_views()
+        for block in {question.block for question in self.questions}:
+            total = sum(share for view, share in self.lot(block).items())
+            if not math.isclose(total, 1.0, abs_tol=1e-9):
+                raise InvalidInput("shares must sum to 1", field="questions", value=total)
+        if len({(frozenset(q.attributes), q.block) for q in self.questions}) < len(self.questions):
             raise InvalidInput("ask about the same attributes twice", field="questions")
         UNIT.check(self.domain)
 
+    def _check_views(self) -> None:
+        if sorted(number for view in self.views for number in view) != list(range(len(self.questions))):
+            raise InvalidInput("must hold each question once", field="views", value=self.views)
+        for view in self.views:
+            together = [self.questions[number] for number in view]
+            if len({(question.share, question.block) for question in together}) > 1:
+                raise InvalidInput("must hold questions of one share and block", field="views", value=view)
+            names = [name for question in together for name in question.attributes]
+            if len(set(names)) < len(names):  # two answers about one attribute tell more than either
+                raise InvalidInput("must not ask about an attribute twice", field="views", value=view)
+
     @property
     def epsilon_upper(self) -> float:
-        """The most that answering costs: that of the dearest question, rounded outward."""
-        return max(question.channel.epsilon_upper for question in self.questions)
+        """The most that answering costs: that of the dearest view, rounded outward."""
+        return max(self.loss(view) for view in self.views)
+
+    def loss(self, view: Sequence[int]) -> float:
+        """What answering the questions of a view costs: the sum, rounded outward."""
+        losses = [self.questions[number].channel.epsilon_upper for number in view]
+        return losses[0] if len(losses) == 1 else math.nextafter(math.fsum(losses), math.inf)
+
+    def promise(self, number: int) -> float:
+        """What one question may cost: epsilon, shared with the others of its view."""
+        return self.epsilon / len(self.view_of[number])
 
     @cached_property
-    def shares(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Shares of the respondents, in the order of the questions."""
-        return np.array([question.share for question in self.questions])
+    def view_of(self) -> dict[int, tuple[int, ...]]:
+        """The view of each question."""
+        return {number: view for view in self.views for number in view}
+
+    def lot(self, block: int = 1) -> dict[tuple[int, ...], float]:
+        """The views of a block, each with its share of the respondents."""
+        shares = {view: self.questions[view[0]] for view in self.views}
+        return {view: first.share for view, first in shares.items() if first.block == block}
 
     def expected(self, question: Asked) -> int:
         """How many answers a question will get."""
@@ -106,11 +153,13 @@ class Design:
                 "levels": q.channel.levels,
                 "share": q.share,
                 "expected": self.expected(q),
+                "view": self.views.index(self.view_of[number]) + 1,
             }
-            for q in self.questions
+            for number, q in enumerate(self.questions)
         ]
         return {
             "mode": self.mode,
+            "answers": max(len(view) for view in self.views),
             "why": self.why,
             "rehearsed": self.rehearsed,
             "epsilon": self.epsilon,
@@ -143,9 +192,11 @@ def _predict(domain: Domain, attributes: tuple[str, ...], channel: Channel, answ
     return Prediction(attributes=attributes, raw=min(raw, 1.0), published=min(published, 1.0))
 
 
-def ask(domain: Domain, keys: Sequence[tuple[str, ...]], epsilon: float, answers: int) -> list[Asked]:
+def ask(
+    domain: Domain, keys: Sequence[tuple[str, ...]], epsilon: float, answers: int, *, oracle: Oracle = best_oracle
+) -> list[Asked]:
     """Questions about these combinations, shared out so that the sum of their errors is smallest."""
-    channels = [best_oracle(domain.project(key).size, epsilon, max(answers // len(keys), 1)) for key in keys]
+    channels = [oracle(domain.project(key).size, epsilon, max(answers // len(keys), 1)) for key in keys]
     costs = [
         math.sqrt(channel.levels * min(channel.levels, _directions(domain, key)) * _report_variance(channel))
         for key, channel in zip(keys, channels, strict=True)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from tacita.collect.design import FEWEST, SINGLES_SHARE, Design, Mode, ask, scaled
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.design import FEWEST, SINGLES_SHARE, Asked, Design, Mode, Oracle, ask, scaled
+from tacita.collect.oracles import best_oracle
+from tacita.collect.protocol import Channel
 from tacita.collect.rehearse import rehearse
+from tacita.collect.views import packed_views
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.tables import Workload
@@ -26,6 +30,8 @@ def plan_collection(
     respondents: int,
     epsilon: float,
     mode: Literal["auto", "singles", "tables"] = "auto",
+    answers: Literal["one", "view"] = "one",
+    channel: Literal["auto", "rr"] = "auto",
     dependence: float = DEPENDENCE,
 ) -> Design:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
@@ -37,6 +43,9 @@ def plan_collection(
         epsilon: What each may spend.
         mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
             multiplied; "auto" takes what comes nearer to the truth in a rehearsal.
+        answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
+            attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
+        channel: "rr" for randomized response throughout, which rounds need; otherwise the best for each question.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
     """
@@ -48,23 +57,55 @@ def plan_collection(
         raise InvalidInput("must lie between 0 and 1", field="dependence", value=dependence)
     if mode not in ("auto", "singles", "tables"):
         raise InvalidInput("must be auto, singles or tables", field="mode", value=mode)
+    if answers not in ("one", "view"):
+        raise InvalidInput("must be one or view", field="answers", value=answers)
+    if channel not in ("auto", "rr"):
+        raise InvalidInput("must be auto or rr", field="channel", value=channel)
+    oracle: Oracle = best_oracle if channel == "auto" else _randomized_response
+    if answers == "view":
+        return _split(domain, workload, respondents, epsilon, oracle)
     singles = [(name,) for name in workload.attributes]
     wide = [key for key in workload if len(key) > 1]
     single = Design(
         domain=domain,
-        questions=tuple(ask(domain, singles, epsilon, respondents)),
+        questions=tuple(ask(domain, singles, epsilon, respondents, oracle=oracle)),
         epsilon=epsilon,
         respondents=respondents,
         mode="singles",
     )
     if not wide:
         return replace(single, why="only single attributes are asked for")
-    questions = scaled(ask(domain, wide, epsilon, respondents), 1 - SINGLES_SHARE)
-    questions += scaled(ask(domain, singles, epsilon, respondents), SINGLES_SHARE)
-    tables = replace(single, questions=tuple(questions), mode="tables")
+    questions = scaled(ask(domain, wide, epsilon, respondents, oracle=oracle), 1 - SINGLES_SHARE)
+    questions += scaled(ask(domain, singles, epsilon, respondents, oracle=oracle), SINGLES_SHARE)
+    tables = replace(single, questions=tuple(questions), views=(), mode="tables")
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
     return _better(single, tables, workload, dependence)
+
+
+def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
+    return RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
+
+
+def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> Design:
+    """Every respondent answers all combinations of one view, each with the same share of epsilon."""
+    questions: list[Asked] = []
+    views: list[tuple[int, ...]] = []
+    packed = packed_views(tuple(workload))
+    weights = [sum(domain.project(key).size for key in view) for view in packed]
+    for view, weight in zip(packed, weights, strict=True):
+        asked = ask(domain, view, epsilon / len(view), respondents, oracle=oracle)
+        views.append(tuple(range(len(questions), len(questions) + len(view))))
+        questions += [replace(question, share=weight / sum(weights)) for question in asked]
+    return Design(
+        domain=domain,
+        questions=tuple(questions),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables" if any(len(key) > 1 for key in workload) else "singles",
+        views=tuple(views),
+        why="chosen by the owner: all questions of a view, with a share of epsilon each",
+    )
 
 
 def _better(single: Design, tables: Design, workload: Workload, dependence: float) -> Design:

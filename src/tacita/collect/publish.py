@@ -39,10 +39,10 @@ _CLASSES = (1, 2, 3, 4, 6)
 
 def measurements_of(tally: Tally) -> list[Measurement]:
     """Every table of one or two attributes that was asked, and every pair of a larger one, with its variance."""
-    found = []
+    larger = {key: release for key, release in tally.releases().items() if len(key) > 2}
+    found = [pair for release in larger.values() for pair in _pairs(release)]
     for asked, counts in tally:
-        if len(asked.attributes) > 2:
-            found += _pairs(tally.releases()[asked.attributes])
+        if asked.attributes in larger:
             continue
         estimate = asked.channel.estimate(counts)
         shape = tally.design.domain.project(asked.attributes).shape
@@ -116,10 +116,21 @@ def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> 
     fits = [fit_latent_classes(domain, measurements, classes=z, seed=seed) for z in classes]
     best = min(fits, key=lambda fit: fit.misfit + _parameters(fit))
     raw = tally.releases()
-    corrected = {m.attributes: _corrected(domain, best, m) for m in measurements if m.attributes in raw}
+    corrected = {key: _corrected(domain, best, m) for key, m in _by_table(measurements, raw).items()}
     larger = {key: project_table(release.estimate) for key, release in raw.items() if len(key) > 2}
     cost = Pure(epsilon=tally.design.epsilon_upper)
     return Modelled(domain=domain, latent=best, corrected=corrected | larger, raw=raw, event=cost)
+
+
+def _by_table(measurements: Iterable[Measurement], raw: Releases) -> dict[tuple[str, ...], Measurement]:
+    """One measurement for each table that was asked; where it was asked in several blocks, what they say together."""
+    found: dict[tuple[str, ...], Measurement] = {}
+    for measured in measurements:
+        key = measured.attributes
+        if key in raw:
+            pooled = Measurement(attributes=key, values=raw[key].values, variance=raw[key].std() ** 2)
+            found[key] = pooled if key in found else measured
+    return found
 
 
 def _parameters(fit: LatentClasses) -> int:

@@ -7,7 +7,7 @@ passes from one to the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from tacita.cells import Cells
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import UNIT, Asked, Design
+from tacita.collect.frequencies import FrequencyEstimate
+from tacita.collect.pooling import pool
+from tacita.collect.protocol import About
 from tacita.collect.simplex import norm_sub
 from tacita.domain import Domain
 from tacita.engines.base import Engine
@@ -53,7 +56,7 @@ def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source
 
 
 def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
-    """What the devices of these people send: each is given one question by lot and randomises its own answer.
+    """What the devices of these people send: each is given one view by lot and randomises its own answers.
 
     How many reports a question gets depends on the lot alone, not on what people would say.
 
@@ -64,11 +67,13 @@ def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed:
         seed: Of the lot, which is public; it must not have been used to make the people up.
     """
     people = len(next(iter(codes.values())))
-    lot = np.random.default_rng(seed).choice(len(design.questions), size=people, p=design.shares)
+    views = design.lot()
+    lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
     reports = {}
-    for number, asked in enumerate(design.questions):
-        chosen = lot == number
-        if chosen.any():
+    for drawn, view in enumerate(views):
+        chosen = lot == drawn
+        for number in view if chosen.any() else ():
+            asked = design.questions[number]
             own = {name: codes[name][chosen] for name in asked.attributes}
             reports[number] = asked.channel.randomize(joint_codes(design.domain, asked, own, source), source)
     return Reports(reports, source.simulated)
@@ -105,40 +110,73 @@ class Tally:
             merged._join(part._counts, simulated=part.simulated)
         return merged
 
+    @classmethod
+    def counted(cls, design: Design, counts: Mapping[int, NDArray[np.int64]], *, simulated: bool = False) -> Tally:
+        """A tally of what was counted elsewhere, by the numbers of the questions."""
+        tally = cls(design)
+        tally._join(counts, simulated=simulated)
+        return tally
+
     def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
         for number in sorted(self._counts):
             yield self.design.questions[number], self._counts[number]
 
-    def releases(self) -> Releases:
-        """Unbiased shares of every table that was asked, about the population; tables may disagree.
+    def counts(self, number: int) -> NDArray[np.int64] | None:
+        """What was counted for one question, or None if nobody answered it."""
+        return self._counts.get(number)
 
-        Not about the respondents themselves: each question was answered by a part of them, drawn by lot.
+    def releases(self, about: About = "population") -> Releases:
+        """Unbiased shares of every table that was asked; tables may disagree. Blocks of one table are pooled.
+
+        Args:
+            about: The population. About the respondents themselves only where there is one question: otherwise each
+                was answered by a part of them, drawn by lot.
         """
-        return Releases(self._release(asked, counts) for asked, counts in self)
+        if about == "respondents" and len(self.design.views) > 1:
+            hint = "Each question was answered by a part of them, drawn by lot"
+            raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
+        blocks: dict[tuple[str, ...], list[int]] = {}
+        for number in sorted(self._counts):
+            blocks.setdefault(self.design.questions[number].attributes, []).append(number)
+        return Releases(self._release(numbers, about) for numbers in blocks.values())
 
-    def _release(self, asked: Asked, counts: NDArray[np.int64]) -> Release:
-        domain = self.design.domain.project(asked.attributes)
-        found = asked.channel.estimate(counts)
-        # the covariance at a possible table: at a share below zero it would be too small, or none
-        possible = norm_sub(found.frequencies).frequencies
-        covariance = asked.channel.covariance(np.asarray(possible), respondents=found.respondents)
+    def _release(self, numbers: list[int], about: About) -> Release:
+        asked = [self.design.questions[number] for number in numbers]
+        domain = self.design.domain.project(asked[0].attributes)
+        estimates = [_estimate(q, self._counts[number], about) for q, number in zip(asked, numbers, strict=True)]
+        found = pool(estimates)
         binomial = None
-        if found.binomial:
-            one_cell = isinstance(asked.channel, RandomizedResponse)
-            binomial = Binomial(
-                trials=found.respondents, slope=found.slope, offset=np.asarray(found.offset), sums=one_cell
-            )
-        recipe = {"method": "collection", "channel": type(asked.channel).__name__, "respondents": found.respondents}
+        if found.binomial and about == "population":  # each report is one draw of the population through the channel
+            one_cell = isinstance(asked[0].channel, RandomizedResponse)
+            offset = np.asarray(found.offset)
+            binomial = Binomial(trials=found.respondents, slope=found.slope, offset=offset, sums=one_cell)
+        recipe = {
+            "method": "collection",
+            "channel": type(asked[0].channel).__name__,
+            "respondents": found.respondents,
+            "blocks": len(asked),
+            "about": about,
+        }
+        # who answered this also answered the rest of the view: the whole of it is what the release stands for
+        cost = max(self.design.loss(self.design.view_of[number]) for number in numbers)
         return Release(
             estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),
             quantity="share",
-            uncertainty=Correlated(covariance=covariance, binomial=binomial),
-            event=Pure(epsilon=asked.channel.epsilon_upper),
+            uncertainty=Correlated(covariance=found.uncertainty, binomial=binomial),
+            event=Pure(epsilon=cost),
             unit=UNIT,
             neighbours=Neighbours.REPLACE_ONE,
             trust="local",
             provenance=Provenance(recipe=recipe, simulated=self.simulated),
         )
+
+
+def _estimate(asked: Asked, counts: NDArray[np.int64], about: About) -> FrequencyEstimate:
+    found = asked.channel.estimate(counts, about=about)
+    # the covariance at a possible table: at a share below zero it would be too small, or none
+    possible = np.asarray(norm_sub(found.frequencies).frequencies)
+    covariance = asked.channel.covariance(possible, respondents=found.respondents, about=about)
+    return replace(found, uncertainty=covariance)
 
 
 def simulate(design: Design, engine: Engine, source: SeededSource) -> Tally:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tacita.errors import InvalidInput
 
-__all__ = ["Views", "covering_views", "pair_views"]
+__all__ = ["Views", "covering_views", "packed_views", "pair_views"]
 
 Combination = tuple[str, ...]
 View = tuple[Combination, ...]
@@ -113,3 +113,26 @@ def covering_views(attributes: Sequence[str], size: int, *, most: int = 10_000, 
                 break
         views.append(tuple(view))
     return Views(names, size, tuple(views))
+
+
+def packed_views(combinations: Sequence[Combination]) -> tuple[View, ...]:
+    """Given combinations, of any sizes, packed into views: each in one view, as many in a view as find room.
+
+    All pairs of some attributes fall into the views of `pair_views`; anything else is packed first come, first served.
+
+    >>> packed_views([("a", "b"), ("a", "c"), ("c", "d"), ("d",)])
+    ((('a', 'b'), ('c', 'd')), (('a', 'c'), ('d',)))
+    """
+    names = tuple(dict.fromkeys(name for combination in combinations for name in combination))
+    wanted = {frozenset(combination): combination for combination in combinations}
+    if len(names) > 1 and set(wanted) == {frozenset(pair) for pair in itertools.combinations(names, 2)}:
+        return tuple(tuple(wanted[frozenset(pair)] for pair in view) for view in pair_views(names).views)
+    views: list[list[Combination]] = []
+    for combination in combinations:
+        for view in views:
+            if not set(combination) & {name for other in view for name in other}:
+                view.append(combination)
+                break
+        else:
+            views.append([combination])
+    return tuple(tuple(view) for view in views)

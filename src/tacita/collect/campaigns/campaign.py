@@ -1,0 +1,175 @@
+"""A campaign as it stands: its questions, its state, and how many have answered."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from tacita.collect.campaigns.terms import Terms
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.design import Asked, Design
+from tacita.collect.question import Ask, Question
+from tacita.collect.wiring import wire_of
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+
+__all__ = ["Campaign", "Form", "State", "check_rounds", "question_of"]
+
+State = Literal["draft", "open", "closed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """What does not change inside a block: the questions, and what the owner decided.
+
+    Attributes:
+        id: The campaign's identifier, which respondents are given.
+        title: What respondents see.
+        design: All questions with their channels and shares, of all blocks so far.
+        questions: The same as they are sent to devices, in the order of the design.
+        terms: When the campaign publishes, goes on, stops and closes.
+    """
+
+    id: str
+    title: str
+    design: Design = field(repr=False)
+    questions: tuple[Question, ...] = field(repr=False)
+    terms: Terms
+
+    @cached_property
+    def by_id(self) -> dict[str, int]:
+        """The number of each question, by its id."""
+        return {question.question: number for number, question in enumerate(self.questions)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """One campaign at one moment.
+
+    Attributes:
+        form: Its questions and terms.
+        state: draft, open or closed.
+        reason: Why it is closed.
+        block: The block whose questions are asked now.
+        received: Reports that counted, for each question.
+        looks: How often the stopping rule has looked.
+    """
+
+    form: Form
+    state: State
+    reason: str
+    block: int
+    received: tuple[int, ...]
+    looks: int
+    created: dt.datetime
+    block_opened: dt.datetime | None
+    closed: dt.datetime | None
+
+    @property
+    def id(self) -> str:
+        """Its identifier."""
+        return self.form.id
+
+    @property
+    def title(self) -> str:
+        """What respondents see."""
+        return self.form.title
+
+    @property
+    def design(self) -> Design:
+        """All questions with their channels and shares."""
+        return self.form.design
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions as they are sent to devices."""
+        return self.form.questions
+
+    @property
+    def terms(self) -> Terms:
+        """What the owner decided."""
+        return self.form.terms
+
+    @property
+    def reports(self) -> int:
+        """Reports that counted, of all questions."""
+        return sum(self.received)
+
+    @property
+    def reports_of_block(self) -> int:
+        """Reports that counted in the block that is open."""
+        pairs = zip(self.design.questions, self.received, strict=True)
+        return sum(count for asked, count in pairs if asked.block == self.block)
+
+    def is_over(self, moment: dt.datetime) -> bool:
+        """Whether its time is up."""
+        return self.terms.closes is not None and moment >= self.terms.closes
+
+    def is_due(self, moment: dt.datetime) -> bool:
+        """Whether its block is full, or has waited long enough."""
+        rounds = self.terms.rounds
+        if rounds is None or self.block_opened is None:
+            return False
+        waited = (moment - self.block_opened).total_seconds()
+        timed_out = rounds.seconds is not None and waited >= rounds.seconds and self.reports_of_block > 0
+        return timed_out or self.reports_of_block >= rounds.size
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "state": self.state,
+            "reason": self.reason,
+            "block": self.block,
+            "received": self.reports,
+            "epsilon": self.design.epsilon_upper,
+            "terms": self.terms.as_dict(),
+            "questions": [
+                {
+                    "id": question.question,
+                    "attributes": list(asked.attributes),
+                    "channel": question.channel.kind,
+                    "cells": question.cells,
+                    "block": asked.block,
+                    "share": asked.share,
+                    "received": received,
+                }
+                for question, asked, received in zip(self.questions, self.design.questions, self.received, strict=True)
+            ],
+            "created": self.created.isoformat(),
+            "closed": self.closed.isoformat() if self.closed else None,
+        }
+
+
+def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promise: float) -> Question:
+    """A question of a design in the form that devices are sent.
+
+    Args:
+        campaign: Identifier of the campaign.
+        number: Place of the combination in the design, the same in every block.
+        asked: What is asked, through which channel.
+        domain: What the attributes mean.
+        promise: The loss that the owner promises for this question.
+    """
+    names = [domain[name] for name in asked.attributes]
+    return Question(
+        campaign=campaign,
+        question=f"q{number + 1}" if asked.block == 1 else f"q{number + 1}.{asked.block}",
+        asks=tuple(Ask(attribute=a.description or a.name, levels=a.all_labels) for a in names),
+        channel=wire_of(asked.channel),
+        epsilon=promise,
+    )
+
+
+def check_rounds(design: Design, rounds: object) -> None:
+    """Fakes can follow what was learnt only where answers are faked: in randomized response."""
+    others: Sequence[str] = [
+        type(asked.channel).__name__ for asked in design.questions if not isinstance(asked.channel, RandomizedResponse)
+    ]
+    if rounds is not None and others:
+        hint = "Plan it with the channel 'randomized response'"
+        raise InvalidInput(f"need randomized response, not {others[0]}", field="rounds", hint=hint)

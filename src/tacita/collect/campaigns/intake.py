@@ -1,0 +1,265 @@
+"""Reports on their way into the counts: checked in bulk, then counted, several batches in one transaction.
+
+A batch counts as a whole or not at all, and no report counts twice, whoever sends it again and however often. When
+`count` has returned, what it says is on disk. Committing costs far more than counting, so a server gathers the batches
+that arrive while the disk is busy and hands them over together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from tacita.collect.campaigns.campaign import Form
+from tacita.collect.protocol import Channel
+from tacita.collect.question import Report
+from tacita.collect.wiring import answer_width, reports_array, unpack_answers
+from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
+from tacita.store import Database
+from tacita.store.schema import campaigns, tallies
+
+__all__ = ["MOST_REPORTS", "Accepted", "Batch", "count", "packed_batch", "parsed_batch"]
+
+MOST_REPORTS = 10_000
+"""Largest batch: one transaction must stay short."""
+MAGIC = b"TCR1"
+"""First bytes of a packed batch."""
+_IDS = re.compile(r"[0-9a-f]*")
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """What became of a batch: how many counted, and which had counted before."""
+
+    accepted: int
+    replayed: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"accepted": self.accepted, "replayed": list(self.replayed)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Reports to one question inside a batch: where they stand in it, and what a channel tallies."""
+
+    question: str
+    channel: Channel
+    positions: NDArray[np.int64]
+    reports: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Reports of one campaign that have passed every check which needs no database."""
+
+    campaign: str
+    ids: Sequence[str]
+    parts: Sequence[Part]
+    kept: Sequence[str] | None = field(default=None, repr=False)
+
+
+# -- checking --------------------------------------------------------------------------------------------------------
+
+
+def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
+    """A batch of reports in the wire's JSON form.
+
+    Raises:
+        InvalidInput: One of them is not a report to a question of this campaign; it is named by its place.
+    """
+    _check_size(len(batch))
+    try:
+        ids, answers = _columns(form, batch)
+        parts = [_part(form, question, *columns) for question, columns in answers.items()]
+    except (TacitaError, KeyError, TypeError, AttributeError):
+        _explain(form, batch)  # one by one, to name what is wrong
+        raise
+    kept = [json.dumps(report, sort_keys=True) for report in batch] if form.terms.keep_reports else None
+    return Batch(campaign=form.id, ids=ids, parts=parts, kept=kept)
+
+
+def are_ids(names: Sequence[str]) -> bool:
+    """Whether all are 32 lower-case hexadecimal digits."""
+    return all(len(name) == 32 for name in names) and _IDS.fullmatch("".join(names)) is not None
+
+
+def _columns(form: Form, batch: Sequence[Any]) -> tuple[list[str], dict[str, tuple[list[int], list[Any]]]]:
+    """Ids, and for each question the places and answers; anything unusual raises, to be explained slowly."""
+    ids = [report["report"] for report in batch]
+    if not are_ids(ids):
+        raise InvalidInput("must be 32 lower-case hexadecimal digits", field="report")
+    columns: dict[str, tuple[list[int], list[Any]]] = {}
+    for place, report in enumerate(batch):
+        known = len(report) == 5 and report["wire"] == 1 and report["campaign"] == form.id
+        if not known or type(report["wire"]) is not int:
+            raise InvalidInput("must be a report of this campaign", field="report")
+        places, answers = columns.setdefault(report["question"], ([], []))
+        places.append(place)
+        answers.append(report["answer"])
+    return ids, columns
+
+
+def _part(form: Form, id: str, places: list[int], answers: list[Any]) -> Part:
+    number = form.by_id[id]
+    question, channel = form.questions[number], form.design.questions[number].channel
+    sent = reports_array(question.channel, question.cells, answers)
+    return Part(question=id, channel=channel, positions=np.array(places), reports=sent)
+
+
+def _explain(form: Form, batch: Sequence[object]) -> None:
+    for place, data in enumerate(batch):
+        try:
+            report = Report.from_dict(data)
+            if report.campaign != form.id or report.question not in form.by_id:
+                raise InvalidInput("must name a question of this campaign", field="question")
+            report.check_answers(form.questions[form.by_id[report.question]])
+        except TacitaError as error:
+            # neither the answer nor anything else that was sent is repeated
+            raise InvalidInput(error.rule, field=f"reports[{place}].{error.field}") from None
+
+
+def packed_batch(form: Form, data: bytes) -> Batch:
+    """A batch in packed form: all its reports answer one question.
+
+    TCR1, the length of the question's id (1 byte), the id, then for each report 16 bytes of id and its answer, whose
+    width the channel tells (docs/reference/wire.md).
+    """
+    if len(data) < 5 or data[:4] != MAGIC:
+        raise InvalidInput(f"must begin with {MAGIC.decode()}", field="body")
+    start = 5 + data[4]
+    id = data[5:start].decode("ascii", errors="replace")
+    if id not in form.by_id:
+        raise InvalidInput("must name a question of this campaign", field="question")
+    question = form.questions[form.by_id[id]]
+    width = 16 + answer_width(question.channel, question.cells)
+    if (len(data) - start) % width:
+        raise InvalidInput(f"must hold whole reports of {width} bytes each", field="body", value=len(data) - start)
+    rows = np.frombuffer(data, np.uint8, offset=start).reshape(-1, width)
+    _check_size(len(rows))
+    names = rows[:, :16].tobytes().hex()
+    ids = [names[at : at + 32] for at in range(0, len(names), 32)]
+    sent = unpack_answers(question.channel, question.cells, rows[:, 16:].tobytes())
+    channel = form.design.questions[form.by_id[id]].channel
+    part = Part(question=id, channel=channel, positions=np.arange(len(ids)), reports=sent)
+    kept = [row.tobytes().hex() for row in rows[:, 16:]] if form.terms.keep_reports else None
+    return Batch(campaign=form.id, ids=ids, parts=[part], kept=kept)
+
+
+def _check_size(size: int) -> None:
+    if not 1 <= size <= MOST_REPORTS:
+        raise InvalidInput(f"must be 1 to {MOST_REPORTS} reports", field="reports", value=size)
+
+
+# -- counting --------------------------------------------------------------------------------------------------------
+
+
+def count(database: Database, batches: Sequence[Batch]) -> list[Accepted | TacitaError]:
+    """Count batches in one transaction; what became of each, in their order."""
+    with database.writing() as connection:
+        refused = _refused(connection, sorted({batch.campaign for batch in batches}))
+        open_ones = [batch for batch in batches if batch.campaign not in refused]
+        fresh = _remember(database, connection, open_ones)
+        counted = [_unseen(batch, fresh) for batch in open_ones]
+        _add(connection, [(batch, mask) for batch, mask in zip(open_ones, counted, strict=True) if mask.any()])
+    outcomes = iter([_outcome(batch, mask) for batch, mask in zip(open_ones, counted, strict=True)])
+    return [refused[batch.campaign] if batch.campaign in refused else next(outcomes) for batch in batches]
+
+
+def _refused(connection: sa.Connection, ids: Sequence[str]) -> dict[str, TacitaError]:
+    """Campaigns that take no reports. The shared lock keeps those that do from closing before the end."""
+    rows = sa.select(campaigns.c.id, campaigns.c.state).where(campaigns.c.id.in_(ids)).order_by(campaigns.c.id)
+    states = {row.id: row.state for row in connection.execute(rows.with_for_update(read=True))}
+    found: dict[str, TacitaError] = {}
+    for id in ids:
+        if id not in states:
+            found[id] = UnknownName(id, field="campaign", available=())
+        elif states[id] != "open":
+            words = {"draft": "is not open yet", "closed": "is closed"}
+            found[id] = Conflict(words[states[id]], field="campaign", value=id)
+    return found
+
+
+def _remember(database: Database, connection: sa.Connection, batches: Sequence[Batch]) -> dict[str, set[str]]:
+    """Store the ids; those that were new, for each campaign. In order, so that two senders cannot wait in a ring."""
+    wanted: dict[str, dict[str, str | None]] = {}
+    for batch in batches:
+        names = wanted.setdefault(batch.campaign, {})
+        for place, name in enumerate(batch.ids):
+            names.setdefault(name, batch.kept[place] if batch.kept else None)
+    statement = sa.text(_INSERT_POSTGRES if database.is_postgres else _INSERT_SQLITE)
+    fresh = {}
+    for campaign, kept in sorted(wanted.items()):
+        ordered = sorted(kept)
+        rows = json.dumps([[name, kept[name]] for name in ordered])
+        found = connection.execute(statement, {"campaign": campaign, "rows": rows})
+        fresh[campaign] = {row.report for row in found}
+    return fresh
+
+
+_INSERT_SQLITE = """
+    INSERT INTO reports (campaign, report, kept)
+    SELECT :campaign, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows) WHERE true
+    ON CONFLICT DO NOTHING RETURNING report
+"""
+_INSERT_POSTGRES = """
+    INSERT INTO reports (campaign, report, kept)
+    SELECT :campaign, value ->> 0, value ->> 1 FROM json_array_elements(CAST(:rows AS json)) AS value
+    ON CONFLICT DO NOTHING RETURNING report
+"""
+
+
+def _unseen(batch: Batch, fresh: dict[str, set[str]]) -> NDArray[np.bool_]:
+    """Which reports of a batch count; takes them out of `fresh`, so that each counts in one place."""
+    left = fresh[batch.campaign]
+    mask = np.zeros(len(batch.ids), dtype=bool)
+    for place, name in enumerate(batch.ids):
+        if name in left:
+            left.remove(name)
+            mask[place] = True
+    return mask
+
+
+def _add(connection: sa.Connection, counted: Sequence[tuple[Batch, NDArray[np.bool_]]]) -> None:
+    sums: dict[tuple[str, str], tuple[NDArray[np.int64], int]] = {}
+    for batch, mask in counted:
+        for part in batch.parts:
+            chosen = mask[part.positions]
+            if not chosen.any():
+                continue
+            key = (batch.campaign, part.question)
+            more = part.channel.tally(part.reports[chosen])
+            counts, times = sums.get(key, (np.zeros_like(more), 0))
+            sums[key] = counts + more, times + int(chosen.sum())
+    for (campaign, question), (counts, times) in sorted(sums.items()):
+        add_counts(connection, campaign, question, counts, times)
+
+
+def add_counts(connection: sa.Connection, campaign: str, question: str, counts: NDArray[np.int64], times: int) -> None:
+    """Add to the stored tally of one question, inside a transaction."""
+    here = (tallies.c.campaign == campaign) & (tallies.c.question == question)
+    stored = connection.execute(sa.select(tallies.c.counts).where(here).with_for_update()).scalar_one()
+    total = np.frombuffer(stored, "<i8") + counts
+    change = {"counts": total.astype("<i8").tobytes(), "reports": tallies.c.reports + times}
+    connection.execute(tallies.update().where(here).values(change))
+
+
+def _outcome(batch: Batch, mask: NDArray[np.bool_]) -> Accepted | TacitaError:
+    replayed = tuple(dict.fromkeys(name for name, counts in zip(batch.ids, mask, strict=True) if not counts))
+    if not mask.any():
+        return Conflict("has counted before", field="report", value=replayed[0], hint="It need not be sent again")
+    return Accepted(accepted=int(mask.sum()), replayed=replayed)
+
+
+def tally_of(counts: bytes) -> NDArray[np.int64]:
+    """A stored tally."""
+    return np.frombuffer(counts, "<i8").astype(np.int64)

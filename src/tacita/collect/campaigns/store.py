@@ -1,0 +1,413 @@
+"""All campaigns in a database: made, opened, asked, counted, looked at, closed.
+
+Blocks fill and time runs out while nobody watches: every call that could notice calls `advance`, which moves a campaign
+on at most once, under a lock.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from tacita.collect.campaigns.campaign import Campaign, Form, check_rounds, question_of
+from tacita.collect.campaigns.intake import (
+    Accepted,
+    Batch,
+    add_counts,
+    are_ids,
+    count,
+    packed_batch,
+    parsed_batch,
+    tally_of,
+)
+from tacita.collect.campaigns.terms import Terms
+from tacita.collect.channel import RandomizedResponse
+from tacita.collect.design import Asked, Design
+from tacita.collect.protocol import About
+from tacita.collect.question import Question
+from tacita.collect.simplex import norm_sub
+from tacita.collect.tally import Tally
+from tacita.collect.wiring import channel_of, unpack_answers
+from tacita.domain import Domain
+from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
+from tacita.release import Releases
+from tacita.store import Database, aware, now
+from tacita.store.schema import campaigns, questions, reports, tallies
+
+__all__ = ["Campaigns"]
+
+_KEPT = 64  # forms that are kept
+_LOT = random.SystemRandom()
+
+
+class Campaigns:
+    """The campaigns of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._forms: dict[str, Form] = {}  # verified once: questions do not change, and a new block adds to them
+
+    # -- the owner ----------------------------------------------------------------------------------------------------
+
+    def create(self, design: Design, *, title: str, terms: Terms | None = None, id: str | None = None) -> Campaign:
+        """Set a campaign up as a draft: nothing is asked before `open`.
+
+        Args:
+            design: From `plan_collection`, or written by hand.
+            title: What respondents see.
+            terms: When it publishes, goes on, stops and closes.
+            id: The id of the same campaign at another aggregator; a new one otherwise.
+        """
+        terms = terms or Terms()
+        design.domain.require_public()
+        check_rounds(design, terms.rounds)
+        id = id or f"cp_{uuid.uuid4().hex}"
+        stored = {
+            "terms": terms.as_dict(),
+            "domain": design.domain.as_dict(),
+            "design": {"epsilon": design.epsilon, "respondents": design.respondents, "mode": design.mode},
+            "why": design.why,
+        }
+        row = {
+            "id": id,
+            "title": title,
+            "terms": json.dumps(stored),
+            "state": "draft",
+            "block": 1,
+            "looks": 0,
+            "created": now(),
+            "reason": "",
+        }
+        with self._database.writing() as connection:
+            try:
+                connection.execute(campaigns.insert().values(row))
+            except sa.exc.IntegrityError:
+                raise Conflict("exists already", field="campaign", value=id) from None
+            self._ask(connection, id, design, block=1)
+        return self.get(id)
+
+    def open(self, id: str) -> Campaign:
+        """Let people answer. A campaign that is open stays so; one that is closed cannot be opened again."""
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id, lock=True)
+            if campaign.state == "closed":
+                raise Conflict("is closed, and what was closed stays closed", field="campaign", value=id)
+            if campaign.state == "draft":
+                self._set(connection, id, state="open", block_opened=now())
+        return self.get(id)
+
+    def close(self, id: str, reason: str = "closed by its owner") -> Campaign:
+        """Accept no more; closing twice is the same as once."""
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id, lock=True)
+            if campaign.state != "closed":
+                self._set(connection, id, state="closed", closed=now(), reason=reason)
+        return self.get(id)
+
+    def get(self, id: str) -> Campaign:
+        """The campaign with that id, as it stands."""
+        with self._database.reading() as connection:
+            return self._load(connection, id)
+
+    def list(self) -> list[Campaign]:
+        """All campaigns, oldest first."""
+        with self._database.reading() as connection:
+            ids = connection.execute(sa.select(campaigns.c.id).order_by(campaigns.c.created)).scalars().all()
+            return [self._load(connection, id) for id in ids]
+
+    # -- respondents --------------------------------------------------------------------------------------------------
+
+    def sheet(self, id: str) -> tuple[Question, ...]:
+        """The questions for one respondent: one view of the block that is open, drawn by lot.
+
+        The lot does not look at who asks. Who comes twice may get another view; the device's own ledger decides whether
+        that is answered.
+        """
+        campaign = self.advance(id)
+        if campaign.state != "open":
+            words = {"draft": "is not open yet", "closed": "is closed"}
+            raise Conflict(words[campaign.state], field="campaign", value=id)
+        views = campaign.design.lot(campaign.block)
+        (view,) = _LOT.choices(list(views), weights=list(views.values()))
+        return tuple(campaign.questions[number] for number in view)
+
+    def accept(self, id: str, batch: Sequence[object]) -> Accepted:
+        """Count a batch of reports, all of it or nothing; a report that counted before does not count again.
+
+        Raises:
+            InvalidInput: One of them is not a report of this campaign; none was counted.
+            Conflict: The campaign is not open, or every report had counted before.
+        """
+        (outcome,) = self.accept_all([self.parse(id, batch)])
+        if isinstance(outcome, TacitaError):
+            raise outcome
+        return outcome
+
+    def parse(self, id: str, batch: Sequence[object] | bytes) -> Batch:
+        """Check a batch without counting it: a list in the wire's JSON form, or bytes in its packed form."""
+        form = self._forms.get(id) or self.get(id).form
+        try:
+            return _parse(form, batch)
+        except InvalidInput:
+            newer = self.get(id).form
+            if len(newer.questions) == len(form.questions):
+                raise
+        return _parse(newer, batch)  # a block had begun since
+
+    def accept_all(self, batches: Sequence[Batch]) -> Sequence[Accepted | TacitaError]:
+        """Count several batches in one transaction; what became of each."""
+        forms = {id: self._forms.get(id) or self.get(id).form for id in {batch.campaign for batch in batches}}
+        for id, form in forms.items():
+            if form.terms.closes is not None and now() >= form.terms.closes:
+                self.advance(id)
+        outcomes = count(self._database, batches)
+        for id, form in forms.items():
+            if form.terms.rounds or form.terms.stop:
+                self.advance(id)
+        return outcomes
+
+    # -- moving on ----------------------------------------------------------------------------------------------------
+
+    def advance(self, id: str) -> Campaign:
+        """Close what is over or accurate enough, open the next block where one is full; the campaign as it then is."""
+        campaign = self.get(id)
+        moment = now()
+        if campaign.state != "open" or not (
+            campaign.is_over(moment) or campaign.is_due(moment) or self._look_is_due(campaign)
+        ):
+            return campaign
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id, lock=True)
+            if campaign.state == "open" and campaign.is_over(moment):
+                self._set(connection, id, state="closed", closed=moment, reason="its time is up")
+            elif campaign.state == "open" and self._look_is_due(campaign) and self._accurate(connection, campaign):
+                self._set(connection, id, state="closed", closed=moment, reason="accurate enough")
+            elif campaign.state == "open" and campaign.is_due(moment):
+                self._next_block(connection, campaign)
+        return self.get(id)
+
+    def _look_is_due(self, campaign: Campaign) -> bool:
+        """At the minimum, and each time the number of reports has doubled."""
+        return campaign.terms.stop is not None and campaign.reports >= campaign.terms.minimum * 2**campaign.looks
+
+    def _accurate(self, connection: sa.Connection, campaign: Campaign) -> bool:
+        """One look of the stopping rule, whose error is shared by all tables; every look counts."""
+        rule, look = campaign.terms.stop, campaign.looks + 1
+        assert rule is not None
+        self._set(connection, campaign.id, looks=look)
+        tables = self._tally(connection, campaign).releases()
+        if len(tables) < len({asked.attributes for asked in campaign.design.questions}):
+            return False
+        shared = replace(rule, level=1 - (1 - rule.level) / len(tables))
+        return all(shared.look(table, look).stop for table in tables.values())
+
+    def _next_block(self, connection: sa.Connection, campaign: Campaign) -> None:
+        """The same combinations through fakes drawn from what was learnt; the promise and the true loss stay."""
+        rounds = campaign.terms.rounds
+        assert rounds is not None
+        block = campaign.block + 1
+        learnt = self._tally(connection, campaign).releases()
+        again = []
+        for number, asked in enumerate(campaign.design.questions):
+            if asked.block != campaign.block:
+                continue
+            channel = asked.channel
+            if asked.attributes in learnt:
+                shares = norm_sub(learnt[asked.attributes].values.reshape(-1)).frequencies
+                channel = RandomizedResponse.with_fakes(
+                    distribution=shares.tolist(), epsilon=campaign.design.promise(number), floor=rounds.floor
+                )
+            again.append(replace(asked, channel=channel, block=block))
+        views = tuple(campaign.design.lot(campaign.block))
+        first = min(number for view in views for number in view)
+        moved = tuple(tuple(number - first for number in view) for view in views)
+        design = replace(campaign.design, questions=tuple(again), views=moved)
+        self._ask(connection, campaign.id, design, block=block)
+        self._set(connection, campaign.id, block=block, block_opened=now())
+
+    # -- what came out ------------------------------------------------------------------------------------------------
+
+    def tally(self, id: str) -> Tally:
+        """What was counted so far, once enough have reported."""
+        with self._database.reading() as connection:
+            campaign = self._load(connection, id)
+            if campaign.reports < campaign.terms.minimum:
+                rule = f"publishes from {campaign.terms.minimum} reports on"
+                raise Conflict(rule, field="campaign", value=f"{campaign.reports} so far")
+            return self._tally(connection, campaign)
+
+    def releases(self, id: str, about: About = "population") -> Releases:
+        """Unbiased tables with error bars; free, because everybody was protected before their report was sent."""
+        found = self.tally(id).releases(about)
+        title = self.get(id).title
+        return Releases(
+            replace(
+                release,
+                provenance=replace(
+                    release.provenance, recipe=dict(release.provenance.recipe) | {"campaign": id, "title": title}
+                ),
+            )
+            for release in found.values()
+        )
+
+    # -- several aggregators ------------------------------------------------------------------------------------------
+
+    def export(self, id: str) -> dict[str, Any]:
+        """What another aggregator of the same campaign needs to add these counts to its own, once."""
+        with self._database.reading() as connection:
+            campaign = self._load(connection, id)
+            counts = self._counts(connection, campaign)
+            names = sa.select(reports.c.report).where(reports.c.campaign == id).order_by(reports.c.report)
+            ids = list(connection.execute(names).scalars())
+        return {
+            "tacita": "tally/1",
+            "campaign": id,
+            "questions": {question.question: question.digest for question in campaign.questions},
+            "counts": {campaign.questions[number].question: found.tolist() for number, found in counts.items()},
+            "received": {q.question: n for q, n in zip(campaign.questions, campaign.received, strict=True)},
+            "reports": ids,
+        }
+
+    def merge(self, id: str, exported: Mapping[str, Any]) -> Campaign:
+        """Add what another aggregator of the same campaign has counted, all of it or nothing.
+
+        Raises:
+            Conflict: Some reports were sent to both; they cannot be taken out of sums any more.
+        """
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id, lock=True)
+            counts = _check_export(campaign, exported)
+            known = {question.question: question.digest for question in campaign.questions}
+            if exported["campaign"] != id or exported["questions"] != known:
+                raise InvalidInput("must be of the same campaign with the same questions", field="tally")
+            rows = [{"campaign": id, "report": name} for name in exported["reports"]]
+            try:
+                for start in range(0, len(rows), 10_000):
+                    connection.execute(reports.insert(), rows[start : start + 10_000])
+            except sa.exc.IntegrityError:
+                hint = "Send each report to one aggregator only"
+                raise Conflict("holds reports that were counted here already", field="tally", hint=hint) from None
+            for question, found in counts.items():
+                add_counts(connection, id, question, found, exported["received"][question])
+        return self.get(id)
+
+    # -- inside a transaction -----------------------------------------------------------------------------------------
+
+    def _ask(self, connection: sa.Connection, id: str, design: Design, *, block: int) -> None:
+        """Store the questions of a block, with empty tallies."""
+        number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
+        rows, empty = [], []
+        for number, asked in enumerate(design.questions):
+            question = question_of(id, number, asked, design.domain, design.promise(number))
+            rows.append(
+                {
+                    "campaign": id,
+                    "id": question.question,
+                    "number": (block - 1) * len(design.questions) + number,
+                    "block": block,
+                    "view": number_of_view[number],
+                    "share": asked.share,
+                    "attributes": json.dumps(asked.attributes),
+                    "wire": json.dumps(question.to_dict()),
+                }
+            )
+            none = asked.channel.tally(unpack_answers(question.channel, question.cells, b""))
+            zeros = none.astype("<i8").tobytes()
+            empty.append({"campaign": id, "question": question.question, "counts": zeros, "reports": 0})
+        connection.execute(questions.insert(), rows)
+        connection.execute(tallies.insert(), empty)
+
+    def _set(self, connection: sa.Connection, id: str, **values: Any) -> None:
+        connection.execute(campaigns.update().where(campaigns.c.id == id).values(values))
+
+    def _load(self, connection: sa.Connection, id: str, *, lock: bool = False) -> Campaign:
+        query = campaigns.select().where(campaigns.c.id == id)
+        row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+        if row is None:
+            raise UnknownName(id, field="campaign", available=())
+        counted = sa.select(tallies.c.question, tallies.c.reports).where(tallies.c.campaign == id)
+        received = {each.question: int(each.reports) for each in connection.execute(counted)}
+        form = self._form(connection, row, len(received))
+        return Campaign(
+            form=form,
+            state=row.state,
+            reason=row.reason,
+            block=row.block,
+            received=tuple(received[question.question] for question in form.questions),
+            looks=row.looks,
+            created=aware(row.created),
+            block_opened=aware(row.block_opened) if row.block_opened else None,
+            closed=aware(row.closed) if row.closed else None,
+        )
+
+    def _form(self, connection: sa.Connection, row: Any, size: int) -> Form:
+        kept = self._forms.get(row.id)
+        if kept is not None and len(kept.questions) == size:
+            return kept
+        query = questions.select().where(questions.c.campaign == row.id).order_by(questions.c.number)
+        found = connection.execute(query).all()
+        stored = json.loads(row.terms)
+        wired = tuple(Question.from_json(each.wire) for each in found)
+        terms = Terms.from_dict(stored["terms"])
+        form = Form(id=row.id, title=row.title, design=_design(stored, found, wired), questions=wired, terms=terms)
+        while len(self._forms) >= _KEPT:
+            self._forms.pop(next(iter(self._forms)), None)
+        self._forms[row.id] = form
+        return form
+
+    def _counts(self, connection: sa.Connection, campaign: Campaign) -> dict[int, NDArray[np.int64]]:
+        rows = connection.execute(tallies.select().where(tallies.c.campaign == campaign.id)).all()
+        return {campaign.form.by_id[row.question]: tally_of(row.counts) for row in rows if row.reports}
+
+    def _tally(self, connection: sa.Connection, campaign: Campaign) -> Tally:
+        return Tally.counted(campaign.design, self._counts(connection, campaign))
+
+
+def _parse(form: Form, batch: Sequence[object] | bytes) -> Batch:
+    return packed_batch(form, batch) if isinstance(batch, bytes) else parsed_batch(form, batch)
+
+
+def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Question]) -> Design:
+    asked = tuple(
+        Asked(
+            attributes=tuple(json.loads(row.attributes)),
+            channel=channel_of(question.channel, question.cells),
+            share=row.share,
+            block=row.block,
+        )
+        for row, question in zip(rows, wired, strict=True)
+    )
+    views: dict[tuple[int, int], list[int]] = {}
+    for number, row in enumerate(rows):
+        views.setdefault((row.block, row.view), []).append(number)
+    return Design(
+        domain=Domain.from_dict(stored["domain"]),
+        questions=asked,
+        views=tuple(tuple(numbers) for numbers in views.values()),
+        why=stored["why"],
+        **stored["design"],
+    )
+
+
+def _check_export(campaign: Campaign, exported: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
+    wanted = {"tacita", "campaign", "questions", "counts", "received", "reports"}
+    if set(exported) != wanted or exported["tacita"] != "tally/1":
+        raise InvalidInput("must be a tally as another aggregator exports it", field="tally")
+    counts = {name: np.asarray(found, dtype=np.int64) for name, found in exported["counts"].items()}
+    for name, found in counts.items():
+        if name not in campaign.form.by_id:
+            raise InvalidInput("must name questions of this campaign", field="tally.counts")
+        channel = campaign.design.questions[campaign.form.by_id[name]].channel
+        if channel.estimate(found).respondents != exported["received"].get(name):  # refuses what no channel tallies
+            raise InvalidInput("must say how many reports were counted", field=f"tally.received.{name}")
+    if sum(exported["received"].values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
+        raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")
+    return counts

@@ -1,0 +1,84 @@
+"""What the owner of a campaign decides besides its questions: when it publishes, goes on, stops and closes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from tacita.collect.stopping import StopRule
+from tacita.errors import InvalidInput
+
+__all__ = ["Rounds", "Terms"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """Blocks of respondents: after each, fakes are drawn from what was learnt so far, at the same true loss.
+
+    At a given loss the uniform fakes of one single block estimate best (docs/claims/rrba.md); rounds are for who wants
+    reports that look like the population.
+
+    Args:
+        size: Reports that fill a block.
+        floor: Weight of the uniform among the fakes, above 0 and at most 1.
+        seconds: A block that is not full by then is closed all the same, if anybody has answered; None for no limit.
+    """
+
+    size: int
+    floor: float = 0.5
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            raise InvalidInput("must be a whole number of at least 1", field="rounds.size", value=self.size)
+        if not 0 < self.floor <= 1:
+            raise InvalidInput("must be above 0 and at most 1", field="rounds.floor", value=self.floor)
+        if self.seconds is not None and not self.seconds > 0:
+            raise InvalidInput("must be positive", field="rounds.seconds", value=self.seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How a campaign runs.
+
+    Args:
+        minimum: Nothing is published before so many have reported.
+        closes: When it closes by itself.
+        rounds: Whether it runs in blocks.
+        stop: When it is accurate enough to close by itself.
+        keep_reports: Whether reports are kept after they were counted.
+    """
+
+    minimum: int = 100
+    closes: dt.datetime | None = None
+    rounds: Rounds | None = None
+    stop: StopRule | None = None
+    keep_reports: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
+            raise InvalidInput("must be a whole number of at least 1", field="minimum", value=self.minimum)
+        if self.closes is not None and self.closes.tzinfo is None:
+            raise InvalidInput("must say its time zone", field="closes", value=self.closes.isoformat())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "minimum": self.minimum,
+            "closes": self.closes.isoformat() if self.closes else None,
+            "rounds": asdict(self.rounds) if self.rounds else None,
+            "stop": asdict(self.stop) if self.stop else None,
+            "keep_reports": self.keep_reports,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What `as_dict` wrote."""
+        return cls(
+            minimum=data["minimum"],
+            closes=dt.datetime.fromisoformat(data["closes"]) if data["closes"] else None,
+            rounds=Rounds(**data["rounds"]) if data["rounds"] else None,
+            stop=StopRule(**data["stop"]) if data["stop"] else None,
+            keep_reports=data["keep_reports"],
+        )

@@ -1,0 +1,53 @@
+"""Made-up rows from a model, decoded into the levels of their domain.
+
+Privacy: post-processing of the model: rows cost what the model did, however many are drawn. Rows of a model that was
+fitted to exact tables are as sensitive as those tables; the rows say which of the two they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacita.domain import Decode, Domain, decode
+from tacita.errors import InvalidInput
+from tacita.privacy.event import Event
+
+__all__ = ["Model", "synthetic_rows"]
+
+
+class Model(Protocol):
+    """Whatever draws made-up rows: a network, latent classes."""
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
+        """Codes of made-up rows."""
+
+
+def synthetic_rows(
+    domain: Domain, model: Model, rows: int, rng: np.random.Generator, *, event: Event, policy: Decode = "label"
+) -> pa.Table:
+    """Rows drawn from a model, one column for each attribute that it knows.
+
+    Args:
+        domain: What the codes mean.
+        model: Draws codes.
+        rows: How many rows. Not the number of people, where that is private.
+        rng: For the draws; they need no secrecy, because the model itself may be published.
+        event: What the model cost; `NonPrivate` if it was fitted to exact tables.
+        policy: How bins come back: as labels, or as numbers inside the bin.
+    """
+    if type(rows) is not int or rows < 0:
+        raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
+    codes = model.sample(rows, rng)
+    columns = {}
+    for name in domain.names:
+        if name in codes:
+            uniforms = rng.random(rows) if policy == "uniform" else None
+            columns[name] = decode(domain[name], np.asarray(codes[name]), policy, uniforms)
+    mark = {"synthetic": True, "by": "post-processing", "event": event.as_dict()}
+    return pa.table(columns).replace_schema_metadata({"tacita": json.dumps(mark)})

@@ -1,0 +1,100 @@
+"""What can be read off a campaign over the Survey network, whose truth is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacita.collect import findings
+from tacita.collect.campaigns import Campaigns, Terms
+from tacita.collect.hypothesis import Hypothesis
+from tacita.collect.plan import plan_collection
+from tacita.demo.survey import DOMAIN, simulate
+from tacita.errors import InvalidInput
+from tacita.store import Database
+from tacita.tables import Workload
+from tacita.testing.respondents import answer_campaign
+
+PEOPLE = 60_000
+
+
+@pytest.fixture(scope="module")
+def tally(tmp_path_factory):
+    campaigns = Campaigns(Database(f"sqlite:///{tmp_path_factory.mktemp('findings')}/s.db"))
+    design = plan_collection(DOMAIN, Workload.all(DOMAIN, 2), respondents=PEOPLE, epsilon=4.0, mode="tables")
+    id = campaigns.open(campaigns.create(design, title="Survey").id).id
+    answer_campaign(campaigns, id, DOMAIN.encode(simulate(PEOPLE, seed=3), DOMAIN.names), seed=4)
+    return campaigns.tally(id)
+
+
+def test_tables_as_published(tally):
+    raw, agreed, modelled = (findings.published(tally, how) for how in ("raw", "consistent", "modelled"))
+    assert set(raw) == set(agreed) == set(modelled)
+    assert all((release.values >= 0).all() for found in (agreed, modelled) for release in found.values())
+    assert np.isfinite(next(iter(raw.values())).std()).all()
+
+
+def test_independence_is_found_where_it_is_and_only_there(tally):
+    names = DOMAIN.names
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    verdicts = {pair: findings.independence(tally, Hypothesis.of(*pair)) for pair in pairs}
+    least = min(verdicts, key=lambda pair: verdicts[pair].p_value)
+    assert verdicts[least].reject(1e-3)
+    age, sex = names[0], next(name for name in names if name.lower().startswith("s"))
+    assert verdicts[(age, sex)].p_value > 1e-4  # independent in the network
+
+
+def test_a_simulated_threshold(tally):
+    key = next(key for key in tally.releases() if len(key) == 2)
+    verdict = findings.independence(tally, Hypothesis.of(*key), simulations=19)
+    assert 0 < verdict.p_value <= 1
+    assert "Monte Carlo" in verdict.method
+
+
+def test_what_was_not_asked_cannot_be_tested(tally):
+    with pytest.raises(InvalidInput, match="no table"):
+        findings.independence(tally, Hypothesis.of(*DOMAIN.names[:3]))
+    with pytest.raises(InvalidInput, match="all attributes of one question"):
+        findings.independence(
+            tally, Hypothesis.of((DOMAIN.names[0],), (DOMAIN.names[1],), given=()), simulations=19
+        ) if False else _whole_question_only(tally)
+
+
+def _whole_question_only(tally):
+    """A pair inside a larger table can be tested by its covariance, not by simulating the question."""
+    design = plan_collection(DOMAIN, Workload.of(DOMAIN.names[:3]), respondents=5000, epsilon=4.0, mode="tables")
+    from tacita.collect.tally import Tally, respond
+    from tacita.noise import SeededSource
+
+    codes = DOMAIN.encode(simulate(5000, seed=3), DOMAIN.names)
+    larger = Tally(design).add(respond(design, codes, SeededSource(1), seed=1))
+    findings.independence(larger, Hypothesis.of(*DOMAIN.names[:2]))
+    return findings.independence(larger, Hypothesis.of(*DOMAIN.names[:2]), simulations=19)
+
+
+def test_a_network_and_rows_from_it(tally):
+    learned = findings.network(tally)
+    assert learned.structure.links
+    assert learned.event.epsilon <= 4.0
+    for by in ("classes", "network"):
+        rows = findings.synthetic(tally, 500, np.random.default_rng(1), by=by)
+        assert rows.num_rows == 500
+        assert set(rows.column_names) == set(DOMAIN.names)
+        assert json.loads(rows.schema.metadata[b"tacita"])["synthetic"] is True
+
+
+def test_synthetic_rows_have_the_tables(tally):
+    rows = DOMAIN.encode(findings.synthetic(tally, 50_000, np.random.default_rng(1)), DOMAIN.names)
+    truth = DOMAIN.encode(simulate(50_000, seed=9), DOMAIN.names)
+    for name in DOMAIN.names:
+        one, two = (np.bincount(codes[name], minlength=DOMAIN[name].size) / 50_000 for codes in (rows, truth))
+        assert np.abs(one - two).max() < 0.03
+
+
+def test_integrity_is_stated_for_every_question(tally):
+    found = findings.integrity(tally)
+    assert len(found) == len(tally.design.questions)
+    for each in found:
+        assert 0 < each.one_report < each.one_percent
+        assert each.p_value is None or each.p_value > 1e-6
+        assert each.p_value is not None or each.note
