@@ -155,18 +155,24 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     assert caught.value.account == "verbs"
 
     # from devices
-    campaign = admin.create_campaign(attribute=Boolean(name="smokes"), epsilon=1.0, title="Smoking", minimum=3)
+    smokes = Domain(attributes=[Boolean(name="smokes")])
+    planned = admin.plan_campaign(smokes, [["smokes"]], epsilon=1.0, respondents=100)
+    assert planned.epsilon_exact <= 1.0
+    draft = admin.create_campaign(
+        smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=3, draft=True
+    )
+    campaign = admin.open_campaign(draft.id)
     with Client(server.url) as respondent:
         for number in range(3):
             device = Device(ledger_path=tmp_path / f"d{number}", limit_total_epsilon=2.0, limit_question_epsilon=2.0)
-            report, _ = device.answer(respondent.question(campaign.id), "true")
+            ((report, _),) = device.answer_sheet(respondent.questions(campaign.id), {"smokes": "true"})
             assert respondent.send_reports(campaign.id, [report]).accepted == 1
         with pytest.raises(Conflict, match="counted before"):
             respondent.send_reports(campaign.id, [report])
         with pytest.raises(Unauthorized):
             respondent.campaigns()
     assert admin.campaign(campaign.id).received == 3
-    assert admin.release(campaign.id, about="respondents").trust == "local"
+    assert admin.collected(campaign.id, about="respondents")["smokes",].trust == "local"
     assert admin.close_campaign(campaign.id).state == "closed"
     assert campaign.id in [known.id for known in admin.campaigns()]
 
@@ -198,7 +204,8 @@ def report(campaign: str, answer: int = 1) -> dict[str, Any]:
 
 def test_no_acknowledged_report_is_lost_or_counted_twice(server: Server, admin: Client) -> None:
     """kill -9 in the middle of posting: what was acknowledged counts once, and so does what is sent again."""
-    campaign = admin.create_campaign(attribute=Boolean(name="x"), epsilon=1.0, title="t", minimum=1).id
+    asked = Domain(attributes=[Boolean(name="x")])
+    campaign = admin.create_campaign(asked, [["x"]], epsilon=1.0, respondents=100, title="t", minimum=1).id
     batches = [[report(campaign) for _ in range(5)] for _ in range(120)]
     waiting, acknowledged, lock = iter(batches), [], threading.Lock()
     unsure: list[list[dict[str, Any]]] = []

@@ -48,6 +48,16 @@ def test_the_readme_example_runs(tmp_path, monkeypatch):
     assert len(names["low"]) == DOMAIN["age"].size
 
 
+def test_the_worked_example_of_collecting_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/collect.md").read_text(), re.DOTALL):
+        exec(block, names)
+    assert names["rows"].num_rows == 1000
+    assert names["campaigns"].get(names["campaign"].id).reports > 500
+    assert "probability" in capsys.readouterr().out
+
+
 def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):

@@ -23,11 +23,11 @@ from pydantic import TypeAdapter
 
 from tacita._version import __version__
 from tacita.collect.question import Report
-from tacita.domain import Attribute, Domain
+from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Release, Releases
+from tacita.release import Releases
 from tacita.server.models import (
     Accepted,
     Balance,
@@ -37,6 +37,8 @@ from tacita.server.models import (
     DatasetInfo,
     JobInfo,
     Plan,
+    PlannedCollection,
+    Sheet,
     TokenInfo,
     TokenIssued,
 )
@@ -206,24 +208,50 @@ class Client:
         """One campaign."""
         return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
 
-    def create_campaign(self, *, attribute: Attribute, epsilon: float, title: str, minimum: int = 100) -> CampaignInfo:
-        """Open a campaign."""
-        described = attribute.model_dump(mode="json", exclude_defaults=True)
-        described |= {"kind": attribute.kind, "name": attribute.name}
-        body = {"attribute": described, "epsilon": epsilon, "title": title, "minimum": minimum}
+    def plan_campaign(
+        self, domain: Domain, tables: Tables, *, epsilon: float, respondents: int, **options: Any
+    ) -> PlannedCollection:
+        """What would be asked of whom, and how exact it would be; the options are those of `plan_collection`."""
+        body = _collection(domain, tables, epsilon, respondents) | options
+        return PlannedCollection.model_validate_json(self._post("/v1/campaigns/plan", body, safe=True))
+
+    def create_campaign(
+        self,
+        domain: Domain,
+        tables: Tables,
+        *,
+        title: str,
+        epsilon: float,
+        respondents: int,
+        **options: Any,
+    ) -> CampaignInfo:
+        """Open a campaign.
+
+        Args:
+            domain: What may be asked.
+            tables: The tables that matter.
+            title: What respondents see.
+            epsilon: What answering may cost each of them.
+            respondents: How many are expected.
+            options: mode, answers, channel, dependence, minimum, closes, rounds, stop, keep_reports, draft, id; see
+                the reference of the route.
+        """
+        body = _collection(domain, tables, epsilon, respondents) | {"title": title} | options
         return CampaignInfo.model_validate_json(self._post("/v1/campaigns", body))
+
+    def open_campaign(self, id: str) -> CampaignInfo:
+        """Let people answer a draft."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/open"
+        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
 
     def close_campaign(self, id: str) -> CampaignInfo:
         """Accept no more reports."""
         path = f"/v1/campaigns/{quote(id, safe='')}/close"
         return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
 
-    def question(self, id: str) -> dict[str, Any]:
-        """The question as it travels; a `Device` checks it before it answers."""
-        found: dict[str, Any] = httpx.Response(
-            200, content=self._get(f"/v1/campaigns/{quote(id, safe='')}/question")
-        ).json()
-        return found
+    def questions(self, id: str) -> list[dict[str, Any]]:
+        """The questions for one respondent as they travel; a `Device` checks them before it answers."""
+        return Sheet.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/questions")).questions
 
     def send_reports(self, id: str, reports: Iterable[Report | Mapping[str, Any]]) -> Accepted:
         """Send reports, in batches; durable when it returns.
@@ -253,10 +281,15 @@ class Client:
                 raise
             return Accepted(accepted=0, replayed=[str(report.get("report")) for report in batch])
 
-    def release(self, id: str, about: Literal["population", "respondents"] = "population") -> Release:
-        """Shares with error bars, from what a campaign has counted so far."""
-        path = f"/v1/campaigns/{quote(id, safe='')}/release"
-        return Release.from_json(self._get(path, {"about": about}).decode())
+    def collected(
+        self,
+        id: str,
+        about: Literal["population", "respondents"] = "population",
+        published: Literal["raw", "consistent", "modelled"] = "raw",
+    ) -> Releases:
+        """Tables from what a campaign has counted so far: raw with error bars, or published."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/releases"
+        return Releases.from_json(self._get(path, {"about": about, "published": published}).decode())
 
     # -- jobs ------------------------------------------------------------------------------------------------
 
@@ -399,6 +432,15 @@ def _query(
         "family": family,
         "budget": budget.as_dict(),
         "purpose": purpose,
+    }
+
+
+def _collection(domain: Domain, tables: Tables, epsilon: float, respondents: int) -> dict[str, Any]:
+    return {
+        "schema": domain.as_dict(),
+        "tables": [list(table) for table in tables],
+        "epsilon": epsilon,
+        "respondents": respondents,
     }
 
 

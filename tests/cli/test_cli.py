@@ -259,3 +259,52 @@ def test_help_and_version(folder):
     for command in ("schema", "query", "budget", "serve", "token", "demo"):
         assert command in good(folder, "--help")
         assert "--help" in good(folder, command, "--help")
+
+
+def test_a_campaign(folder):
+    """From a plan to made-up rows, with people who answer in bulk in between."""
+    import numpy as np
+    import yaml
+
+    from tacita.collect.campaigns import Campaigns
+    from tacita.demo.survey import DOMAIN, simulate
+    from tacita.store import Database
+    from tacita.testing.respondents import answer_campaign
+
+    DOMAIN.write(folder / "survey.yaml")
+    assert yaml.safe_load((folder / "survey.yaml").read_text())
+    state = f"sqlite:///{folder}/state.db"
+    asked = ("-s", "survey.yaml", "--pairs", "--respondents", "8000", "--epsilon", "4", "--mode", "tables")
+    made = json.loads(good(folder, "collect", "create", *asked, "--title", "Travel", "--state", state, "--json"))
+    id = made["id"]
+    assert made["state"] == "open"
+    assert tacita(folder, "collect", "tables", id, "--state", state).returncode == 8  # nobody has answered
+    codes = DOMAIN.encode(simulate(8000, seed=1), DOMAIN.names)
+    answer_campaign(Campaigns(Database(state)), id, codes)
+    here = (id, "--state", state)
+    assert "8,000 reports" in good(folder, "collect", "status", *here)
+    assert id in good(folder, "collect", "status", "--state", state)
+    assert "A by R" in good(folder, "collect", "tables", *here, "--by", "A,R", "--check")
+    agreed = json.loads(good(folder, "collect", "tables", *here, "--published", "consistent", "--json"))
+    assert all(value >= 0 for release in agreed["releases"] for value in release["estimate"])
+    assert "rejected" in good(folder, "collect", "test", *here, "--by", "O,T")
+    assert json.loads(good(folder, "collect", "test", *here, "--by", "A,S", "--simulations", "19", "--json"))["df"] == 2
+    assert "Edges" in good(folder, "collect", "network", *here, "--bif", "travel.bif")
+    assert "probability" in (folder / "travel.bif").read_text()
+    assert "Rules" in good(folder, "collect", "rules", *here)
+    good(folder, "collect", "synthesize", *here, "--rows", "100", "-o", "rows.csv")
+    assert len((folder / "rows.csv").read_text().splitlines()) == 101
+    assert tacita(folder, "collect", "synthesize", *here, "--rows", "9", "-o", "rows.doc").returncode == 2
+    good(folder, "collect", "export", *here, "-o", "tally.json")
+    assert tacita(folder, "collect", "merge", id, "tally.json", "--state", state).returncode == 8  # they are all here
+    assert "closed" in good(folder, "collect", "close", *here)
+    assert tacita(folder, "collect", "open", *here).returncode == 8
+    assert tacita(folder, "collect", "status", "cp_none", "--state", state).returncode == 2
+    draft = json.loads(good(folder, "collect", "create", *asked, "--title", "x", "--draft", "--state", state, "--json"))
+    assert draft["state"] == "draft"
+    assert '"open"' in good(folder, "collect", "open", draft["id"], "--state", state, "--json")
+    assert np.isclose(sum(q["share"] for q in draft["questions"]), 1)
+    wrong = tacita(folder, "collect", "create", *asked, "--title", "x", "--closes", "soon", "--state", state)
+    assert (wrong.returncode, "closes" in wrong.stderr) == (2, True)
+    blocks = tacita(folder, "collect", "create", *asked, "--title", "x", "--block", "10", "--state", state)
+    assert blocks.returncode in (0, 2)

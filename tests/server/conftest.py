@@ -89,8 +89,10 @@ class World:
     def campaign(self, **changes: Any) -> dict[str, Any]:
         body = {
             "title": "Smoking",
-            "attribute": {"kind": "boolean", "name": "smokes"},
+            "schema": {"tacita": 1, "attributes": [{"kind": "boolean", "name": "smokes"}]},
+            "tables": [["smokes"]],
             "epsilon": 1.0,
+            "respondents": 100,
             "minimum": 5,
         }
         response = self.call("POST", "/v1/campaigns", token=self.token("steward"), json=body | changes)

@@ -89,8 +89,9 @@ def test_campaigns_have_scopes_too(world) -> None:
     mine, other = world.token("analyst", datasets=[id]), world.token("analyst", datasets=["x"])
     assert world.call("GET", f"/v1/campaigns/{id}", token=mine).status_code == 200
     assert world.call("GET", f"/v1/campaigns/{id}", token=other).status_code == 403
-    assert world.call("GET", f"/v1/campaigns/{id}/release", token=other).status_code == 403
+    assert world.call("GET", f"/v1/campaigns/{id}/releases", token=other).status_code == 403
     assert world.call("GET", "/v1/campaigns", token=other).json() == []
-    body = {"title": "t", "attribute": {"kind": "boolean", "name": "x"}, "epsilon": 1.0}
+    schema = {"tacita": 1, "attributes": [{"kind": "boolean", "name": "x"}]}
+    body = {"title": "t", "schema": schema, "tables": [["x"]], "epsilon": 1.0, "respondents": 100}
     scoped = world.call("POST", "/v1/campaigns", token=world.token("steward", datasets=["x"]), json=body)
     assert scoped.status_code == 403

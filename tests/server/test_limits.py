@@ -63,11 +63,11 @@ def test_for_each_token(world_of) -> None:
 def test_for_respondents_and_for_guessing(world_of) -> None:
     world = world_of(anonymous_rate_limit=3)
     path = f"/v1/campaigns/{world.campaign()['id']}"
-    assert world.call("GET", f"{path}/question").status_code == 200
+    assert world.call("GET", f"{path}/questions").status_code == 200
     assert world.call("POST", f"{path}/reports", json={"reports": []}).status_code == 422
     assert world.call("GET", "/v1/datasets", token="guess").status_code == 401
     for response in (
-        world.call("GET", f"{path}/question"),
+        world.call("GET", f"{path}/questions"),
         world.call("POST", f"{path}/reports", json={"reports": []}),
         world.call("GET", "/v1/datasets", token="guess"),
     ):

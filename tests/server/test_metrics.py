@@ -38,7 +38,7 @@ def test_no_name_and_no_value(world) -> None:
     world.query(world.token("analyst"))
     world.call("GET", "/v1/datasets/needle4711", token=world.token())
     campaign = world.campaign()["id"]
-    world.call("GET", f"/v1/campaigns/{campaign}/question")
+    world.call("GET", f"/v1/campaigns/{campaign}/questions")
     job = {"kind": "query", "dataset": "patients", "tables": [["age"]], "budget": {"epsilon": 0.1}}
     world.call("POST", "/v1/jobs", token=world.token("analyst"), json=job)
     text = world.call("GET", "/metrics").text + world.call("GET", "/readyz").text

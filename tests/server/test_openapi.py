@@ -45,7 +45,7 @@ def test_the_collecting_path_is_in_it(world) -> None:
 def test_only_respondents_and_operators_need_no_token(world) -> None:
     open_routes = {path for _, path, spec in operations(world) if not spec.get("security")}
     assert open_routes == {
-        "/v1/campaigns/{id}/question",
+        "/v1/campaigns/{id}/questions",
         "/v1/campaigns/{id}/reports",
         "/healthz",
         "/readyz",

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
@@ -25,8 +26,8 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
 from tacita.server import models
-from tacita.server.answers import ReleaseResponse
-from tacita.server.routes import budget, campaigns, datasets, health, jobs, query, reports, tokens
+from tacita.server.answers import ReleaseResponse, SyntheticResponse
+from tacita.server.routes import budget, campaigns, datasets, findings, health, jobs, query, reports, tokens
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 
@@ -40,7 +41,7 @@ ANSWERS = [
 ]
 ROUTES = [
     route
-    for noun in (datasets, query, budget, campaigns, jobs, tokens, health)
+    for noun in (datasets, query, budget, campaigns, findings, jobs, tokens, health)
     for route in noun.router.routes
     if isinstance(route, APIRoute)
 ]
@@ -55,6 +56,7 @@ ROUTES = [
         pickle.dumps,
         JSONResponse,
         ReleaseResponse,
+        SyntheticResponse,
         reports._ENCODER.encode,
         msgspec.json.encode,
         msgspec.msgpack.encode,
@@ -83,11 +85,18 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
     if route.response_model is None:
         assert annotated is Response
         source = inspect.getsource(route.endpoint)
-        assert "ReleaseResponse(" in source or route.path == "/metrics"
+        assert "ReleaseResponse(" in source or "SyntheticResponse(" in source or route.path == "/metrics"
         return
     inner = getattr(annotated, "__args__", (annotated,))
-    public = annotated == dict[str, Any] and route.path.endswith(("/schema", "/question"))  # declared as public
+    public = annotated == dict[str, Any] and route.path.endswith("/schema")  # declared as public
     assert public or all(issubclass(part, models._Answer) for part in inner)
+
+
+def test_rows_that_are_not_marked_as_made_up_are_not_served() -> None:
+    rows = pa.table({"smokes": ["true"]})
+    for table in (rows, rows.replace_schema_metadata({"tacita": json.dumps({"synthetic": False})})):
+        with pytest.raises(InternalError, match="made-up"):
+            SyntheticResponse(table)
 
 
 def test_a_simulated_release_is_not_served(world) -> None:

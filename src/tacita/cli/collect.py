@@ -1,8 +1,8 @@
-"""`tacita collect`: plan a collection, and rehearse it on data."""
+"""`tacita collect`: plan a collection, and rehearse it on data. Campaigns and what comes out of them stand beside."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,9 +19,23 @@ from tacita.noise import SeededSource
 from tacita.report import number
 from tacita.tables import Workload
 
-__all__ = ["app"]
+__all__ = [
+    "Answers",
+    "By",
+    "Channel",
+    "Dependence",
+    "Epsilon",
+    "Mode",
+    "Pairs",
+    "Respondents",
+    "app",
+    "show_design",
+    "workload_of",
+]
 
-app = typer.Typer(help="Collect from people who tell nobody: plan, simulate.", no_args_is_help=True)
+app = typer.Typer(
+    help="Collect from people who tell nobody: plan, run a campaign, see what came out.", no_args_is_help=True
+)
 
 By = Annotated[
     list[str] | None,
@@ -30,13 +44,21 @@ By = Annotated[
 Pairs = Annotated[bool, typer.Option("--pairs", help="All pairs of attributes matter.")]
 Respondents = Annotated[int, typer.Option(help="How many are expected to answer.")]
 Epsilon = Annotated[float, typer.Option(help="What answering may cost each of them.")]
-Mode = Annotated[str, typer.Option(help="auto, singles or tables.")]
+Mode = Annotated[Literal["auto", "singles", "tables"], typer.Option(help="What to ask for.")]
+Answers = Annotated[
+    Literal["one", "view"],
+    typer.Option(help="One question for each respondent, or several that share epsilon."),
+]
+Channel = Annotated[
+    Literal["auto", "rr"], typer.Option(help="The best channel for each question, or randomized response throughout.")
+]
 Dependence = Annotated[
     float, typer.Option(help="How far tables are expected to lie from independent (total variation). A guess of yours.")
 ]
 
 
-def _workload(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
+def workload_of(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
+    """The tables that the options name."""
     if pairs:
         return Workload.all(domain, 2)
     if not by:
@@ -44,7 +66,8 @@ def _workload(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
     return Workload.of(*(tuple(part.strip() for part in text.split(",")) for text in by))
 
 
-def _show(design: Design) -> None:
+def show_design(design: Design) -> None:
+    """A plan: what is asked of how many, and how exact each table alone will be."""
     rows = [
         (
             " x ".join(question.attributes),
@@ -55,9 +78,9 @@ def _show(design: Design) -> None:
         )
         for question, predicted in zip(design.questions, design.predict(), strict=True)
     ]
-    title = (
-        f"Plan: ask for {design.mode}; each respondent answers one question and loses at most {design.epsilon_upper:g}"
-    )
+    most = max(len(view) for view in design.views)
+    asked = "one question" if most == 1 else f"up to {most} questions"
+    title = f"Plan: ask for {design.mode}; each respondent answers {asked} and loses at most {design.epsilon_upper:g}"
     show.grid(title, ("question", "channel", ">cells", ">answers", ">error of the table alone"), rows)
     show.say(design.why + ".")
     if design.rehearsed is not None:
@@ -72,6 +95,8 @@ def plan(
     by: By = None,
     pairs: Pairs = False,
     mode: Mode = "auto",
+    answers: Answers = "one",
+    channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     json: Json = False,
 ) -> None:
@@ -79,13 +104,15 @@ def plan(
     domain = Domain.read(schema)
     design = plan_collection(
         domain,
-        _workload(domain, by, pairs),
+        workload_of(domain, by, pairs),
         respondents=respondents,
         epsilon=epsilon,
-        mode=mode,  # type: ignore[arg-type]
+        mode=mode,
+        answers=answers,
+        channel=channel,
         dependence=dependence,
     )
-    show.print_json(design.as_dict()) if json else _show(design)
+    show.print_json(design.as_dict()) if json else show_design(design)
 
 
 @app.command()
@@ -97,6 +124,8 @@ def simulate(
     by: By = None,
     pairs: Pairs = False,
     mode: Mode = "auto",
+    answers: Answers = "one",
+    channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     seed: Annotated[int, typer.Option(help="The same seed gives the same collection.")] = 0,
     table: TableName = None,
@@ -104,13 +133,15 @@ def simulate(
 ) -> None:
     """Carry out a plan over data, every row a respondent. The result is simulated: not private, not for release."""
     domain = Domain.read(schema)
-    workload = _workload(domain, by, pairs)
+    workload = workload_of(domain, by, pairs)
     design = plan_collection(
         domain,
         workload,
         respondents=respondents,
         epsilon=epsilon,
-        mode=mode,  # type: ignore[arg-type]
+        mode=mode,
+        answers=answers,
+        channel=channel,
         dependence=dependence,
     )
     published = model(simulate_collection(design, connect(data, domain, table), SeededSource(seed)))
@@ -118,7 +149,7 @@ def simulate(
         tables = {" x ".join(key): published.project(key).values.tolist() for key in workload}
         show.print_json(design.as_dict() | {"classes": published.latent.classes, "simulated": True, "tables": tables})
         return
-    _show(design)
+    show_design(design)
     for release in published.releases().values():
         if release.attributes in workload.keys:
             show.release(release)

@@ -17,9 +17,11 @@ import typer
 
 from tacita import errors
 from tacita._version import __version__
-from tacita.cli import budget, collect, demo, query, schema, serve, show, token
+from tacita.cli import budget, campaign, collect, demo, findings, query, schema, serve, show, token
 
 __all__ = ["EXIT_CODES", "app", "main"]
+
+_ADD_TO_COLLECT = (campaign, findings)  # importing them is what adds their commands
 
 EXIT_CODES: dict[type[errors.TacitaError], int] = {
     errors.InvalidInput: 2,
@@ -42,7 +44,7 @@ app = typer.Typer(
 )
 app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
-app.add_typer(collect.app, name="collect")
+app.add_typer(collect.app, name="collect")  # with the commands of `campaign` and `findings`
 app.add_typer(token.app, name="token")
 app.command("query")(query.query)
 app.command("serve")(serve.serve)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pyarrow.csv as pacsv
 
 from tacita import report
-from tacita.collect.campaign import Campaigns
+from tacita.collect.campaigns import Campaigns
 from tacita.collect.client import Device
+from tacita.collect.plan import plan_collection
 from tacita.demo.census import DOMAIN, SMOKING, simulate
+from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.mechanisms import CalibratedTables, NoisyTables
 from tacita.noise import SecureSource
@@ -102,7 +104,9 @@ def run(folder: Path, *, people: int, respondents: int, step: Step, track: Track
 
 
 def _collect(campaigns: Campaigns, truths: list[str], track: Track) -> tuple[Release, float]:
-    campaign = campaigns.create(attribute=SMOKING, epsilon=RESPONDENT_EPSILON, title="Smoking")
+    domain = Domain(attributes=(SMOKING,))
+    design = plan_collection(domain, Workload.of([SMOKING.name]), respondents=len(truths), epsilon=RESPONDENT_EPSILON)
+    campaign = campaigns.open(campaigns.create(design, title="Smoking").id)
     loss, outbox = 0.0, []
     with tempfile.TemporaryDirectory(prefix="tacita-devices-") as devices:
         for number in track(range(len(truths)), "respondents"):
@@ -111,14 +115,15 @@ def _collect(campaigns: Campaigns, truths: list[str], track: Track) -> tuple[Rel
                 limit_total_epsilon=RESPONDENT_EPSILON,
                 limit_question_epsilon=RESPONDENT_EPSILON,
             )
-            sent, receipt = device.answer(campaign.question, truths[number])
+            (question,) = campaigns.sheet(campaign.id)
+            sent, receipt = device.answer(question, truths[number])
             loss = max(loss, receipt.loss)
             outbox.append(sent.to_dict())
             if len(outbox) == _BATCH or number == len(truths) - 1:
                 campaigns.accept(campaign.id, outbox)
                 outbox = []
     campaigns.close(campaign.id)
-    return campaigns.release(campaign.id), loss
+    return campaigns.releases(campaign.id)[SMOKING.name,], loss
 
 
 def _write_page(

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from tacita import __version__
 from tacita.server import errors
 from tacita.server.gate import Gate
-from tacita.server.routes import budget, campaigns, datasets, health, jobs, query, reports, tokens
+from tacita.server.routes import budget, campaigns, datasets, findings, health, jobs, query, reports, tokens
 from tacita.server.services import EngineFor, Services
 from tacita.server.settings import Settings
 
@@ -59,7 +59,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
     app.add_middleware(Gate, metrics=services.metrics, max_request_bytes=settings.max_request_bytes)
     errors.install(app)
     app.router.routes.append(reports.ROUTE)
-    for noun in (datasets, query, budget, campaigns, jobs, tokens, health):
+    for noun in (datasets, query, budget, campaigns, findings, jobs, tokens, health):
         app.include_router(noun.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

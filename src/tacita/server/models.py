@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from tacita.domain import Attribute
 from tacita.privacy.budget import Budget
 from tacita.server.roles import Role
 
@@ -21,13 +20,17 @@ __all__ = [
     "CampaignInfo",
     "ChargeInfo",
     "ChargePage",
+    "CollectionPlan",
     "DatasetInfo",
     "Health",
+    "IntegrityInfo",
     "JobInfo",
+    "NetworkInfo",
     "NewCampaign",
     "NewDataset",
     "NewToken",
     "Plan",
+    "PlannedCollection",
     "Problem",
     "QueryJob",
     "QueryRequest",
@@ -35,9 +38,14 @@ __all__ = [
     "ReleaseModel",
     "ReleasesModel",
     "ReportBatch",
+    "RuleInfo",
+    "Sheet",
     "TableQuery",
+    "TallyInfo",
+    "TallyModel",
     "TokenInfo",
     "TokenIssued",
+    "VerdictInfo",
 ]
 
 Name = Annotated[
@@ -224,13 +232,82 @@ class ReleasesModel(_Answer):
 # -- campaigns -----------------------------------------------------------------------------------------------
 
 
-class NewCampaign(_Request):
-    """A question to ask, and the most that answering may cost."""
+class CollectionPlan(_Request):
+    """What is to be known, of whom, and what answering may cost each of them."""
+
+    domain: dict[str, Any] = Field(alias="schema", description="Attributes and levels, as `tacita schema` writes.")
+    tables: list[list[str]] = Field(min_length=1, description="The tables that matter.")
+    epsilon: float
+    respondents: int = Field(ge=1, description="How many are expected to answer.")
+    mode: Literal["auto", "singles", "tables"] = "auto"
+    answers: Literal["one", "view"] = "one"
+    channel: Literal["auto", "rr"] = "auto"
+    dependence: float = Field(default=0.1, ge=0, le=1)
+
+
+class RoundsModel(_Request):
+    """Blocks of respondents."""
+
+    size: int = Field(ge=1, description="Reports that fill a block.")
+    floor: float = Field(default=0.5, gt=0, le=1, description="Weight of the uniform among the fakes.")
+    seconds: float | None = Field(default=None, gt=0, description="A block closes after so long in any case.")
+
+
+class StopModel(_Request):
+    """When a campaign is accurate enough to close by itself."""
+
+    half_width: float = Field(gt=0, description="Half the width of every cell's interval.")
+    level: float = Field(default=0.95, gt=0, lt=1)
+
+
+class NewCampaign(CollectionPlan):
+    """Questions to ask, the most that answering may cost, and how long to go on."""
 
     title: str = Field(min_length=1, max_length=500)
-    attribute: Attribute
+    minimum: int = Field(default=100, ge=1, description="Nothing is released before so many have reported.")
+    closes: AwareDatetime | None = Field(default=None, strict=False)
+    rounds: RoundsModel | None = None
+    stop: StopModel | None = None
+    keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")
+    draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
+    id: Name | None = Field(default=None, description="The id of the same campaign at another aggregator.")
+
+
+class PlannedQuestion(_Answer):
+    """One question of a plan."""
+
+    attributes: list[str]
+    channel: str
+    levels: int
+    share: float
+    expected: int
+    view: int
+
+
+class PlannedCollection(_Answer):
+    """What would be asked of whom, and how exact it would be."""
+
+    mode: Literal["singles", "tables"]
+    answers: int = Field(description="Questions that one respondent answers.")
+    why: str
+    rehearsed: float | None
     epsilon: float
-    minimum: int = Field(default=100, description="Nothing is released before so many have answered.")
+    epsilon_exact: float
+    respondents: int
+    questions: list[PlannedQuestion]
+    predictions: list[dict[str, Any]]
+
+
+class CampaignQuestion(_Answer):
+    """One question of a campaign."""
+
+    id: str
+    attributes: list[str]
+    channel: str
+    cells: int
+    block: int
+    share: float
+    received: int
 
 
 class CampaignInfo(_Answer):
@@ -238,12 +315,97 @@ class CampaignInfo(_Answer):
 
     id: str
     title: str
-    question: dict[str, Any]
-    state: Literal["open", "closed"]
-    minimum: int
+    state: Literal["draft", "open", "closed"]
+    reason: str
+    block: int
     received: int
+    epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
+    terms: dict[str, Any]
+    questions: list[CampaignQuestion]
     created: dt.datetime
     closed: dt.datetime | None
+
+
+class Sheet(_Answer):
+    """The questions for one respondent; a device checks them before it answers."""
+
+    questions: list[dict[str, Any]]
+
+
+class TallyModel(_Request):
+    """What another aggregator of the same campaign has counted."""
+
+    tacita: Literal["tally/1"]
+    campaign: str
+    questions: dict[str, str]
+    counts: dict[str, list[int]]
+    received: dict[str, int]
+    reports: list[str]
+
+
+class TallyInfo(_Answer):
+    """Counts of randomised answers, for another aggregator of the same campaign."""
+
+    tacita: Literal["tally/1"]
+    campaign: str
+    questions: dict[str, str] = Field(description="Digest of each question.")
+    counts: dict[str, list[int]]
+    received: dict[str, int]
+    reports: list[str] = Field(description="Ids of the reports that the counts hold.")
+
+
+class VerdictInfo(_Answer):
+    """The outcome of a test of independence."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    df: int
+    p_value: float
+    valid: bool = Field(description="Whether the test holds its level.")
+    caution: str | None = Field(description="Why it may not hold it this time.")
+
+
+class NetworkInfo(_Answer):
+    """A Bayesian network, and what its edges rest on."""
+
+    network: dict[str, Any]
+    links: list[dict[str, Any]]
+    event: dict[str, Any]
+
+
+class MeasureInfo(_Answer):
+    """A number with its error."""
+
+    value: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+
+
+class RuleInfo(_Answer):
+    """If `given`, then `then`."""
+
+    given: dict[str, str]
+    then: dict[str, str]
+    support: MeasureInfo
+    confidence: MeasureInfo
+    lift: MeasureInfo
+    p_value: float
+    adjusted: float
+
+
+class IntegrityInfo(_Answer):
+    """How far liars could have moved one table, and whether its tally looks like honest reports."""
+
+    attributes: list[str]
+    block: int
+    reports: int
+    one_report: float
+    one_percent: float
+    excess: float | None
+    p_value: float | None
+    note: str
 
 
 class ReportBatch(_Request):

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacita.collect.campaign import Campaigns
+from tacita.collect.campaigns import Campaigns
 from tacita.engines.base import Engine
 from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
+from tacita.server.commits import GroupCommit
 from tacita.server.datasets import Dataset, Datasets
 from tacita.server.limits import RateLimiter
 from tacita.server.metrics import Metrics
@@ -35,6 +36,7 @@ class Services:
     tokens: Tokens
     datasets: Datasets
     campaigns: Campaigns
+    commits: GroupCommit
     jobs: Jobs
     metrics: Metrics
     limiter: RateLimiter
@@ -53,13 +55,15 @@ class Services:
 
         database = Database(settings.state_url)
         datasets = Datasets(database, settings.sources)
+        campaigns = Campaigns(database)
         return cls(
             settings=settings,
             database=database,
             ledger=Ledger(database),
             tokens=Tokens(database),
             datasets=datasets,
-            campaigns=Campaigns(database),
+            campaigns=campaigns,
+            commits=GroupCommit(campaigns.accept_all),
             jobs=Jobs(
                 database,
                 queue_file=settings.queue_file,

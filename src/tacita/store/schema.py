@@ -12,6 +12,7 @@ __all__ = [
     "datasets",
     "jobs",
     "metadata",
+    "questions",
     "reports",
     "spending",
     "tallies",
@@ -109,26 +110,45 @@ campaigns = sa.Table(
     metadata,
     sa.Column("id", sa.String(40), primary_key=True),
     sa.Column("title", sa.Text, nullable=False),
-    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
     sa.Column("state", sa.String(20), nullable=False),
-    sa.Column("minimum", sa.BigInteger, nullable=False),
+    sa.Column("block", sa.Integer, nullable=False),
+    sa.Column("looks", sa.Integer, nullable=False),  # how often the stopping rule has looked
     sa.Column("created", Time, nullable=False),
+    sa.Column("block_opened", Time),
     sa.Column("closed", Time),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+
+questions = sa.Table(
+    "questions",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),  # its place in the design
+    sa.Column("block", sa.Integer, nullable=False),
+    sa.Column("view", sa.Integer, nullable=False),
+    sa.Column("share", sa.Float, nullable=False),
+    sa.Column("attributes", sa.Text, nullable=False),
+    sa.Column("wire", sa.Text, nullable=False),
 )
 
 tallies = sa.Table(  # reports are counted, not kept
     "tallies",
     metadata,
     sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
-    sa.Column("answer", sa.Integer, primary_key=True),
-    sa.Column("times", sa.BigInteger, nullable=False),
+    sa.Column("question", sa.String(64), primary_key=True),
+    sa.Column("counts", sa.LargeBinary, nullable=False),  # 64-bit little-endian, as the channel tallies
+    sa.Column("reports", sa.BigInteger, nullable=False),
 )
 
-reports = sa.Table(  # the ids alone, so that a report counts once
+reports = sa.Table(  # the ids alone, so that a report counts once; the answer only if the owner asked for that
     "reports",
     metadata,
     sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
     sa.Column("report", sa.String(32), primary_key=True),
+    sa.Column("kept", sa.Text),
+    sqlite_with_rowid=False,
 )
 
 # -- long work -------------------------------------------------------------------------------------------------------

@@ -1,16 +1,27 @@
-"""Campaigns: collection from people who randomise on their own device. Reports come in by `reports`."""
+"""Campaigns: collection from people who randomise on their own device.
+
+Reports come in by `reports`, and what can be read off them goes out by `findings`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
 from tacita.errors import Forbidden
-from tacita.server.answers import ReleaseResponse
 from tacita.server.auth import Has, Services_, allow, check_anonymous, check_scope
+from tacita.server.collecting import design_of, terms_of
 from tacita.server.errors import DOCUMENTED
-from tacita.server.models import CampaignInfo, NewCampaign, ReleaseModel
+from tacita.server.models import (
+    CampaignInfo,
+    CollectionPlan,
+    NewCampaign,
+    PlannedCollection,
+    Sheet,
+    TallyInfo,
+    TallyModel,
+)
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
@@ -21,14 +32,20 @@ Steward = Annotated[Token, Depends(allow("steward"))]
 Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
+@router.post("/v1/campaigns/plan", summary="What to ask of whom, and how exact it will be")
+def plan_campaign(body: CollectionPlan, token: Reader) -> PlannedCollection:
+    """Asks nobody. Where both ways of asking are possible they are rehearsed on made-up people: may take a while."""
+    return PlannedCollection.model_validate(design_of(body).as_dict())
+
+
 @router.post("/v1/campaigns", status_code=201, summary="Open a campaign")
 def create_campaign(body: NewCampaign, token: Steward, services: Services_) -> CampaignInfo:
     """Its id is new, so a token whose scope is a list of names cannot open one."""
     if token.datasets is not None:
         raise Forbidden("needs a token for all datasets", field="dataset")
-    campaign = services.campaigns.create(
-        attribute=body.attribute, epsilon=body.epsilon, title=body.title, minimum=body.minimum
-    )
+    campaign = services.campaigns.create(design_of(body), title=body.title, terms=terms_of(body), id=body.id)
+    if not body.draft:
+        campaign = services.campaigns.open(campaign.id)
     return CampaignInfo.model_validate(campaign.as_dict())
 
 
@@ -41,16 +58,23 @@ def list_campaigns(token: Has, services: Services_) -> list[CampaignInfo]:
 
 @router.get("/v1/campaigns/{id}", summary="Look at one campaign")
 def get_campaign(id: str, token: Reader, services: Services_) -> CampaignInfo:
-    """State, question, and how many have answered."""
+    """State, questions, and how many have answered each."""
     check_scope(token, id)
-    return CampaignInfo.model_validate(services.campaigns.get(id).as_dict())
+    return CampaignInfo.model_validate(services.campaigns.advance(id).as_dict())
 
 
-@router.get("/v1/campaigns/{id}/question", summary="The question, for a respondent's device")
-def get_question(id: str, request: Request, services: Services_) -> dict[str, Any]:
-    """Needs no token: whoever has the id may answer. The device checks by itself what it is sent."""
+@router.get("/v1/campaigns/{id}/questions", summary="The questions for one respondent's device")
+def get_questions(id: str, request: Request, services: Services_) -> Sheet:
+    """One view, drawn by lot. Needs no token: whoever has the id may answer. The device checks what it is sent."""
     check_anonymous(request.scope, services)
-    return services.campaigns.question(id).to_dict()
+    return Sheet(questions=[question.to_dict() for question in services.campaigns.sheet(id)])
+
+
+@router.post("/v1/campaigns/{id}/open", summary="Let people answer")
+def open_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo:
+    """From draft to open; what is closed stays closed."""
+    check_scope(token, id)
+    return CampaignInfo.model_validate(services.campaigns.open(id).as_dict())
 
 
 @router.post("/v1/campaigns/{id}/close", summary="Accept no more reports")
@@ -60,15 +84,15 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
     return CampaignInfo.model_validate(services.campaigns.close(id).as_dict())
 
 
-@router.get(
-    "/v1/campaigns/{id}/release",
-    summary="Shares with error bars",
-    response_model=None,
-    responses={200: {"model": ReleaseModel}},
-)
-def get_release(
-    id: str, token: Reader, services: Services_, about: Literal["population", "respondents"] = "population"
-) -> Response:
-    """Free: everybody was protected before their report was sent. Not before the campaign's minimum."""
+@router.get("/v1/campaigns/{id}/tally", summary="What was counted, for another aggregator of the same campaign")
+def get_tally(id: str, token: Steward, services: Services_) -> TallyInfo:
+    """Counts of randomised answers, and the ids of the reports that they hold."""
     check_scope(token, id)
-    return ReleaseResponse(services.campaigns.release(id, about))
+    return TallyInfo.model_validate(services.campaigns.export(id))
+
+
+@router.post("/v1/campaigns/{id}/merge", summary="Add what another aggregator has counted")
+def merge_tally(id: str, body: TallyModel, token: Steward, services: Services_) -> CampaignInfo:
+    """All of it or nothing; refused when a report was sent to both."""
+    check_scope(token, id)
+    return CampaignInfo.model_validate(services.campaigns.merge(id, body.model_dump()).as_dict())

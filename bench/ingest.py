@@ -1,0 +1,252 @@
+"""Reports over HTTP, durable before they are acknowledged: single posts, batches of 1,000, killed in the middle.
+
+A real server process on loopback, with SQLite and with PostgreSQL (fsync on). The senders are threads with bare sockets
+and requests built beforehand, so that they take as little of the machine as they can; still they share it, so the rate
+by the server's own CPU time stands beside the rate by the clock. Half-way through another run the server is killed with
+SIGKILL and started again, and the senders send what they have no answer for; then what was counted is compared with
+what was sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.rows import Row
+from tacita.client import Client
+from tacita.domain import Categorical, Domain
+from tacita.server.tokens import Tokens
+from tacita.store import Database
+from tacita.testing.postgres import PostgresServer
+
+DOMAIN = Domain(attributes=[Categorical(name="x", levels=[f"level {i}" for i in range(8)])])
+SINGLE_SENDERS, BATCH_SENDERS = 32, 4
+BATCH = 1000
+
+
+@dataclass
+class Server:
+    """A server process at one place, which can be killed and started again."""
+
+    state: str
+    folder: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        if not self.port:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port = int(probe.getsockname()[1])
+        environment = os.environ | {
+            "TACITA_PORT": str(self.port),
+            "TACITA_HOME": str(self.folder / "home"),
+            "TACITA_STATE": self.state,
+            "TACITA_WORKER": "false",
+            "TACITA_ANONYMOUS_RATE_LIMIT": "0",
+        }
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen([sys.executable, "-m", "tacita.server.run"], env=environment, stderr=log)
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+                connection.request("GET", "/readyz")
+                if connection.getresponse().status == 200:
+                    return
+            time.sleep(0.05)
+        raise RuntimeError((self.folder / "server.log").read_text())
+
+    def kill(self, how: int = signal.SIGKILL) -> None:
+        """End it, and wait until it is gone."""
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(30)
+            self.process = None
+
+    def cpu(self) -> float:
+        """CPU seconds that it has used."""
+        assert self.process is not None
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Sending:
+    """Requests that several threads send, each once, until they are through or the server is gone."""
+
+    port: int
+    waiting: Iterator[tuple[int, bytes]]
+    answered: set[int] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, senders: int) -> float:
+        """Send everything; how many seconds it took."""
+        threads = [threading.Thread(target=self._send) for _ in range(senders)]
+        started = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - started
+
+    def _send(self) -> None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while True:
+                with self.lock:
+                    number, request = next(self.waiting, (-1, b""))
+                if number < 0:
+                    return
+                connection.sendall(request)
+                if _status(connection) in (200, 409):  # 409: it had counted before
+                    self.answered.add(number)
+
+
+def _status(connection: socket.socket) -> int:
+    """The status of an answer, which is read to its end."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = connection.recv(65536)
+        if not part:
+            raise ConnectionError
+        data += part
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = next(
+        int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
+    )
+    while len(body) < length:
+        part = connection.recv(65536)
+        if not part:
+            raise ConnectionError
+        body += part
+    return int(head[9:12])
+
+
+def _request(campaign: str, body: bytes, media: str = "application/json") -> bytes:
+    head = f"POST /v1/campaigns/{campaign}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {media}\r\n"
+    return head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def _json(campaign: str, size: int) -> bytes:
+    members = {"wire": 1, "campaign": campaign, "question": "q1", "answer": 3}
+    return _request(
+        campaign, json.dumps({"reports": [members | {"report": secrets.token_hex(16)} for _ in range(size)]}).encode()
+    )
+
+
+def _packed(campaign: str, size: int) -> bytes:
+    rows = b"".join(secrets.token_bytes(16) + (3).to_bytes(4, "little") for _ in range(size))
+    return _request(campaign, b"TCR1\x02q1" + rows, "application/vnd.tacita.reports")
+
+
+def run(*, quick: bool) -> list[Row]:
+    """Both stores."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, PostgresServer(fsync=True) as postgres:
+        for store, url in (("SQLite", f"sqlite:///{folder}/state.db"), ("PostgreSQL", postgres.create_database())):
+            place = Path(folder) / store
+            place.mkdir()
+            server = Server(url, place)
+            server.start()
+            try:
+                rows += _rows(store, server, quick)
+            finally:
+                server.kill(signal.SIGTERM)
+    return rows
+
+
+def _campaign(server: Server) -> str:
+    database = Database(server.state)
+    token = Tokens(database).issue(name="bench", role="admin").text
+    database.close()
+    with Client(f"http://127.0.0.1:{server.port}", token) as client:
+        made = client.create_campaign(
+            DOMAIN, [["x"]], title="bench", epsilon=1.0, respondents=1000, minimum=1, channel="rr"
+        )
+    return made.id
+
+
+def _received(server: Server, campaign: str) -> int:
+    database = Database(server.state)
+    token = Tokens(database).issue(name="bench", role="admin").text
+    database.close()
+    with Client(f"http://127.0.0.1:{server.port}", token) as client:
+        return client.campaign(campaign).received
+
+
+def _rows(store: str, server: Server, quick: bool) -> list[Row]:
+    campaign = _campaign(server)
+    singles, batches = (1000, 20) if quick else (8000, 200)
+    kinds = [
+        ("single posts", singles, SINGLE_SENDERS, lambda: _json(campaign, 1), 1),
+        (f"JSON batches of {BATCH}", batches, BATCH_SENDERS, lambda: _json(campaign, BATCH), BATCH),
+        (f"packed batches of {BATCH}", batches, BATCH_SENDERS, lambda: _packed(campaign, BATCH), BATCH),
+    ]
+    rows, sent = [], 0
+    for name, count, senders, make, size in kinds:
+        requests = [make() for _ in range(count)]
+        before = server.cpu()
+        sending = Sending(server.port, iter(enumerate(requests)))
+        seconds = sending.run(senders)
+        used = server.cpu() - before
+        reports = size * len(sending.answered)
+        sent += reports
+        note = f"server process on loopback, {SINGLE_SENDERS} senders of single posts, {BATCH_SENDERS} of batches"
+        rows += [
+            Row(bar=f"{store}: {name}, by the clock", ours=reports / seconds, unit="reports/s", note=note),
+            Row(bar=f"{store}: {name}, by the server's CPU", ours=reports / used, unit="reports/CPU s"),
+        ]
+    rows.append(
+        Row(
+            bar=f"{store}: acknowledged reports not counted once",
+            ours=_received(server, campaign) - sent,
+            unit="reports",
+            goal="= 0",
+        )
+    )
+    return rows + _killed(store, server, singles, batches)
+
+
+def _killed(store: str, server: Server, singles: int, batches: int) -> list[Row]:
+    """The server dies half-way; afterwards every report that was ever sent must count once, acknowledged or not."""
+    campaign = _campaign(server)
+    requests = [_json(campaign, 1) for _ in range(singles)] + [_packed(campaign, BATCH) for _ in range(batches // 4)]
+    sizes = [1] * singles + [BATCH] * (batches // 4)
+    secrets.SystemRandom().shuffle(order := list(range(len(requests))))
+    sending = Sending(server.port, iter([(n, requests[n]) for n in order]))
+    worker = threading.Thread(target=lambda: sending.run(16))
+    worker.start()
+    while len(sending.answered) < len(requests) // 2:
+        time.sleep(0.001)
+    server.kill()
+    worker.join()
+    acknowledged = set(sending.answered)
+    server.start()
+    counted = _received(server, campaign)
+    lost = max(0, sum(sizes[n] for n in acknowledged) - counted)
+    left = [n for n in range(len(requests)) if n not in acknowledged] + sorted(acknowledged)[:50]  # some once more
+    Sending(server.port, iter([(n, requests[n]) for n in left])).run(16)
+    note = f"killed with SIGKILL after {len(acknowledged)} of {len(requests)} requests, then all the others were sent"
+    return [
+        Row(bar=f"{store}: acknowledged reports lost by a kill", ours=lost, unit="reports", goal="= 0", note=note),
+        Row(
+            bar=f"{store}: reports missing or counted twice in the end",
+            ours=abs(_received(server, campaign) - sum(sizes)),
+            unit="reports",
+            goal="= 0",
+        ),
+    ]

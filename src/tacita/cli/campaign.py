@@ -1,0 +1,181 @@
+"""`tacita collect create|open|status|close|export|merge`: campaigns in the state database."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.collect import (
+    Answers,
+    By,
+    Channel,
+    Dependence,
+    Epsilon,
+    Mode,
+    Pairs,
+    Respondents,
+    app,
+    show_design,
+    workload_of,
+)
+from tacita.cli.options import Json, SchemaFile, State, database_of
+from tacita.collect.campaigns import Campaign, Campaigns, Rounds, Terms
+from tacita.collect.plan import DEPENDENCE, plan_collection
+from tacita.collect.stopping import StopRule
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+
+__all__ = ["CampaignId", "campaigns_of"]
+
+CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign.")]
+
+
+def campaigns_of(state: str | None) -> Campaigns:
+    """The campaigns in the state that the option or the settings name."""
+    return Campaigns(database_of(state))
+
+
+def _show(campaign: Campaign) -> None:
+    closed = f", {campaign.reason}" if campaign.reason else ""
+    show.say(f"[bold]{campaign.title}[/]  {campaign.id}")
+    show.say(
+        f"{campaign.state}{closed}; {campaign.reports:,} reports; answering costs at most "
+        f"{campaign.design.epsilon_upper:g}; publishes from {campaign.terms.minimum:,} reports on"
+    )
+    rows = [
+        (q["id"], " x ".join(q["attributes"]), q["channel"], f"{q['cells']:,}", f"{q['received']:,}")
+        for q in campaign.as_dict()["questions"]
+        if q["block"] == campaign.block
+    ]
+    title = "Questions" if campaign.terms.rounds is None else f"Questions of block {campaign.block}"
+    show.grid(title, ("id", "asks", "channel", ">cells", ">reports"), rows)
+
+
+def _out(campaign: Campaign, json: bool) -> None:
+    show.print_json(campaign.as_dict()) if json else _show(campaign)
+
+
+def _moment(text: str | None) -> dt.datetime | None:
+    if text is None:
+        return None
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput("must be a time such as 2030-01-31T18:00+01:00", field="closes", value=text) from None
+    return found if found.tzinfo else found.astimezone()
+
+
+@app.command()
+def create(
+    schema: SchemaFile,
+    title: Annotated[str, typer.Option(help="What respondents see.")],
+    respondents: Respondents,
+    epsilon: Epsilon,
+    by: By = None,
+    pairs: Pairs = False,
+    mode: Mode = "auto",
+    answers: Answers = "one",
+    channel: Channel = "auto",
+    dependence: Dependence = DEPENDENCE,
+    minimum: Annotated[int, typer.Option(help="Publish nothing before so many have reported.")] = 100,
+    closes: Annotated[str | None, typer.Option(help="When it closes by itself.")] = None,
+    block: Annotated[int | None, typer.Option(help="Run in blocks of so many reports; needs --channel rr.")] = None,
+    floor: Annotated[float, typer.Option(help="With --block: weight of the uniform among the fakes.")] = 0.5,
+    block_seconds: Annotated[float | None, typer.Option(help="With --block: it closes after so long.")] = None,
+    half_width: Annotated[float | None, typer.Option(help="Close when every share is known to within this.")] = None,
+    level: Annotated[float, typer.Option(help="With --half-width: with this probability.")] = 0.95,
+    keep_reports: Annotated[bool, typer.Option(help="Keep reports after they were counted.")] = False,
+    draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
+    id: Annotated[str | None, typer.Option(help="The id of the same campaign at another aggregator.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Plan a campaign and open it."""
+    domain = Domain.read(schema)
+    design = plan_collection(
+        domain,
+        workload_of(domain, by, pairs),
+        respondents=respondents,
+        epsilon=epsilon,
+        mode=mode,
+        answers=answers,
+        channel=channel,
+        dependence=dependence,
+    )
+    terms = Terms(
+        minimum=minimum,
+        closes=_moment(closes),
+        rounds=None if block is None else Rounds(size=block, floor=floor, seconds=block_seconds),
+        stop=None if half_width is None else StopRule(half_width=half_width, level=level),
+        keep_reports=keep_reports,
+    )
+    campaigns = campaigns_of(state)
+    campaign = campaigns.create(design, title=title, terms=terms, id=id)
+    campaign = campaign if draft else campaigns.open(campaign.id)
+    if json:
+        show.print_json(campaign.as_dict())
+        return
+    show_design(design)
+    _show(campaign)
+    if not draft:
+        show.say(f"Devices fetch their questions from /v1/campaigns/{campaign.id}/questions of `tacita serve`.")
+
+
+@app.command("open")
+def open_campaign(id: CampaignId, state: State = None, json: Json = False) -> None:
+    """Let people answer a draft."""
+    _out(campaigns_of(state).open(id), json)
+
+
+@app.command()
+def status(
+    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The campaign; all, if none is named.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Show a campaign, or list them all."""
+    campaigns = campaigns_of(state)
+    if id is not None:
+        _out(campaigns.advance(id), json)
+        return
+    found = campaigns.list()
+    if json:
+        show.print_json([campaign.as_dict() for campaign in found])
+        return
+    rows = [(c.id, c.title, c.state, f"{c.reports:,}", f"{c.created:%Y-%m-%d}") for c in found]
+    show.grid("Campaigns", ("id", "title", "state", ">reports", "created"), rows)
+
+
+@app.command()
+def close(id: CampaignId, state: State = None, json: Json = False) -> None:
+    """Accept no more reports; it cannot be opened again."""
+    _out(campaigns_of(state).close(id), json)
+
+
+@app.command()
+def export(
+    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
+) -> None:
+    """Write what was counted, for another aggregator of the same campaign."""
+    out.write_text(jsonlib.dumps(campaigns_of(state).export(id)), encoding="utf-8")
+    show.say(f"Wrote {out}.")
+
+
+@app.command()
+def merge(
+    id: CampaignId,
+    tally: Annotated[Path, typer.Argument(help="What another aggregator has exported.")],
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Add what another aggregator has counted; refused when a report was sent to both."""
+    try:
+        exported = jsonlib.loads(tally.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidInput("must be a readable file of JSON", field="tally", value=str(tally)) from None
+    _out(campaigns_of(state).merge(id, exported), json)

@@ -1,0 +1,168 @@
+"""`tacita collect tables|test|network|rules|synthesize`: what came out of a campaign. All of it is free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import typer
+
+from tacita.cli import show
+from tacita.cli.campaign import CampaignId, campaigns_of
+from tacita.cli.collect import app
+from tacita.cli.options import Json, State
+from tacita.collect import findings
+from tacita.collect.hypothesis import Hypothesis
+from tacita.collect.rules import find_rules
+from tacita.errors import InvalidInput
+from tacita.networks import write_bif
+from tacita.release import Releases
+from tacita.report import number
+
+__all__: list[str] = []
+
+Level = Annotated[float, typer.Option(help="Level of all tests together.")]
+Degree = Annotated[int, typer.Option(help="Most parents of an attribute.", min=1, max=4)]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@app.command()
+def tables(
+    id: CampaignId,
+    by: Annotated[list[str] | None, typer.Option("--by", "-b", help="Only these: --by age,sex.")] = None,
+    published: Annotated[
+        findings.Published,
+        typer.Option(help="raw: unbiased, with intervals. consistent: they agree. modelled: nearest to the truth."),
+    ] = "raw",
+    check: Annotated[bool, typer.Option(help="Say what liars could have done, and whether it shows.")] = False,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Show the tables with their error bars, as far as people have answered."""
+    campaigns = campaigns_of(state)
+    tally = campaigns.tally(id)
+    found = campaigns.releases(id) if published == "raw" else findings.published(tally, published)
+    wanted = [_names(text) for text in by] if by else list(found)
+    chosen = Releases(found.project(key) for key in wanted)
+    if json:
+        print(chosen.to_json())
+        return
+    for release in chosen.values():
+        show.release(release)
+    if check:
+        rows = [
+            (
+                " x ".join(each.attributes),
+                f"{each.reports:,}",
+                f"{each.one_report:.2g}",
+                f"{each.one_percent:.2g}",
+                "cannot tell" if each.p_value is None else f"{each.p_value:.3g}",
+            )
+            for each in findings.integrity(tally)
+        ]
+        columns = ("question", ">reports", ">one report moves", ">1 % of them move", ">p of the support")
+        show.grid("What liars could do to a share, and whether the tally looks honest", columns, rows)
+
+
+@app.command("test")
+def independence(
+    id: CampaignId,
+    by: Annotated[str, typer.Option("--by", "-b", help="What may be independent: --by smokes,sex.")],
+    given: Annotated[str, typer.Option(help="Within each combination of these.")] = "",
+    simulations: Annotated[int | None, typer.Option(help="Simulate the protocol so often; for few reports.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Test whether attributes are independent."""
+    verdict = findings.independence(
+        campaigns_of(state).tally(id), Hypothesis.of(*_names(by), given=_names(given)), simulations=simulations
+    )
+    if json:
+        show.print_json(verdict.as_dict() | {"alpha": alpha, "reject": verdict.reject(alpha)})
+        return
+    outcome = "[bold]rejected[/]" if verdict.reject(alpha) else "not rejected"
+    show.say(f"{verdict.hypothesis}: {outcome} at level {alpha:g}")
+    show.say(f"{verdict.method}: statistic {verdict.statistic:.4g}, df {verdict.df}, p = {verdict.p_value:.3g}")
+    if verdict.caution:
+        show.say(f"Caution: {verdict.caution}")
+
+
+@app.command()
+def network(
+    id: CampaignId,
+    degree: Degree = 1,
+    level: Level = 0.05,
+    bif: Annotated[Path | None, typer.Option(help="Write the network to this file.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Learn which attributes tell about which, and how."""
+    learned = findings.network(campaigns_of(state).tally(id), degree=degree, level=level)
+    if bif is not None:
+        bif.write_text(write_bif(learned.network), encoding="utf-8")
+    if json:
+        show.print_json(learned.network.as_dict())
+        return
+    rows = [
+        (link.child, ", ".join(link.parents), f"{link.bits:.4f}", f"{link.p_value:.2g}")
+        for link in learned.structure.links
+    ]
+    title = f"Edges, out of {learned.structure.candidates} candidates"
+    show.grid(title, ("attribute", "depends on", ">bits, corrected", ">p"), rows)
+    alone = [name for name, above in learned.structure.parents.items() if not above]
+    show.say(f"Without parents: {', '.join(alone)}.")
+
+
+@app.command()
+def rules(
+    id: CampaignId,
+    confidence: Annotated[float, typer.Option(help="What the confidence must exceed, beyond doubt.")] = 0.0,
+    lift: Annotated[float, typer.Option(help="What the lift must exceed, beyond doubt.")] = 1.0,
+    support: Annotated[float, typer.Option(help="What the estimated support must reach.")] = 0.0,
+    level: Level = 0.05,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """List association rules that noise does not make."""
+    releases = campaigns_of(state).tally(id).releases()
+    found = find_rules(releases, confidence=confidence, lift=lift, support=support, level=level)
+    if json:
+        show.print_json([rule.as_dict() for rule in found])
+        return
+    rows = [
+        (
+            str(rule),
+            number(rule.support.value, share=True),
+            number(rule.confidence.value, share=True),
+            f"{rule.lift.value:.2f}",
+            f"{rule.lift.low:.2f} … {rule.lift.high:.2f}",
+        )
+        for rule in found
+    ]
+    show.grid("Rules", ("rule", ">support", ">confidence", ">lift", ">its interval"), rows)
+
+
+@app.command()
+def synthesize(
+    id: CampaignId,
+    rows: Annotated[int, typer.Option(help="How many made-up rows.", min=1)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv or .parquet file.")],
+    by: Annotated[Literal["classes", "network"], typer.Option(help="The model they are drawn from.")] = "classes",
+    degree: Degree = 1,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same rows.")] = None,
+    state: State = None,
+) -> None:
+    """Write made-up rows with about the tables that were collected."""
+    if out.suffix not in (".csv", ".parquet"):
+        raise InvalidInput("must end with .csv or .parquet", field="out", value=str(out))
+    tally = campaigns_of(state).tally(id)
+    table = findings.synthetic(tally, rows, np.random.default_rng(seed), by=by, degree=degree)
+    pacsv.write_csv(table, out) if out.suffix == ".csv" else pq.write_table(table, out)
+    show.say(f"Wrote {rows:,} made-up rows to {out}.")

@@ -1,0 +1,66 @@
+"""Campaigns with several questions, in blocks."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from tacita.errors import Conflict
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Apply."""
+    # what was sent to devices has another form now, so a campaign of the old form cannot go on
+    if op.get_bind().execute(sa.text("SELECT count(*) FROM campaigns")).scalar_one():
+        hint = "Fetch its releases with the version that made it, then start with a new state database"
+        raise Conflict("holds campaigns of an earlier form, which cannot be carried over", field="state", hint=hint)
+    for name in ("reports", "tallies", "campaigns"):
+        op.drop_table(name)
+    op.create_table(
+        "campaigns",
+        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("terms", sa.Text(), nullable=False),
+        sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("block", sa.Integer(), nullable=False),
+        sa.Column("looks", sa.Integer(), nullable=False),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("block_opened", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("closed", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaigns")),
+    )
+    op.create_table(
+        "questions",
+        sa.Column("campaign", sa.String(length=40), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("block", sa.Integer(), nullable=False),
+        sa.Column("view", sa.Integer(), nullable=False),
+        sa.Column("share", sa.Float(), nullable=False),
+        sa.Column("attributes", sa.Text(), nullable=False),
+        sa.Column("wire", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"], name=op.f("fk_questions_campaign")),
+        sa.PrimaryKeyConstraint("campaign", "id", name=op.f("pk_questions")),
+    )
+    op.create_table(
+        "tallies",
+        sa.Column("campaign", sa.String(length=40), nullable=False),
+        sa.Column("question", sa.String(length=64), nullable=False),
+        sa.Column("counts", sa.LargeBinary(), nullable=False),
+        sa.Column("reports", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"], name=op.f("fk_tallies_campaign")),
+        sa.PrimaryKeyConstraint("campaign", "question", name=op.f("pk_tallies")),
+    )
+    op.create_table(
+        "reports",
+        sa.Column("campaign", sa.String(length=40), nullable=False),
+        sa.Column("report", sa.String(length=32), nullable=False),
+        sa.Column("kept", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"], name=op.f("fk_reports_campaign")),
+        sa.PrimaryKeyConstraint("campaign", "report", name=op.f("pk_reports")),
+        sqlite_with_rowid=False,
+    )
