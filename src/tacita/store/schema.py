@@ -11,6 +11,7 @@ __all__ = [
     "charges",
     "datasets",
     "jobs",
+    "kept_reports",
     "metadata",
     "questions",
     "reports",
@@ -108,7 +109,8 @@ datasets = sa.Table(
 campaigns = sa.Table(
     "campaigns",
     metadata,
-    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),  # short, because every report carries it
+    sa.Column("id", sa.String(40), nullable=False, unique=True),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("terms", sa.Text, nullable=False),
     sa.Column("state", sa.String(20), nullable=False),
@@ -142,13 +144,20 @@ tallies = sa.Table(  # reports are counted, not kept
     sa.Column("reports", sa.BigInteger, nullable=False),
 )
 
-reports = sa.Table(  # the ids alone, so that a report counts once; the answer only if the owner asked for that
+reports = sa.Table(  # the ids alone, so that a report counts once
     "reports",
     metadata,
-    sa.Column("campaign", sa.ForeignKey("campaigns.id"), primary_key=True),
-    sa.Column("report", sa.String(32), primary_key=True),
-    sa.Column("kept", sa.Text),
+    sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
+    sa.Column("report", sa.LargeBinary(16), primary_key=True),
     sqlite_with_rowid=False,
+)
+
+kept_reports = sa.Table(  # the reports themselves, only where the owner asked for that
+    "kept_reports",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
+    sa.Column("report", sa.LargeBinary(16), primary_key=True),
+    sa.Column("kept", sa.Text, nullable=False),
 )
 
 # -- long work -------------------------------------------------------------------------------------------------------

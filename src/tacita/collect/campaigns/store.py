@@ -26,6 +26,7 @@ from tacita.collect.campaigns.intake import (
     count,
     packed_batch,
     parsed_batch,
+    remember,
     tally_of,
 )
 from tacita.collect.campaigns.terms import Terms
@@ -265,8 +266,9 @@ class Campaigns:
         with self._database.reading() as connection:
             campaign = self._load(connection, id)
             counts = self._counts(connection, campaign)
-            names = sa.select(reports.c.report).where(reports.c.campaign == id).order_by(reports.c.report)
-            ids = list(connection.execute(names).scalars())
+            here = reports.c.campaign == self._number(connection, id)
+            names = connection.execute(sa.select(reports.c.report).where(here).order_by(reports.c.report)).scalars()
+            ids = [bytes(name).hex() for name in names]
         return {
             "tacita": "tally/1",
             "campaign": id,
@@ -288,13 +290,11 @@ class Campaigns:
             known = {question.question: question.digest for question in campaign.questions}
             if exported["campaign"] != id or exported["questions"] != known:
                 raise InvalidInput("must be of the same campaign with the same questions", field="tally")
-            rows = [{"campaign": id, "report": name} for name in exported["reports"]]
-            try:
-                for start in range(0, len(rows), 10_000):
-                    connection.execute(reports.insert(), rows[start : start + 10_000])
-            except sa.exc.IntegrityError:
+            names = {bytes.fromhex(name) for name in exported["reports"]}
+            fresh = remember(self._database, connection, self._number(connection, id), names)
+            if len(fresh) < len(exported["reports"]):
                 hint = "Send each report to one aggregator only"
-                raise Conflict("holds reports that were counted here already", field="tally", hint=hint) from None
+                raise Conflict("holds reports that were counted here already", field="tally", hint=hint)
             for question, found in counts.items():
                 add_counts(connection, id, question, found, exported["received"][question])
         return self.get(id)
@@ -324,6 +324,9 @@ class Campaigns:
             empty.append({"campaign": id, "question": question.question, "counts": zeros, "reports": 0})
         connection.execute(questions.insert(), rows)
         connection.execute(tallies.insert(), empty)
+
+    def _number(self, connection: sa.Connection, id: str) -> int:
+        return int(connection.execute(sa.select(campaigns.c.number).where(campaigns.c.id == id)).scalar_one())
 
     def _set(self, connection: sa.Connection, id: str, **values: Any) -> None:
         connection.execute(campaigns.update().where(campaigns.c.id == id).values(values))

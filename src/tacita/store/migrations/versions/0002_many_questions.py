@@ -21,6 +21,7 @@ def upgrade() -> None:
         op.drop_table(name)
     op.create_table(
         "campaigns",
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("id", sa.String(length=40), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("terms", sa.Text(), nullable=False),
@@ -31,7 +32,8 @@ def upgrade() -> None:
         sa.Column("block_opened", sa.DateTime(timezone=True), nullable=True),
         sa.Column("closed", sa.DateTime(timezone=True), nullable=True),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaigns")),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_campaigns")),
+        sa.UniqueConstraint("id", name=op.f("uq_campaigns_id")),
     )
     op.create_table(
         "questions",
@@ -55,12 +57,13 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"], name=op.f("fk_tallies_campaign")),
         sa.PrimaryKeyConstraint("campaign", "question", name=op.f("pk_tallies")),
     )
-    op.create_table(
-        "reports",
-        sa.Column("campaign", sa.String(length=40), nullable=False),
-        sa.Column("report", sa.String(length=32), nullable=False),
-        sa.Column("kept", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"], name=op.f("fk_reports_campaign")),
-        sa.PrimaryKeyConstraint("campaign", "report", name=op.f("pk_reports")),
-        sqlite_with_rowid=False,
-    )
+    for name, more in (("reports", []), ("kept_reports", [sa.Column("kept", sa.Text(), nullable=False)])):
+        op.create_table(
+            name,
+            sa.Column("campaign", sa.Integer(), nullable=False),
+            sa.Column("report", sa.LargeBinary(length=16), nullable=False),
+            *more,
+            sa.ForeignKeyConstraint(["campaign"], ["campaigns.number"], name=op.f(f"fk_{name}_campaign")),
+            sa.PrimaryKeyConstraint("campaign", "report", name=op.f(f"pk_{name}")),
+            sqlite_with_rowid=name != "reports",
+        )
