@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.collect import draw
-from tacita.collect._hash import hash32 as bulk_hash
+from tacita.collect._hash import cells_of, mixed
 from tacita.collect.device_channels import KINDS, RR, Hadamard, Hash, Matrix, Subset, Unary, device_channel, hash32
 from tacita.collect.hashing import LocalHashing
 from tacita.collect.refusal import Refusal
@@ -231,10 +231,10 @@ def test_a_die_is_fair(monkeypatch, total):
 
 
 def test_the_hash_is_that_of_the_aggregator():
-    seeds = [0, 1, 2**31, 2**32 - 1, 0x9E3779B9, 123456789]
-    assert [hash32(seed, cell) for seed in seeds for cell in (0, 1, 7, 2**20 - 1)] == [
-        bulk_hash(seed, cell) for seed in seeds for cell in (0, 1, 7, 2**20 - 1)
-    ]
+    pairs = [(seed, cell) for seed in (0, 1, 2**31, 2**32 - 1, 0x9E3779B9) for cell in (0, 1, 7, 2**20 - 1)]
+    seeds, cells = (np.array(column, dtype=np.uint32) for column in zip(*pairs, strict=True))
+    for g in (2, 5, 2**20):
+        assert cells_of(seeds, mixed(cells), g).tolist() == [hash32(seed, cell) * g >> 32 for seed, cell in pairs]
 
 
 # -- what is refused, and why ------------------------------------------------------------------------------

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from tacita.collect import findings
-from tacita.collect.campaigns import Campaigns, Terms
+from tacita.collect.campaigns import Campaigns
 from tacita.collect.hypothesis import Hypothesis
 from tacita.collect.plan import plan_collection
+from tacita.collect.tally import Tally, respond
 from tacita.demo.survey import DOMAIN, simulate
 from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
 from tacita.store import Database
 from tacita.tables import Workload
 from tacita.testing.respondents import answer_campaign
@@ -54,22 +56,16 @@ def test_a_simulated_threshold(tally):
 def test_what_was_not_asked_cannot_be_tested(tally):
     with pytest.raises(InvalidInput, match="no table"):
         findings.independence(tally, Hypothesis.of(*DOMAIN.names[:3]))
-    with pytest.raises(InvalidInput, match="all attributes of one question"):
-        findings.independence(
-            tally, Hypothesis.of((DOMAIN.names[0],), (DOMAIN.names[1],), given=()), simulations=19
-        ) if False else _whole_question_only(tally)
 
 
-def _whole_question_only(tally):
-    """A pair inside a larger table can be tested by its covariance, not by simulating the question."""
+def test_a_pair_inside_a_larger_table_is_tested_by_its_covariance_only():
     design = plan_collection(DOMAIN, Workload.of(DOMAIN.names[:3]), respondents=5000, epsilon=4.0, mode="tables")
-    from tacita.collect.tally import Tally, respond
-    from tacita.noise import SeededSource
-
     codes = DOMAIN.encode(simulate(5000, seed=3), DOMAIN.names)
     larger = Tally(design).add(respond(design, codes, SeededSource(1), seed=1))
-    findings.independence(larger, Hypothesis.of(*DOMAIN.names[:2]))
-    return findings.independence(larger, Hypothesis.of(*DOMAIN.names[:2]), simulations=19)
+    pair = Hypothesis.of(*DOMAIN.names[:2])
+    assert 0 <= findings.independence(larger, pair).p_value <= 1
+    with pytest.raises(InvalidInput, match="all attributes of one question"):
+        findings.independence(larger, pair, simulations=19)
 
 
 def test_a_network_and_rows_from_it(tally):

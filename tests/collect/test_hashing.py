@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacita.collect._hash import cells_of, hash32, mixed
+from tacita.collect._hash import cells_of, mixed
 from tacita.collect.channel import RandomizedResponse
+from tacita.collect.device_channels import hash32
 from tacita.collect.hashing import LocalHashing
 from tacita.collect.support import support_covariance
 from tacita.errors import InvalidInput

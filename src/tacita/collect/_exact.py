@@ -6,8 +6,6 @@ logarithm of that fraction, to the nearest float and rounded outward.
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,33 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.channel import MAX_LEVELS, _odds_below
-from tacita.collect.draw import DIGITS
+from tacita.collect.draw import log_nearest, log_upper
 from tacita.errors import InvalidInput
 
-__all__ = ["ExactLoss", "check_codes", "check_levels", "exp_below", "log_nearest", "log_upper"]
+__all__ = ["ExactLoss", "check_codes", "check_levels", "exp_below"]
 
 
 def exp_below(epsilon: float) -> Fraction:
     """A fraction just below e^epsilon: what is calibrated with it errs on the private side."""
     return 1 + _odds_below(epsilon)
-
-
-def _log(ratio: Fraction) -> Decimal:
-    with localcontext() as context:
-        context.prec = DIGITS
-        return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-
-
-def log_nearest(ratio: Fraction) -> float:
-    """The logarithm of a fraction, to the nearest float."""
-    return float(_log(ratio))
-
-
-def log_upper(ratio: Fraction) -> float:
-    """The least float that is not below the logarithm of a fraction."""
-    exact = _log(ratio)
-    nearest = float(exact)
-    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 class ExactLoss:

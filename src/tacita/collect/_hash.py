@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacita.compiled import compiled
 
-__all__ = ["MOST_CELLS", "add_supports", "cells_of", "hash32", "mixed"]
+__all__ = ["MOST_CELLS", "add_supports", "cells_of", "mixed"]
 
 MOST_CELLS = 2**20
 _GOLDEN = np.uint32(0x9E3779B9)
@@ -67,20 +67,3 @@ def add_supports(
         seed, low, width = seeds[i], lows[i], widths[i]
         for v in range(inner.size):
             counts[v] += np.uint32(np.uint32(_mix(np.uint32(seed ^ inner[v])) - low) < width)
-
-
-def hash32(seed: int, level: int) -> int:
-    """The hash of one level under one seed, in plain integers: what a client computes.
-
-    >>> [hex(hash32(seed, level)) for seed, level in ((0, 0), (1, 2), (0xFFFFFFFF, 1000))]
-    ['0xae6f80f1', '0x230069ce', '0x2a32dafd']
-    """
-    return _plain(seed ^ _plain(level + 0x9E3779B9 & 0xFFFFFFFF))
-
-
-def _plain(h: int) -> int:
-    h ^= h >> 16
-    h = h * 0x7FEB352D & 0xFFFFFFFF
-    h ^= h >> 15
-    h = h * 0x846CA68B & 0xFFFFFFFF
-    return h ^ h >> 16

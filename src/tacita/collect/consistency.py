@@ -28,6 +28,7 @@ from tacita.cells import Cells
 from tacita.collect.simplex import project_table
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.networks.fit import rake
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event, Pure
 from tacita.release import Provenance, Release, Releases
@@ -122,16 +123,9 @@ def complete(tables: Iterable[Cells], domain: Domain, *, rounds: int = 500, tole
         domain: The attributes wanted.
     """
     known = _known(tables, domain)
-    full = Cells(domain, np.full(domain.shape, float(known[0].sum()) / domain.size))
-    for _ in range(rounds):
-        worst = 0.0
-        for margin in known:
-            held = full.project(margin.attributes)
-            worst = max(worst, float(np.abs(held.values - margin.values).max()))
-            full = Cells(domain, (full * (margin / held)).project(domain.names).values)
-        if worst < tolerance:
-            break
-    return full
+    total = float(known[0].sum())
+    full = rake(Cells(domain, np.full(domain.shape, total / domain.size)), known, rounds=rounds, tolerance=tolerance)
+    return Cells(domain, total * full.values)
 
 
 def _known(tables: Iterable[Cells], domain: Domain) -> list[Cells]:

@@ -162,5 +162,8 @@ class SubsetSelection(SupportChannel, ExactLoss):
         return lanes
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How many reports hold each level, and at the end how many there are."""
-        return count_bits(reports, self.levels)
+        """How many reports hold each level, and at the end how many there are; a set of another size is refused."""
+        counts = count_bits(reports, self.levels)
+        if (np.bitwise_count(np.asarray(reports)).sum(axis=1) != self.size).any():
+            raise InvalidInput(f"must hold {self.size} levels each", field="reports")
+        return counts

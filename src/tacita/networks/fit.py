@@ -36,18 +36,18 @@ def clipped(table: Cells) -> Cells:
     return Cells(table.domain, values / values.sum())
 
 
-def rake(table: Cells, margins: Sequence[Cells]) -> Cells:
+def rake(table: Cells, margins: Sequence[Cells], *, rounds: int = _ROUNDS, tolerance: float = _CLOSE) -> Cells:
     """The table scaled to some margins, again and again until it has them: the nearest such one in relative entropy.
 
     [Deming, Stephan 1940]. A cell that is 0 stays 0, so margins that need it are reached as nearly as can be.
     """
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         worst = 0.0
         for margin in margins:
             held = table.project(margin.attributes)
             worst = max(worst, float(np.abs(held.values - margin.values).max()))
             table = Cells(table.domain, (table * (margin / held)).project(table.attributes).values)
-        if worst < _CLOSE:
+        if worst < tolerance:
             break
     return table.normalize()
 

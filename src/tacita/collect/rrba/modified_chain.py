@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from tacita.cells import Cells
 from tacita.collect._em import Fitted, expectation_maximisation
-from tacita.collect._exact import ExactLoss, check_codes, log_upper
+from tacita.collect._exact import ExactLoss, check_codes
 from tacita.collect.channel import RandomizedResponse, _floored
-from tacita.collect.draw import WORD_RANGE
+from tacita.collect.draw import WORD_RANGE, log_upper
 from tacita.collect.rrba.modified import Key, Public, check_sets, conditional
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
