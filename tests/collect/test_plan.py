@@ -229,3 +229,39 @@ def test_nothing_derived_is_asked():
     drafted = Domain(attributes=[Boolean(name="x", derived=("kind",))])
     with pytest.raises(NotPublic):
         plan_collection(drafted, Workload.of(["x"]), respondents=100, epsilon=1.0)
+
+
+def test_larger_views_are_chosen_or_asked_for():
+    many = Domain(attributes=[Boolean(name=f"x{i}") for i in range(10)])
+    pairs = Workload.all(many, 2)
+    design = plan_collection(many, pairs, respondents=50_000, epsilon=2.0, mode="views")
+    assert max(len(question.attributes) for question in design.questions) > 2
+    assert design.epsilon_upper <= 2.0
+    auto = plan_collection(many, pairs, respondents=50_000, epsilon=2.0)
+    assert "larger views" in auto.why
+    with pytest.raises(InvalidInput, match="channel"):
+        plan_collection(many, pairs, respondents=50_000, epsilon=2.0, mode="views", channel="rr")
+
+
+def test_a_view_never_asks_about_an_attribute_twice_and_shares_epsilon():
+    design = plan(answers="view")
+    assert design.epsilon_upper <= 2.0 * (1 + 1e-12)
+    for view in design.views:
+        names = [name for number in view for name in design.questions[number].attributes]
+        assert len(names) == len(set(names))
+    codes = people(3000)
+    sent = respond(design, codes, SeededSource(1), seed=2).by_question
+    told = sum(len(batch) for batch in sent.values())
+    assert told == sum(len(view) * len(sent[view[0]]) for view in design.views if view[0] in sent)
+
+
+@pytest.mark.parametrize("views", [((0,),), ((0, 0), (1,)), ((0, 1), (2,))])
+def test_views_that_are_none(views):
+    channel = RandomizedResponse.k_ary(levels=3, epsilon=1.0)
+    pair = RandomizedResponse.k_ary(levels=12, epsilon=1.0)
+    asked = (
+        Asked(attributes=("a",), channel=channel, share=0.5),
+        Asked(attributes=("a", "b"), channel=pair, share=0.5),
+    )
+    with pytest.raises(InvalidInput, match="views"):
+        Design(domain=DOMAIN, questions=asked, epsilon=1.0, respondents=10, mode="tables", views=views)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import typer
@@ -11,6 +12,7 @@ from tacita.cli.options import Data, Json, SchemaFile, TableName
 from tacita.collect.design import Design
 from tacita.collect.plan import DEPENDENCE, plan_collection
 from tacita.collect.publish import model
+from tacita.collect.stopping import respondents_needed
 from tacita.collect.tally import simulate as simulate_collection
 from tacita.domain import Domain
 from tacita.engines.connect import connect
@@ -44,7 +46,7 @@ By = Annotated[
 Pairs = Annotated[bool, typer.Option("--pairs", help="All pairs of attributes matter.")]
 Respondents = Annotated[int, typer.Option(help="How many are expected to answer.")]
 Epsilon = Annotated[float, typer.Option(help="What answering may cost each of them.")]
-Mode = Annotated[Literal["auto", "singles", "tables"], typer.Option(help="What to ask for.")]
+Mode = Annotated[Literal["auto", "singles", "tables", "views"], typer.Option(help="What to ask for.")]
 Answers = Annotated[
     Literal["one", "view"],
     typer.Option(help="One question for each respondent, or several that share epsilon."),
@@ -98,6 +100,9 @@ def plan(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    half_width: Annotated[
+        float | None, typer.Option(help="Say how many respondents it takes to know every share to within this.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say what to ask of whom, and how exact it will be, before anybody is asked."""
@@ -112,7 +117,18 @@ def plan(
         channel=channel,
         dependence=dependence,
     )
-    show.print_json(design.as_dict()) if json else show_design(design)
+    needed = None if half_width is None else _needed(design, half_width)
+    if json:
+        show.print_json(design.as_dict() | ({} if needed is None else {"needed": needed}))
+        return
+    show_design(design)
+    if needed is not None:
+        show.say(f"To know every share to within {half_width:g}, with 95 % each: {needed:,} respondents.")
+
+
+def _needed(design: Design, half_width: float) -> int:
+    """Respondents until the worst cell of every question is known so well, at the plan's shares."""
+    return max(math.ceil(respondents_needed(q.channel, half_width) / q.share) for q in design.questions)
 
 
 @app.command()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from tacita.collect.calm import choose_views
 from tacita.collect.channel import RandomizedResponse
-from tacita.collect.design import FEWEST, SINGLES_SHARE, Asked, Design, Mode, Oracle, ask, scaled
+from tacita.collect.design import FEWEST, SINGLES_SHARE, Asked, Design, Oracle, ask, scaled
 from tacita.collect.oracles import best_oracle
 from tacita.collect.protocol import Channel
 from tacita.collect.rehearse import rehearse
@@ -21,6 +22,7 @@ DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
 
 _MANY = 100_000  # so many that one rehearsal tells enough
+_MANY_ATTRIBUTES = 10  # from here on larger views are worth a rehearsal of their own
 
 
 def plan_collection(
@@ -29,7 +31,7 @@ def plan_collection(
     *,
     respondents: int,
     epsilon: float,
-    mode: Literal["auto", "singles", "tables"] = "auto",
+    mode: Literal["auto", "singles", "tables", "views"] = "auto",
     answers: Literal["one", "view"] = "one",
     channel: Literal["auto", "rr"] = "auto",
     dependence: float = DEPENDENCE,
@@ -42,7 +44,8 @@ def plan_collection(
         respondents: How many are expected to answer.
         epsilon: What each may spend.
         mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
-            multiplied; "auto" takes what comes nearer to the truth in a rehearsal.
+            multiplied, "views" for fewer, larger tables that hold those wanted (`choose_views`); "auto" takes what
+            comes nearest to the truth in a rehearsal.
         answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
             attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
         channel: "rr" for randomized response throughout, which rounds need; otherwise the best for each question.
@@ -55,8 +58,8 @@ def plan_collection(
         raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
     if not 0 <= dependence <= 1:
         raise InvalidInput("must lie between 0 and 1", field="dependence", value=dependence)
-    if mode not in ("auto", "singles", "tables"):
-        raise InvalidInput("must be auto, singles or tables", field="mode", value=mode)
+    if mode not in ("auto", "singles", "tables", "views"):
+        raise InvalidInput("must be auto, singles, tables or views", field="mode", value=mode)
     if answers not in ("one", "view"):
         raise InvalidInput("must be one or view", field="answers", value=answers)
     if channel not in ("auto", "rr"):
@@ -73,6 +76,10 @@ def plan_collection(
         respondents=respondents,
         mode="singles",
     )
+    if mode == "views":
+        if channel != "auto":
+            raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
+        return choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence).design()
     if not wide:
         return replace(single, why="only single attributes are asked for")
     questions = scaled(ask(domain, wide, epsilon, respondents, oracle=oracle), 1 - SINGLES_SHARE)
@@ -80,7 +87,12 @@ def plan_collection(
     tables = replace(single, questions=tuple(questions), views=(), mode="tables")
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
-    return _better(single, tables, workload, dependence)
+    candidates = {"multiplying single attributes": single, "asking for tables": tables}
+    if len(workload.attributes) >= _MANY_ATTRIBUTES and channel == "auto":
+        chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
+        if chosen.size > 1:
+            candidates["asking for larger views"] = chosen.design()
+    return _best(candidates, workload, dependence)
 
 
 def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
@@ -108,16 +120,20 @@ def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float,
     )
 
 
-def _better(single: Design, tables: Design, workload: Workload, dependence: float) -> Design:
-    if min(tables.expected(question) for question in tables.questions) < FEWEST:
-        return replace(single, why=f"some table would get fewer than {FEWEST} answers")
-    errors: dict[Mode, float] = {
-        design.mode: rehearse(design, workload, dependence=dependence, runs=1 if single.respondents > _MANY else 3)
-        for design in (single, tables)
+def _best(candidates: dict[str, Design], workload: Workload, dependence: float) -> Design:
+    """The design that comes nearest to the truth in a rehearsal, without those whose questions get too few answers."""
+    fair = {
+        way: design
+        for way, design in candidates.items()
+        if design.mode == "singles" or min(design.expected(question) for question in design.questions) >= FEWEST
     }
-    chosen = min((single, tables), key=lambda design: errors[design.mode])
-    why = (
-        f"in a rehearsal with tables {dependence:g} away from independent, asking for tables missed by "
-        f"{errors['tables']:.3f} and multiplying single attributes by {errors['singles']:.3f}"
-    )
-    return replace(chosen, why=why, rehearsed=errors[chosen.mode])
+    if len(fair) == 1:
+        (only,) = fair.values()
+        return replace(only, why=f"some table would get fewer than {FEWEST} answers")
+    runs = 1 if next(iter(fair.values())).respondents > _MANY else 3
+    errors = {way: rehearse(design, workload, dependence=dependence, runs=runs) for way, design in fair.items()}
+    best = min(errors, key=lambda way: errors[way])
+    missed = [f"{way} by {errors[way]:.3f}" for way in sorted(errors, key=lambda way: errors[way])]
+    why = f"in a rehearsal with tables {dependence:g} away from independent, {missed[0].replace(' by ', ' missed by ')}"
+    why += f" and {' and '.join(missed[1:])}"
+    return replace(fair[best], why=why, rehearsed=errors[best])

@@ -239,7 +239,7 @@ class CollectionPlan(_Request):
     tables: list[list[str]] = Field(min_length=1, description="The tables that matter.")
     epsilon: float
     respondents: int = Field(ge=1, description="How many are expected to answer.")
-    mode: Literal["auto", "singles", "tables"] = "auto"
+    mode: Literal["auto", "singles", "tables", "views"] = "auto"
     answers: Literal["one", "view"] = "one"
     channel: Literal["auto", "rr"] = "auto"
     dependence: float = Field(default=0.1, ge=0, le=1)
