@@ -438,6 +438,9 @@ def accepts() -> list[Json]:
                 "loss": series_log(ratio(asked["channel"], cells)),
             }
         )
+    plain, joint = cases[0], next(case for case in cases if case["name"] == "two attributes")
+    cases.append(plain | {"name": "a respondent without a value", "value": None})
+    cases.append(joint | {"name": "no value of one attribute", "value": joint["value"] | {"sex": None}})
     return cases
 
 
@@ -644,7 +647,7 @@ def refuses() -> list[Json]:
     cases += [
         refuse_case("a value that is no level", "value", SMOKES, value="often"),
         refuse_case("an index as value", "value", SMOKES, value=1),
-        refuse_case("no value", "value", SMOKES, value=None),
+        refuse_case("an empty object as value", "value", SMOKES, value={}),
         refuse_case("a list as value", "value", SMOKES, value=["never"]),
         refuse_case("a level in capitals", "value", SMOKES, value="NEVER"),
         refuse_case("a value without the attribute", "value", SMOKES, value={"drinks": "never"}),
@@ -754,6 +757,7 @@ ALIKE = {
     "a variation selector": "never\ufe0f",
     "a filler": "never\u3164",
     "a grapheme joiner": "n\u034fever",
+    "a braille blank": "never\u2800",
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tacita.collect.client import Device
 from tacita.collect.device_channels import RR
-from tacita.collect.question import Question, Refusal
+from tacita.collect.question import Ask, Question, Refusal
 from tacita.errors import InvalidInput
 
 LEVELS = ["never", "sometimes", "daily"]
@@ -410,3 +410,22 @@ def test_threads_get_one_report_for_one_question(path):
         results = list(pool.map(lambda _: make(path).answer(ask(), "daily"), range(24)))
     assert len({tuple(asdict(report).items()) for report, _ in results}) == 1
     assert make(path).remaining() == pytest.approx(4 - math.log(3))
+
+
+def test_who_has_no_value_answers_by_chance_and_pays_the_same(tmp_path):
+    question = Question(
+        campaign="c",
+        question="q1",
+        asks=(Ask(attribute="smokes", levels=("never", "daily")), Ask(attribute="sex", levels=("f", "m"))),
+        channel=RR(keep=10**6, fake=(1, 1, 1, 1)),
+        epsilon=20.0,
+    )
+    seen = set()
+    for number in range(80):
+        device = Device(ledger_path=tmp_path / str(number), limit_total_epsilon=20.0, limit_question_epsilon=20.0)
+        report, receipt = device.answer(question, {"smokes": "never", "sex": None})
+        assert receipt.loss == question.charge
+        seen.add(report.answer)
+    assert seen == {0, 1, 2, 3}  # not only the cells with the value that is there
+    with pytest.raises(Refusal, match="levels"):
+        device.answer(question, {"smokes": "never"})  # a slip of the caller, not a respondent without a value

@@ -11,7 +11,7 @@ from tacita.collect.hypothesis import Hypothesis
 from tacita.collect.plan import plan_collection
 from tacita.collect.tally import Tally, respond
 from tacita.demo.survey import DOMAIN, simulate
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, UnknownName
 from tacita.noise import SeededSource
 from tacita.store import Database
 from tacita.tables import Workload
@@ -94,3 +94,23 @@ def test_integrity_is_stated_for_every_question(tally):
         assert 0 < each.one_report < each.one_percent
         assert each.p_value is None or each.p_value > 1e-6
         assert each.p_value is not None or each.note
+
+
+def test_a_table_larger_than_any_question(tally):
+    three = DOMAIN.names[:3]
+    truth = DOMAIN.encode(simulate(100_000, seed=8), three)
+    exact = np.zeros(DOMAIN.project(three).shape)
+    np.add.at(exact, tuple(truth[name] for name in three), 1 / 100_000)
+    for how in ("consistent", "modelled"):
+        found = findings.table(tally, three, how)
+        assert 0.5 * np.abs(found.values - exact).sum() < 0.1
+        assert found.provenance.recipe["reconstructed"]
+        assert np.isnan(found.std()).all()  # made up from smaller ones: no interval is claimed
+    with pytest.raises(UnknownName):
+        findings.table(tally, three, "raw")
+    assert findings.table(tally, three[:2], "raw").values.shape == DOMAIN.project(three[:2]).shape
+
+
+def test_structure_from_another_group(tally):
+    learned = findings.network(tally, structure=tally)
+    assert learned.network.edges == findings.network(tally).network.edges

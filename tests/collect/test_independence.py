@@ -10,7 +10,6 @@ from scipy import stats
 from tacita.cells import Cells
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
-from tacita.collect.estimate import release_of
 from tacita.collect.hadamard import HadamardResponse
 from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.independence import central_monte_carlo_test, monte_carlo_test, paper_chi_square, wald_test
@@ -27,7 +26,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance, Release
 from tacita.tables import Workload
-from tacita.uncertainty import AdditiveNoise, Unknown
+from tacita.uncertainty import AdditiveNoise, Correlated, Unknown
 
 RUNS = 500
 ROW, COLUMN = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.2, 0.1])
@@ -431,8 +430,8 @@ def test_the_rule_of_five_accepts_and_says_so():
 
 
 def made_of(tally, about):
-    ((asked, counts),) = tally
-    return release_of(asked.channel, tally.design.domain, counts, about=about, simulated=True, recipe={})
+    (release,) = tally.releases(about).values()
+    return release
 
 
 def test_what_cannot_be_tested_is_refused():
@@ -462,6 +461,46 @@ def test_what_cannot_be_tested_is_refused():
 def test_too_few_reports_for_wald_are_enough_for_monte_carlo():
     population = Population(mutual((5, 6)), epsilon=3.0, n=30)
     tally = population.tally()
+    ((asked, counts),) = tally
+    naive = Correlated(covariance=asked.channel.estimate(counts).uncertainty)
     with pytest.raises(InvalidInput, match="too few reports"):
-        wald_test(made_of(tally, about="population"))  # its covariance knows of no cell that was never sent
+        wald_test(replace(population.release(), uncertainty=naive))  # it knows of no cell that was never sent
     assert 0 < monte_carlo_test(tally, population.key, simulations=19, seed=1).p_value <= 1
+
+
+def test_blocks_are_tested_together():
+    """The first block is independent and the others are not: whoever looked at it alone would see nothing."""
+    domain = Domain(attributes=[Categorical(name=n, levels=["0", "1"]) for n in "ab"])
+    rng = np.random.default_rng(5)
+    questions, counts = [], {}
+    for block in range(4):
+        fakes = rng.dirichlet([5] * 4)
+        channel = RandomizedResponse.with_fakes(distribution=fakes.tolist(), epsilon=2.0, floor=0.5)
+        cells = rng.integers(0, 4, 800) if block == 0 else rng.choice([0, 3], 800)
+        questions.append(Asked(attributes=("a", "b"), channel=channel, share=1.0, block=block + 1))
+        counts[block] = channel.tally(channel.randomize(cells, SeededSource(block)))
+    design = Design(domain=domain, questions=tuple(questions), epsilon=2.0, respondents=3200, mode="tables")
+    together = Tally.counted(design, counts, simulated=True)
+    assert monte_carlo_test(together, ("a", "b"), simulations=99, seed=1).p_value == 0.01
+    assert wald_test(together.releases()["a", "b"]).p_value < 1e-6
+    first = Tally.counted(design, {0: counts[0]}, simulated=True)
+    assert monte_carlo_test(first, ("a", "b"), simulations=99, seed=1).p_value > 0.05
+
+
+def test_blocks_hold_the_level():
+    domain = Domain(attributes=[Categorical(name=n, levels=["0", "1"]) for n in "ab"])
+    channels = [
+        RandomizedResponse.with_fakes(distribution=[0.7, 0.1, 0.1, 0.1], epsilon=2.0, floor=floor)
+        for floor in (0.2, 0.6, 1.0)
+    ]
+    asked = [
+        Asked(attributes=("a", "b"), channel=channel, share=1.0, block=n + 1) for n, channel in enumerate(channels)
+    ]
+    design = Design(domain=domain, questions=tuple(asked), epsilon=2.0, respondents=600, mode="tables")
+    rng, rejected = np.random.default_rng(3), []
+    for run in range(200):
+        cells = rng.choice(4, (3, 200), p=np.outer([0.7, 0.3], [0.6, 0.4]).reshape(-1))
+        counts = {n: c.tally(c.randomize(cells[n], SeededSource(3 * run + n))) for n, c in enumerate(channels)}
+        tally = Tally.counted(design, counts, simulated=True)
+        rejected.append(monte_carlo_test(tally, ("a", "b"), simulations=19, seed=run).reject(0.05))
+    assert np.mean(rejected) < 0.11  # 0.05 and four standard errors

@@ -7,7 +7,7 @@ import pytest
 
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.matrix import MatrixChannel
-from tacita.collect.pooling import pool, pooled_mle
+from tacita.collect.pooling import pool, pool_blocks, pooled_mle
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 
@@ -140,3 +140,15 @@ def test_refusals():
         pooled_mle([FIRST], [[0, 0, 0]])
     with pytest.raises(InvalidInput, match="levels"):
         pooled_mle([FIRST, RandomizedResponse(keep=1, fake=(1, 1))], [[1, 0, 0], [1, 0]])
+
+
+def test_small_blocks_have_honest_intervals():
+    """One answer a block: the covariance must be taken at what all blocks say together, or it would be nothing."""
+    truth, rng, inside = np.array([0.6, 0.3, 0.1]), np.random.default_rng(7), []
+    for run in range(400):
+        shares = [rng.dirichlet([2, 2, 2]).tolist() for _ in range(60)]
+        channels = [RandomizedResponse.with_fakes(distribution=d, epsilon=2.0, floor=0.5) for d in shares]
+        sent = rng.choice(3, 60, p=truth)
+        counts = [c.tally(c.randomize(sent[b : b + 1], SeededSource(100 * run + b))) for b, c in enumerate(channels)]
+        inside.append(pool_blocks(channels, counts).interval(0.95).covers(truth).mean())
+    assert 0.92 <= np.mean(inside) <= 0.97

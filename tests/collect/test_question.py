@@ -69,7 +69,6 @@ def test_the_last_attribute_changes_fastest():
 @pytest.mark.parametrize(
     "value",
     [
-        None,
         "daily",
         {},
         {"smokes": "daily", "sex": "f"},

@@ -235,3 +235,31 @@ def test_bad_campaigns_are_explained(world, changes: dict[str, Any], field: str)
     response = world.call("POST", "/v1/campaigns", token=world.token("steward"), json=body | changes)
     assert response.status_code in (404, 422), response.text
     assert field in str(response.json()["field"]) + str(response.json().get("value")), response.text
+
+
+def test_one_address_cannot_outvote_everybody(world_of) -> None:
+    world = world_of(anonymous_rate_limit=100)
+    campaign = world.campaign()
+    assert post(world, campaign, reports(campaign, 60)).status_code == 200
+    assert post(world, campaign, reports(campaign, 60)).status_code == 429
+    path = f"/v1/campaigns/{campaign['id']}/reports"
+    batch = {"reports": reports(campaign, 500)}
+    assert world.call("POST", path, json=batch, token=world.token("holder")).status_code == 200
+    assert world.call("POST", path, json=batch, token=world.token("analyst")).status_code == 403
+    assert world.call("POST", path, json=batch, token="tct_no_such").status_code == 401
+    assert world.services.campaigns.get(campaign["id"]).reports == 560
+
+
+def test_a_packed_batch_that_lies_about_its_length(world) -> None:
+    campaign = world.campaign()
+    media = {"Content-Type": "application/vnd.tacita.reports"}
+    response = world.call("POST", f"/v1/campaigns/{campaign['id']}/reports", content=b"TCR1\xffq1", headers=media)
+    assert (response.status_code, response.json()["field"]) == (422, "question")
+
+
+def test_the_title_comes_with_the_questions(world) -> None:
+    campaign = world.campaign(title="How do you smoke?")
+    assert world.call("GET", f"/v1/campaigns/{campaign['id']}/questions").json()["title"] == "How do you smoke?"
+    bad = {"title": "turned \u202earound"}
+    with pytest.raises(AssertionError, match="screen"):
+        world.campaign(**bad)

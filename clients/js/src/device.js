@@ -2,9 +2,10 @@
 // owner's limits, charges its own ledger before it draws, and keeps the one report it ever gives to a question.
 // The true value and the coin are stored nowhere and sent nowhere.
 
+import { Words } from "./draw.js";
 import { charged, find, load, save, spent } from "./ledger.js";
 import { SLACK, WIRE, cellOf, digest, levelsOf, verify } from "./question.js";
-import { Refused, refuseUnless } from "./refused.js";
+import { Refused, isObject, refuseUnless } from "./refused.js";
 import { offer, sheetOffer } from "./statement.js";
 import { hex, systemBytes, systemWord } from "./system.js";
 import { allDiffer } from "./text.js";
@@ -13,7 +14,6 @@ export class Device {
   #storage;
   #key;
   #limits;
-  #last = Promise.resolve();
 
   /**
    * @param {object} options
@@ -46,7 +46,8 @@ export class Device {
    * report before it is returned; asked again, the very same report comes back without a charge.
    *
    * @param {unknown} data a parsed question, or its JSON text
-   * @param {string | object} value the true level of each attribute that is asked, or the level where one is asked
+   * @param {string | object | null} value the true level of each attribute that is asked, or the level where one is
+   *   asked; null, for an attribute or for all, says that the respondent has none: the answer is then pure chance
    * @returns {Promise<{report: object, receipt: object}>}
    * @throws {Refused}
    */
@@ -64,7 +65,7 @@ export class Device {
    * @throws {Refused}
    */
   async answerSheet(list, values) {
-    return this.#answer(verifySheet(list), typeof values === "string" ? null : values);
+    return this.#answer(verifySheet(list), isObject(values) ? values : undefined);
   }
 
   /** What is left of the device's budget. */
@@ -118,15 +119,19 @@ export class Device {
     }
   }
 
-  // Two tabs share one storage: the browser's locks keep both from spending the last. Without them (Node, old
-  // browsers) only the calls of this device wait for each other.
+  // Two tabs, and two devices in one page, share one storage: whoever reads the ledger must write it before the next
+  // one reads. A browser has locks for that, or there is no safe way. Node has one page only: a queue for each storage.
   async #locked(work) {
     const locks = globalThis.navigator?.locks;
-    const turn = this.#last.then(() => (locks ? locks.request(`tacita:${this.#key}`, work) : work()));
-    this.#last = turn.catch(() => {});
+    if (locks) return locks.request(`tacita:${this.#key}`, work);
+    refuseUnless(!globalThis.document, "ledger-unavailable", "storage", "this browser has no locks; update it");
+    const turn = (QUEUES.get(this.#storage) ?? Promise.resolve()).then(work);
+    QUEUES.set(this.#storage, turn.catch(() => {}));
     return turn;
   }
 }
+
+const QUEUES = new WeakMap();
 
 /** The questions of a sheet, verified one by one and then as a whole. */
 function verifySheet(list) {
@@ -142,7 +147,9 @@ function verifySheet(list) {
 
 function drawInto(entry, { channel, cells }, truth) {
   if (entry.report !== null) return;
-  entry.answer = channel.draw(cells, truth, systemWord).answer;
+  // Who has no such value answers for a cell drawn by a fair die: silence would tell. The die is thrown in either case.
+  const die = new Words(systemWord).below(cells);
+  entry.answer = channel.draw(cells, truth === null ? die : truth, systemWord).answer;
   entry.report = hex(systemBytes(16));
 }
 

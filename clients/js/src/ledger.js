@@ -1,7 +1,7 @@
 // The account of a device: what it has lost so far, and the reports it paid for with that. One item of a storage,
 // replaced as a whole. What cannot be understood is never replaced: that would forget what was spent.
 
-import { Refused, isInteger } from "./refused.js";
+import { Refused, isInteger, refuseUnless } from "./refused.js";
 import { sha256 } from "./system.js";
 
 const FORMAT = 1;
@@ -9,7 +9,7 @@ const TEXTS = ["campaign", "question", "digest", "date"];
 
 /** The entries in a storage; none where there is no ledger yet. */
 export async function load(storage, key) {
-  const text = await storage.getItem(key);
+  const text = await reach(() => storage.getItem(key));
   if (text === null || text === undefined) return [];
   try {
     const { ledger, check, entries } = JSON.parse(text);
@@ -22,10 +22,21 @@ export async function load(storage, key) {
   throw new Refused("ledger-corrupt", "storage", rule);
 }
 
-/** Write all entries. */
+/** Write all entries, and see that they are there: what was not stored was not charged. */
 export async function save(storage, key, entries) {
   const check = await sha256(JSON.stringify(entries));
-  await storage.setItem(key, JSON.stringify({ ledger: FORMAT, check, entries }));
+  const text = JSON.stringify({ ledger: FORMAT, check, entries });
+  await reach(() => storage.setItem(key, text));
+  const kept = (await reach(() => storage.getItem(key))) === text;
+  refuseUnless(kept, "ledger-unavailable", "storage", "must keep what is written to it");
+}
+
+async function reach(work) {
+  try {
+    return await work();
+  } catch {
+    throw new Refused("ledger-unavailable", "storage", "must be readable and writable");
+  }
 }
 
 /** What is known of a question, by its identifiers; refuses one whose content has changed. */

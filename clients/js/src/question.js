@@ -48,13 +48,15 @@ export async function digest({ campaign, question, asks, channel, epsilon }) {
 }
 
 /**
- * The cell of a true value of a verified question.
+ * The cell of a true value of a verified question; null where the respondent has no such value.
  *
  * @param {object} question what `verify` returned
  * @param {unknown} value an object from attribute to level, which may hold other attributes too; or the level itself
- *   where one attribute is asked
+ *   where one attribute is asked. null, for a level or for all of it, says that there is none.
  */
 export function cellOf({ asks }, value) {
+  const none = ({ attribute }) => isObject(value) && Object.hasOwn(value, attribute) && value[attribute] === null;
+  if (value === null || asks.some(none)) return null;
   const held = typeof value === "string" && asks.length === 1 ? { [asks[0].attribute]: value } : value;
   return asks.reduce((cell, { attribute, levels }) => {
     const known = isObject(held) && Object.hasOwn(held, attribute) && typeof held[attribute] === "string";

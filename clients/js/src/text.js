@@ -6,7 +6,7 @@ const LONGEST = 200;
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/u; // shows nothing, or reorders what is shown
 // What is left of Unicode's default ignorables: letters and marks without a picture of their own.
 const INVISIBLE =
-  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu;
+  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu;
 
 export function checkText(value, field) {
   const good = typeof value === "string" && [...value].length <= LONGEST && !HIDDEN.test(value) && seen(value) !== "";

@@ -99,7 +99,7 @@ test("a failure between charge and report leaves the charge spent, and pays for 
       storage.setItem(key, value);
     },
   };
-  await assert.rejects(make(failing).answer(ask(), "never"), /power failure/);
+  await assert.rejects(make(failing).answer(ask(), "never"), { reason: "ledger-unavailable" });
   const left = await make(storage).remaining();
   assert.ok(left < 3);
   const { report } = await make(storage).answer(ask(), "never");
@@ -200,7 +200,7 @@ test("a failure while a sheet is charged draws nothing", async () => {
       throw new Error("power failure");
     },
   };
-  await assert.rejects(make(failing).answerSheet(list, { smokes: "daily", sex: "m" }), /power failure/);
+  await assert.rejects(make(failing).answerSheet(list, { smokes: "daily", sex: "m" }), { reason: "ledger-unavailable" });
   assert.equal(stored.length, 1);
   assert.deepEqual(stored[0].map(({ report }) => report), [null, null]);
 });
@@ -213,4 +213,37 @@ test("answers follow the weights", async () => {
   }
   // 600, 1800, 600 expected; seven standard deviations are about 150 and 190
   assert.ok(Math.abs(counts[0] - 600) < 155 && Math.abs(counts[1] - 1800) < 190, counts.join());
+});
+
+test("two devices over one storage do not spend the last twice", async () => {
+  const storage = new MemoryStorage();
+  const limits = { limitTotalEpsilon: 1.2, limitQuestionEpsilon: 1.2 };
+  const slow = {
+    getItem: async (key) => (await new Promise((done) => setTimeout(done, 2)), storage.getItem(key)),
+    setItem: async (key, value) => (await new Promise((done) => setTimeout(done, 2)), storage.setItem(key, value)),
+  };
+  const devices = [new Device({ storage: slow, ...limits }), new Device({ storage: slow, ...limits })];
+  const asked = [ask(), { ...ask(), question: "q2" }];
+  const tried = await Promise.allSettled(devices.map((device, i) => device.answer(asked[i], "never")));
+  assert.deepEqual(tried.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  const again = await Promise.all(devices.map((device) => device.answer(asked[tried[0].status === "fulfilled" ? 0 : 1], "never")));
+  assert.equal(again[0].report.report, again[1].report.report);
+});
+
+test("a storage that forgets is refused before anything is drawn", async () => {
+  const device = new Device({
+    storage: { getItem: () => null, setItem: () => {} },
+    limitTotalEpsilon: 2,
+    limitQuestionEpsilon: 2,
+  });
+  await assert.rejects(device.answer(ask(), "never"), { reason: "ledger-unavailable" });
+});
+
+test("who has no value answers by chance", async () => {
+  const seen = new Set();
+  for (let i = 0; i < 60; i++) {
+    const device = new Device({ storage: new MemoryStorage(), limitTotalEpsilon: 2, limitQuestionEpsilon: 2 });
+    seen.add((await device.answer(ask(), null)).report.answer);
+  }
+  assert.equal(seen.size, ask().asks[0].levels.length);
 });

@@ -45,7 +45,7 @@ def _show(campaign: Campaign) -> None:
     show.say(f"[bold]{campaign.title}[/]  {campaign.id}")
     show.say(
         f"{campaign.state}{closed}; {campaign.reports:,} reports; answering costs at most "
-        f"{campaign.design.epsilon_upper:g}; publishes from {campaign.terms.minimum:,} reports on"
+        f"{campaign.design.epsilon_upper:g}; publishes a table from {campaign.terms.minimum:,} answers on"
     )
     rows = [
         (q["id"], " x ".join(q["attributes"]), q["channel"], f"{q['cells']:,}", f"{q['received']:,}")
@@ -70,6 +70,15 @@ def _moment(text: str | None) -> dt.datetime | None:
     return found if found.tzinfo else found.astimezone()
 
 
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    place, _, parts = text.partition("/")
+    if not (place.isdigit() and parts.isdigit()):
+        raise InvalidInput("must be such as 0/2", field="shard", value=text)
+    return int(place), int(parts)
+
+
 @app.command()
 def create(
     schema: SchemaFile,
@@ -82,7 +91,7 @@ def create(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
-    minimum: Annotated[int, typer.Option(help="Publish nothing before so many have reported.")] = 100,
+    minimum: Annotated[int, typer.Option(help="Publish no table before so many have answered for it.")] = 100,
     closes: Annotated[str | None, typer.Option(help="When it closes by itself.")] = None,
     block: Annotated[int | None, typer.Option(help="Run in blocks of so many reports; needs --channel rr.")] = None,
     floor: Annotated[float, typer.Option(help="With --block: weight of the uniform among the fakes.")] = 0.5,
@@ -90,6 +99,7 @@ def create(
     half_width: Annotated[float | None, typer.Option(help="Close when every share is known to within this.")] = None,
     level: Annotated[float, typer.Option(help="With --half-width: with this probability.")] = 0.95,
     keep_reports: Annotated[bool, typer.Option(help="Keep reports after they were counted.")] = False,
+    shard: Annotated[str | None, typer.Option(help="i/m: this is the i-th, from 0, of m aggregators.")] = None,
     draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
     id: Annotated[str | None, typer.Option(help="The id of the same campaign at another aggregator.")] = None,
     state: State = None,
@@ -113,6 +123,7 @@ def create(
         rounds=None if block is None else Rounds(size=block, floor=floor, seconds=block_seconds),
         stop=None if half_width is None else StopRule(half_width=half_width, level=level),
         keep_reports=keep_reports,
+        shard=_shard(shard),
     )
     campaigns = campaigns_of(state)
     campaign = campaigns.create(design, title=title, terms=terms, id=id)

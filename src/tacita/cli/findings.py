@@ -35,7 +35,10 @@ def _names(text: str) -> tuple[str, ...]:
 @app.command()
 def tables(
     id: CampaignId,
-    by: Annotated[list[str] | None, typer.Option("--by", "-b", help="Only these: --by age,sex.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", "-b", help="Only these; may be larger than any question."),
+    ] = None,
     published: Annotated[
         findings.Published,
         typer.Option(help="raw: unbiased, with intervals. consistent: they agree. modelled: nearest to the truth."),
@@ -47,9 +50,10 @@ def tables(
     """Show the tables with their error bars, as far as people have answered."""
     campaigns = campaigns_of(state)
     tally = campaigns.tally(id)
-    found = campaigns.releases(id) if published == "raw" else findings.published(tally, published)
-    wanted = [_names(text) for text in by] if by else list(found)
-    chosen = Releases(found.project(key) for key in wanted)
+    if by:
+        chosen = Releases(findings.table(tally, _names(text), published) for text in by)
+    else:
+        chosen = campaigns.releases(id) if published == "raw" else findings.published(tally, published)
     if json:
         print(chosen.to_json())
         return
@@ -99,12 +103,18 @@ def network(
     id: CampaignId,
     degree: Degree = 1,
     level: Level = 0.05,
+    structure: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="A campaign of other people that says what depends on what."),
+    ] = None,
     bif: Annotated[Path | None, typer.Option(help="Write the network to this file.")] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
     """Learn which attributes tell about which, and how."""
-    learned = findings.network(campaigns_of(state).tally(id), degree=degree, level=level)
+    campaigns = campaigns_of(state)
+    other = None if structure is None else campaigns.tally(structure)
+    learned = findings.network(campaigns.tally(id), degree=degree, level=level, structure=other)
     if bif is not None:
         bif.write_text(write_bif(learned.network), encoding="utf-8")
     if json:

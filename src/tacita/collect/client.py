@@ -20,6 +20,7 @@ from typing import Any
 
 from tacita.collect.device_channels import RR, Answer
 from tacita.collect.device_ledger import DeviceLedger, Entry, OpenLedger
+from tacita.collect.draw import below
 from tacita.collect.question import SLACK, Ask, Question, Refusal, Report, seen
 from tacita.errors import InvalidInput
 
@@ -150,7 +151,7 @@ class Device:
         offers = self._review(_sheet(questions))
         return _sheet_offer(offers)
 
-    def answer(self, question: object, value: str | Mapping[str, str]) -> tuple[Report, Receipt]:
+    def answer(self, question: object, value: str | Mapping[str, str | None] | None) -> tuple[Report, Receipt]:
         """Randomise the true value, at most once for a question.
 
         The charge is on disk before anything is drawn, and the report before it is returned. A crash in
@@ -160,7 +161,8 @@ class Device:
         Args:
             question: A `Question`, its parsed JSON, or its JSON text.
             value: The true level of each attribute that is asked, or the level itself where one is asked. It is
-                written nowhere.
+                written nowhere. None, for an attribute or for all, says that the respondent has no such value: the
+                answer is then pure chance, and nobody can tell.
 
         Returns:
             The report to send, and a receipt to keep. For a question answered before: the very same ones,
@@ -171,7 +173,9 @@ class Device:
         """
         return self._answer([_verified(question)], value)[0]
 
-    def answer_sheet(self, questions: Sequence[object], values: Mapping[str, str]) -> list[tuple[Report, Receipt]]:
+    def answer_sheet(
+        self, questions: Sequence[object], values: Mapping[str, str | None]
+    ) -> list[tuple[Report, Receipt]]:
         """Randomise the true values for several questions together: all are charged before the first is drawn, or none.
 
         Args:
@@ -293,8 +297,12 @@ def _system_words() -> Iterator[int]:
         yield from struct.unpack("<64Q", secrets.token_bytes(512))
 
 
-def _draw_report(question: Question, truth: int) -> Report:
-    answer, _ = question.channel.draw(question.cells, truth, _system_words())
+def _draw_report(question: Question, truth: int | None) -> Report:
+    words = _system_words()
+    # Who has no such value answers for a cell drawn by a fair die: silence would tell. That is a mixture of the
+    # channel's laws, so it costs no more; and the die is thrown in either case, because the time must not tell.
+    die, _ = below(question.cells, words)
+    answer, _ = question.channel.draw(question.cells, die if truth is None else truth, words)
     return Report(campaign=question.campaign, question=question.question, report=secrets.token_hex(16), answer=answer)
 
 

@@ -5,9 +5,8 @@ Two stages, because asking for non-negative tables with given margins has no sol
 1. *Agree.* For every set of attributes that several tables share, from the smallest (the total) to the largest, the
    shared margin becomes the average of what the tables say, weighted by inverse variance, and each table spreads its
    correction evenly over the cells. Averaging a larger set does not disturb a smaller one that agrees already.
-2. *No negative shares.* Each table is projected onto the simplex, which may disturb the margins a little; the
-two stages
-   are repeated a few times and end with the projection.
+2. *No negative shares.* Each table is projected onto the simplex, which disturbs the margins a little; the two stages
+   are repeated a few times. What disagreement is left is then scaled away (`settle`), which keeps shares positive.
 
 `complete` fills a table that nobody asked for from those that were: the one with the largest entropy among all with
 these margins, by iterative scaling. `complete_min_norm` takes the one with the smallest sum of squares instead, as the
@@ -30,17 +29,19 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.networks.fit import rake
 from tacita.privacy.accountant import pure_epsilon
-from tacita.privacy.event import Event, Pure
+from tacita.privacy.event import Event
 from tacita.release import Provenance, Release, Releases
 from tacita.uncertainty import Unknown
 
-__all__ = ["agree", "complete", "complete_min_norm", "consistent"]
+__all__ = ["agree", "complete", "complete_min_norm", "consistent", "settle"]
 
 Array = NDArray[np.float64]
 Tables = dict[tuple[str, ...], Cells]
 Weights = dict[tuple[str, ...], float]
 
 _ROUNDS = 5
+_SCALINGS = 500
+_TRACE = 1e-9
 
 
 def _overlaps(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -83,6 +84,41 @@ def agree(tables: Tables, variances: Weights, total: float | None = 1.0) -> Tabl
     return found
 
 
+def settle(tables: Tables, variances: Weights) -> Tables:
+    """Non-negative tables that agree on every single attribute, and on larger shared sets as far as such tables can.
+
+    For every shared set of attributes, from the smallest to the largest, what all hold is the average of their margins,
+    weighted as in `agree` and scaled to the smaller sets; then every table is scaled to all of them, and at last to the
+    single attributes. Those it can always have. Three pairs that agree one by one may have no non-negative triple, so
+    that where pairs and triples share two attributes a little may be left.
+
+    Args:
+        tables: Non-negative tables, each with a sum of 1.
+        variances: Variance of one cell of each table.
+    """
+    # a cell that is 0 stays 0 under scaling, and its margin may need it: a trace of the uniform keeps all reachable
+    found = {k: Cells(t.domain, (1 - _TRACE) * t.values + _TRACE / t.domain.size) for k, t in tables.items()}
+    held: Tables = {}
+    for shared in _overlaps(list(found)):
+        members = [key for key in found if shared and set(shared) <= set(key)]
+        if len(members) < 2:
+            continue
+        margins = [found[key].project(shared) for key in members]
+        merged = [found[key].domain.size / margin.domain.size for key, margin in zip(members, margins, strict=True)]
+        precision = np.array([1 / (variances[key] * cells) for key, cells in zip(members, merged, strict=True)])
+        weights = precision / precision.sum()
+        average = sum((w * m.values for w, m in zip(weights, margins, strict=True)), np.zeros(margins[0].shape))
+        held[shared] = rake(Cells(margins[0].domain, average), _inside(held, shared), rounds=_SCALINGS)
+    near = {key: rake(table, _inside(held, key)) for key, table in found.items()}
+    single: Tables = {shared: margin for shared, margin in held.items() if len(shared) == 1}
+    return {key: rake(table, _inside(single, key), rounds=_SCALINGS) for key, table in near.items()}
+
+
+def _inside(held: Tables, key: tuple[str, ...]) -> list[Cells]:
+    """Margins over parts of some attributes."""
+    return [margin for shared, margin in held.items() if set(shared) <= set(key)]
+
+
 def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
     """Releases that agree on what they share and have no negative share.
 
@@ -94,6 +130,7 @@ def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
     for _ in range(rounds):
         tables = agree(tables, variances)
         tables = {key: project_table(table) for key, table in tables.items()}
+    tables = settle(tables, variances)
     return Releases(_published(releases[key], table, event) for key, table in tables.items())
 
 
@@ -105,8 +142,7 @@ def _joint_event(releases: Sequence[Release]) -> Event:
             raise InvalidInput("must be shares from a collection", field="releases", value=release.quantity)
         if (release.unit, release.neighbours) != (first.unit, first.neighbours):
             raise InvalidInput("must protect the same unit", field="releases", value=str(release.unit))
-    amounts = [pure_epsilon(release.event, release.neighbours) for release in releases]
-    return Pure(epsilon=max(amounts))
+    return max((release.event for release in releases), key=lambda event: pure_epsilon(event, first.neighbours))
 
 
 def _published(release: Release, table: Cells, event: Event) -> Release:

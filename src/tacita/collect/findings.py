@@ -7,13 +7,13 @@ asked as often as anybody likes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from tacita.collect.consistency import consistent
+from tacita.collect.consistency import complete, consistent
 from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.independence_simulated import monte_carlo_test
 from tacita.collect.independence_wald import wald_test
@@ -24,11 +24,13 @@ from tacita.collect.tally import Tally
 from tacita.errors import InvalidInput
 from tacita.networks import synthetic_rows
 from tacita.privacy.event import Pure
-from tacita.release import Releases
+from tacita.release import Release, Releases
+from tacita.uncertainty import Unknown
 
-__all__ = ["Integrity", "Published", "independence", "integrity", "network", "published", "synthetic"]
+__all__ = ["Integrity", "Published", "independence", "integrity", "network", "published", "synthetic", "table"]
 
 Published = Literal["raw", "consistent", "modelled"]
+_MOST_CELLS = 1_000_000
 _LIARS = 0.01
 """Share of reports whose influence is stated beside that of one."""
 
@@ -45,6 +47,34 @@ def published(tally: Tally, how: Published) -> Releases:
     if how == "raw":
         return tally.releases()
     return consistent(tally.releases()) if how == "consistent" else model(tally).releases()
+
+
+def table(tally: Tally, attributes: Sequence[str], how: Published) -> Release:
+    """The table over some attributes, also over more than any question asked for together.
+
+    Args:
+        tally: What was counted.
+        attributes: All asked about, in some question.
+        how: "raw" only gives what a question holds; "consistent" completes the rest with the largest entropy that the
+            published tables allow; "modelled" reads it off the latent classes.
+    """
+    names = tuple(attributes)
+    raw = tally.releases()
+    if how == "raw" or raw.supports(names):
+        return (raw if how == "raw" else published(tally, how)).project(names)
+    domain = tally.design.domain.project(names)
+    if domain.size > _MOST_CELLS:
+        rule = f"must be a table of at most {_MOST_CELLS:,} cells to be completed"
+        raise InvalidInput(rule, field="attributes", value=f"{domain.size:,}")
+    if how == "consistent":
+        agreed = consistent(raw)
+        like, cells = next(iter(agreed.values())), complete([each.estimate for each in agreed.values()], domain)
+    else:
+        fitted = model(tally)
+        like, cells = next(iter(fitted.releases().values())), fitted.project(names)
+    recipe = dict(like.provenance.recipe) | {"published": how, "reconstructed": True}
+    provenance = replace(like.provenance, recipe=recipe)
+    return replace(like, estimate=cells, uncertainty=Unknown(), provenance=provenance)
 
 
 def independence(tally: Tally, hypothesis: Hypothesis, *, simulations: int | None = None, seed: int = 0) -> Verdict:
@@ -69,14 +99,22 @@ def independence(tally: Tally, hypothesis: Hypothesis, *, simulations: int | Non
     raise InvalidInput("must be all attributes of one question to be simulated", field="attributes", hint=hint)
 
 
-def network(tally: Tally, *, degree: int = 1, level: float = 0.05, root: str | None = None) -> Learned:
-    """A Bayesian network, structure and parameters from the same reports: nobody has answered twice for it.
+def network(
+    tally: Tally, *, degree: int = 1, level: float = 0.05, root: str | None = None, structure: Tally | None = None
+) -> Learned:
+    """A Bayesian network.
 
-    Reading both off the same reports costs no privacy, but makes edges look a little stronger than they are; two
-    campaigns with `learn_structure` and `learn_network` avoid that.
+    Args:
+        tally: What was counted; the parameters come from it.
+        degree: Most parents of an attribute.
+        level: Of all tests of edges together.
+        root: Placed first.
+        structure: Of another group of people, who tell which attributes depend on which. Without it both are read off
+            the same reports: that costs no privacy, but edges look a little stronger than they are.
     """
     releases = tally.releases()
-    return learn_network(learn_structure(releases, degree=degree, level=level, root=root), releases)
+    first = releases if structure is None else structure.releases()
+    return learn_network(learn_structure(first, degree=degree, level=level, root=root), releases)
 
 
 def synthetic(

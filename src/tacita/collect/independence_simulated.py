@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from tacita.collect.design import Asked
 from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.independence_wald import arranged, known_total, product, quadratic_form
 from tacita.collect.matrix import MatrixChannel
+from tacita.collect.pooling import pool
 from tacita.collect.protocol import Channel
 from tacita.collect.simplex import norm_sub
 from tacita.collect.tally import Reports, Tally
@@ -66,27 +68,37 @@ def monte_carlo_test(
         question.statistic(question.counts),
         drawn,
         hypothesis=question.hypothesis.words,
-        method=f"Monte Carlo through {type(question.asked.channel).__name__}, {simulations} simulations",
+        method=f"Monte Carlo through {type(question.channels[0]).__name__}, {simulations} simulations",
         df=question.hypothesis.df(question.domain),
     )
 
 
 class _Question:
-    """One question of a tally, and how its table is laid out for the hypothesis."""
+    """One question of a tally, in all its blocks, and how its table is laid out for the hypothesis.
+
+    Blocks are simulated with the channels that they had. A channel that follows what was learnt before would be another
+    one in each simulation; given the channels, the law is exact.
+    """
 
     def __init__(self, tally: Tally, key: tuple[str, ...], hypothesis: Hypothesis) -> None:
         self.hypothesis = hypothesis
-        self.number, self.asked, self.counts = _find(tally, key)
+        self.blocks = _find(tally, key)
+        self.counts = [counts for _, _, counts in self.blocks]
         self.design, self.domain = tally.design, tally.design.domain.project(key)
         if set(hypothesis.attributes) != set(key):
             rule = "must be about all attributes of the question"
             raise InvalidInput(rule, field="hypothesis", value=list(hypothesis.attributes))
-        self.people = self.asked.channel.estimate(self.counts).respondents
+        self.people = [asked.channel.estimate(counts).respondents for _, asked, counts in self.blocks]
         self.shape = hypothesis.shape(self.domain)
         axes = [key.index(name) for name in hypothesis.attributes]
         cells = np.arange(self.domain.size).reshape(self.domain.shape)
         self.order = cells.transpose(axes).reshape(-1)
         """The question's cells in the order of the hypothesis."""
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The channel of each block."""
+        return [asked.channel for _, asked, _ in self.blocks]
 
     def _asked_order(self, laid_out: Array) -> Array:
         cells = np.empty_like(laid_out)
@@ -95,27 +107,29 @@ class _Question:
 
     def null(self) -> Array:
         """The fitted hypothesis, in the question's order of cells."""
-        return self._asked_order(fit_null(self.asked.channel, self.counts, self.shape, self.order))
+        return self._asked_order(fit_null(self.channels, self.counts, self.shape, self.order))
 
-    def again(self, null: Array, rng: np.random.Generator, source: SeededSource) -> Counts:
-        """People drawn from the null, through the channel, tallied."""
-        cells = np.repeat(np.arange(null.size), rng.multinomial(self.people, null))
-        reports = Reports({self.number: self.asked.channel.randomize(cells, source)}, simulated=True)
-        tally = Tally(self.design).add(reports)
-        ((_, counts),) = tally
-        return counts
+    def again(self, null: Array, rng: np.random.Generator, source: SeededSource) -> list[Counts]:
+        """People drawn from the null, through the channel of each block, tallied."""
+        drawn = {}
+        for (number, asked, _), people in zip(self.blocks, self.people, strict=True):
+            cells = np.repeat(np.arange(null.size), rng.multinomial(people, null))
+            drawn[number] = asked.channel.randomize(cells, source)
+        tally = Tally(self.design).add(Reports(drawn, simulated=True))
+        return [counts for _, counts in tally]
 
-    def statistic(self, counts: Counts) -> float:
+    def statistic(self, counts: Sequence[Counts]) -> float:
         """Wald's, with the covariance at the product of the margins.
 
         At the null the covariance of every channel has full rank, also where a cell was never reported. That makes
         no difference in the limit, and is the same rule for the reports and for each simulation.
         """
-        found = self.asked.channel.estimate(counts)
-        flat = np.asarray(found.frequencies)[self.order]
-        at = self._asked_order(product_of_margins(flat, self.shape))
-        covariance = self.asked.channel.covariance(at, respondents=found.respondents)
-        values, covariance = known_total(np.asarray(found.frequencies), covariance)
+        found = [channel.estimate(seen) for channel, seen in zip(self.channels, counts, strict=True)]
+        pooled = np.asarray(pool(found).frequencies)
+        at = self._asked_order(product_of_margins(pooled[self.order], self.shape))
+        blocks = zip(self.channels, found, strict=True)
+        known = [replace(one, uncertainty=c.covariance(at, respondents=one.respondents)) for c, one in blocks]
+        values, covariance = known_total(pooled, pool(known).uncertainty)
         return quadratic_form(values[self.order], _reordered(covariance, self.order), self.shape)
 
 
@@ -124,33 +138,44 @@ def _reordered(covariance: Covariance, order: NDArray[np.intp]) -> Covariance:
     return Covariance(diagonal=covariance.diagonal[order], vectors=vectors, signs=covariance.signs)
 
 
-def _find(tally: Tally, key: tuple[str, ...]) -> tuple[int, Asked, Counts]:
-    for asked, counts in tally:
-        if asked.attributes == key:
-            return tally.design.questions.index(asked), asked, counts
+def _find(tally: Tally, key: tuple[str, ...]) -> list[tuple[int, Asked, Counts]]:
+    """The question in every block that has answers: its number, what was asked, what was counted."""
+    found = []
+    for number, asked in enumerate(tally.design.questions):
+        counts = tally.counts(number)
+        if asked.attributes == key and counts is not None:
+            found.append((number, asked, counts))
+    if found:
+        return found
     known = [" x ".join(asked.attributes) for asked, _ in tally]
-    raise UnknownName(" x ".join(key), field="key", available=known)
+    raise UnknownName(" x ".join(key), field="key", available=list(dict.fromkeys(known)))
 
 
 # -- the fitted hypothesis ---------------------------------------------------------------------------------------------
 
 
-def fit_null(channel: Channel, counts: Counts, shape: Sequence[int], order: NDArray[np.intp]) -> Array:
-    """The distribution of the hypothesis that fits the tally best, in the layout `shape`.
+def fit_null(
+    channels: Sequence[Channel], counts: Sequence[Counts], shape: Sequence[int], order: NDArray[np.intp]
+) -> Array:
+    """The distribution of the hypothesis that fits the tallies best, in the layout `shape`.
 
     Maximum likelihood where a tally says how often each report came; else, where only supports are known, the product
-    of the projected margins.
+    of the projected margins. Several blocks are one channel whose report says the block too.
 
     Args:
-        channel: What the reports went through.
-        counts: Its tally.
+        channels: What the reports of each block went through.
+        counts: The tally of each block.
         shape: (strata, parts ..).
-        order: The channel's levels in the order of that layout.
+        order: The channels' levels in the order of that layout.
     """
-    start = product_of_margins(np.asarray(channel.estimate(counts).frequencies)[order], shape)
-    if isinstance(channel, RandomizedResponse | MatrixChannel) and order.size <= _MOST_EM_CELLS:
-        return product_likelihood(channel.matrix()[order], counts, shape, start)
-    return start
+    found = pool([channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)])
+    start = product_of_margins(np.asarray(found.frequencies)[order], shape)
+    told = [channel for channel in channels if isinstance(channel, RandomizedResponse | MatrixChannel)]
+    if len(told) < len(channels) or order.size * len(channels) > _MOST_EM_CELLS:
+        return start
+    shares = [seen.sum() / found.respondents for seen in counts]
+    matrix = np.hstack([share * channel.matrix()[order] for share, channel in zip(shares, told, strict=True)])
+    return product_likelihood(matrix, np.concatenate(counts), shape, start)
 
 
 def product_likelihood(matrix: Array, counts: Counts, shape: Sequence[int], start: Array) -> Array:

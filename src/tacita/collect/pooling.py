@@ -13,6 +13,7 @@ Cost: nothing is asked of anybody, so no privacy.   Claim page: docs/claims/rrba
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.collect._em import Fitted
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.frequencies import FrequencyEstimate
-from tacita.collect.protocol import EnumerableChannel
+from tacita.collect.protocol import About, Channel, EnumerableChannel
+from tacita.collect.simplex import norm_sub
 from tacita.errors import InvalidInput
 from tacita.uncertainty import Covariance
 
-__all__ = ["pool", "pooled_mle"]
+__all__ = ["pool", "pool_blocks", "pooled_mle"]
 
 Array = NDArray[np.float64]
 
@@ -67,6 +69,28 @@ def pool(estimates: Sequence[FrequencyEstimate]) -> FrequencyEstimate:
         uncertainty=uncertainty,
         binomial=False,
     )
+
+
+def pool_blocks(
+    channels: Sequence[Channel], counts: Sequence[ArrayLike], *, about: About = "population"
+) -> FrequencyEstimate:
+    """The pooled estimate of several blocks, with every block's covariance at what all of them say.
+
+    A covariance is a function of the true shares. One block's own estimate of them may be far off, or impossible: at a
+    share below zero the variance would be too small, or none. So the pool's estimate is taken, made possible.
+
+    Args:
+        channels: The channel of each block; over the same levels.
+        counts: The tally of each block.
+        about: What the estimate is about.
+    """
+    found = [channel.estimate(np.asarray(seen), about=about) for channel, seen in zip(channels, counts, strict=True)]
+    possible = np.asarray(norm_sub(pool(found).frequencies).frequencies)
+    known = [
+        replace(one, uncertainty=channel.covariance(possible, respondents=one.respondents, about=about))
+        for channel, one in zip(channels, found, strict=True)
+    ]
+    return pool(known)
 
 
 def pooled_mle(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.cells import Cells
+from tacita.collect.consistency import settle
 from tacita.collect.design import Asked
 from tacita.collect.latent import LatentClasses, Measurement, fit_latent_classes
 from tacita.collect.shrink import shrink_weighted
@@ -118,8 +119,10 @@ def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> 
     raw = tally.releases()
     corrected = {key: _corrected(domain, best, m) for key, m in _by_table(measurements, raw).items()}
     larger = {key: project_table(release.estimate) for key, release in raw.items() if len(key) > 2}
+    variances = {key: float(np.mean(release.std() ** 2)) for key, release in raw.items()}
+    agreed = settle(corrected | larger, variances)
     cost = Pure(epsilon=tally.design.epsilon_upper)
-    return Modelled(domain=domain, latent=best, corrected=corrected | larger, raw=raw, event=cost)
+    return Modelled(domain=domain, latent=best, corrected=agreed, raw=raw, event=cost)
 
 
 def _by_table(measurements: Iterable[Measurement], raw: Releases) -> dict[tuple[str, ...], Measurement]:

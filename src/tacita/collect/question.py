@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # categories that show nothing, or reorder what is shown
 # what is left of Unicode's default ignorables: letters and marks without a picture of their own
 _INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _PACKED = re.compile(r"(?:[0-9a-f]{2})+")
@@ -136,12 +136,12 @@ class Question:
         """The same loss rounded outward: what a ledger books."""
         return self.channel.charge(self.cells)
 
-    def cell_of(self, value: object) -> int:
-        """The cell of a true value.
+    def cell_of(self, value: object) -> int | None:
+        """The cell of a true value; None where the respondent has no such value.
 
         Args:
             value: A mapping from attribute to level, which may hold other attributes too; or the level itself where
-                one attribute is asked.
+                one attribute is asked. None, for a level or for all of it, says that there is none.
 
         Raises:
             Refusal: An attribute is missing, or its level is none of the question's; the value is not repeated.
@@ -149,6 +149,8 @@ class Question:
         if isinstance(value, str) and len(self.asks) == 1:
             return self.asks[0].index(value)
         held = value if isinstance(value, Mapping) else {}
+        if value is None or any(ask.attribute in held and held[ask.attribute] is None for ask in self.asks):
+            return None
         cell = 0
         for ask in self.asks:
             cell = cell * len(ask.levels) + ask.index(held.get(ask.attribute))

@@ -136,14 +136,15 @@ class Advice:
         stop: Whether all intervals are narrow enough.
         widest: The largest half-width. cell: Where, as codes.
         level_used: Of each interval at this look.
-        more_respondents: How many more until the doubled look that should be the last; 0 if this one is.
+        more_respondents: How many more until the doubled look that should be the last; 0 if this one is, None if no
+            number of people would do.
     """
 
     stop: bool
     widest: float
     cell: tuple[int, ...]
     level_used: float
-    more_respondents: int
+    more_respondents: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +191,7 @@ class StopRule:
         more = 0 if stop else self._more(release, number, widest)
         return Advice(stop=stop, widest=widest, cell=cell, level_used=used, more_respondents=more)
 
-    def _more(self, release: Release, number: int, widest: float) -> int:
+    def _more(self, release: Release, number: int, widest: float) -> int | None:
         """Respondents up to the first doubled look that should be narrow enough: widths fall as 1 / sqrt(n)."""
         cells, seen = release.values.size, release.provenance.recipe.get("respondents")
         if seen is None:
@@ -200,4 +201,4 @@ class StopRule:
             z = normal_quantile(self.level_at(number + doublings, cells))
             if z * unit <= self.half_width * math.sqrt(2**doublings):
                 return int(seen) * int(2**doublings - 1)
-        raise InvalidInput("cannot be reached", field="half_width", value=self.half_width)
+        return None

@@ -7,7 +7,7 @@ passes from one to the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from tacita.cells import Cells
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import UNIT, Asked, Design
-from tacita.collect.frequencies import FrequencyEstimate
-from tacita.collect.pooling import pool
+from tacita.collect.pooling import pool_blocks
 from tacita.collect.protocol import About
-from tacita.collect.simplex import norm_sub
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -121,6 +119,9 @@ class Tally:
         for number in sorted(self._counts):
             yield self.design.questions[number], self._counts[number]
 
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
     def counts(self, number: int) -> NDArray[np.int64] | None:
         """What was counted for one question, or None if nobody answered it."""
         return self._counts.get(number)
@@ -143,8 +144,7 @@ class Tally:
     def _release(self, numbers: list[int], about: About) -> Release:
         asked = [self.design.questions[number] for number in numbers]
         domain = self.design.domain.project(asked[0].attributes)
-        estimates = [_estimate(q, self._counts[number], about) for q, number in zip(asked, numbers, strict=True)]
-        found = pool(estimates)
+        found = pool_blocks([q.channel for q in asked], [self._counts[number] for number in numbers], about=about)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
             one_cell = isinstance(asked[0].channel, RandomizedResponse)
@@ -169,14 +169,6 @@ class Tally:
             trust="local",
             provenance=Provenance(recipe=recipe, simulated=self.simulated),
         )
-
-
-def _estimate(asked: Asked, counts: NDArray[np.int64], about: About) -> FrequencyEstimate:
-    found = asked.channel.estimate(counts, about=about)
-    # the covariance at a possible table: at a share below zero it would be too small, or none
-    possible = np.asarray(norm_sub(found.frequencies).frequencies)
-    covariance = asked.channel.covariance(possible, respondents=found.respondents, about=about)
-    return replace(found, uncertainty=covariance)
 
 
 def simulate(design: Design, engine: Engine, source: SeededSource) -> Tally:

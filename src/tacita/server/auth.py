@@ -17,7 +17,7 @@ from tacita.errors import Forbidden, Unauthorized
 from tacita.server.services import Services
 from tacita.server.tokens import Role, Token
 
-__all__ = ["Has", "Services_", "allow", "allow_on", "check_anonymous", "check_scope", "services_of"]
+__all__ = ["Has", "Services_", "allow", "allow_on", "check_anonymous", "check_scope", "check_sender", "services_of"]
 
 # only for OpenAPI; what it reads is read again below, where every way of being wrong has its own words
 _BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>.")
@@ -32,11 +32,26 @@ def services_of(request: Request) -> Services:
 Services_ = Annotated[Services, Depends(services_of)]
 
 
-def check_anonymous(scope: Scope, services: Services) -> None:
+def check_anonymous(scope: Scope, services: Services, count: int = 1) -> None:
     """Count a request without a token against its address, which is held for a moment and never logged."""
     client = scope.get("client")
     address = client[0] if client else "unknown"
-    services.limiter.take(f"address:{address}", services.settings.anonymous_rate_limit)
+    services.limiter.take(f"address:{address}", services.settings.anonymous_rate_limit, count)
+
+
+def check_sender(request: Request, services: Services) -> bool:
+    """Count a request that brings reports: whether its sender is a gateway, with a token, or a respondent without one.
+
+    A respondent's further reports count against the address too (`check_anonymous`): were only requests limited, one
+    address could outvote everybody with large batches.
+    """
+    if "authorization" not in request.headers:
+        check_anonymous(request.scope, services)
+        return False
+    token = authenticated(request, services, None)
+    if token.role == "analyst":
+        raise Forbidden("may not send reports", field="role", value=token.role, hint="Use a holder's token")
+    return True
 
 
 def authenticated(request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]) -> Token:

@@ -35,4 +35,5 @@ def terms_of(body: NewCampaign) -> Terms:
         rounds=Rounds(**body.rounds.model_dump()) if body.rounds else None,
         stop=StopRule(**body.stop.model_dump()) if body.stop else None,
         keep_reports=body.keep_reports,
+        shard=body.shard,
     )

@@ -22,6 +22,7 @@ MOST_REPORTS = 20_000
 """Reports in one commit, unless a single batch has more: a transaction must stay short."""
 
 Outcome = Accepted | TacitaError
+Waiting = tuple[Batch, asyncio.Future[Outcome]]
 
 
 class GroupCommit:
@@ -33,7 +34,7 @@ class GroupCommit:
 
     def __init__(self, count: Callable[[Sequence[Batch]], Sequence[Outcome]]) -> None:
         self._count = count
-        self._waiting: list[tuple[Batch, asyncio.Future[Outcome]]] = []
+        self._waiting: list[Waiting] = []
         self._writer: asyncio.Task[None] | None = None
 
     async def submit(self, batch: Batch) -> Accepted:
@@ -56,18 +57,25 @@ class GroupCommit:
         while self._waiting:
             group = self._take()
             try:
-                batches = [batch for batch, _ in group]
-                outcomes = await anyio.to_thread.run_sync(self._count, batches, limiter=thread)
-            except Exception as error:
-                for _, future in group:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), outcome in zip(group, outcomes, strict=True):
-                if not future.done():  # its sender may have hung up; the batch has counted all the same
-                    future.set_result(outcome)
+                await self._commit(group, thread)
+            except Exception:  # nothing of the group was written: one bad batch must not take the others with it
+                for one in group:
+                    await self._alone(one, thread)
 
-    def _take(self) -> list[tuple[Batch, asyncio.Future[Outcome]]]:
+    async def _commit(self, group: list[Waiting], thread: anyio.CapacityLimiter) -> None:
+        outcomes = await anyio.to_thread.run_sync(self._count, [batch for batch, _ in group], limiter=thread)
+        for (_, future), outcome in zip(group, outcomes, strict=True):
+            if not future.done():  # its sender may have hung up; the batch has counted all the same
+                future.set_result(outcome)
+
+    async def _alone(self, one: Waiting, thread: anyio.CapacityLimiter) -> None:
+        try:
+            await self._commit([one], thread)
+        except Exception as error:
+            if not one[1].done():
+                one[1].set_exception(error)
+
+    def _take(self) -> list[Waiting]:
         taken, size = 0, 0
         for batch, _ in self._waiting:
             size += len(batch.ids)

@@ -136,7 +136,8 @@ class Datasets:
     def open_engine(self, source: str, domain: Domain) -> Engine:
         """Connect to a named source, which must have all columns of the domain."""
         place = self._place(source)
-        return connect(place.address, domain, table=place.table)
+        # registering checks the source; no query may fail on what somebody's document became later
+        return connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
 
     def _place(self, source: str) -> SourceSettings:
         if source not in self._sources:

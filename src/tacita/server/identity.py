@@ -24,7 +24,8 @@ def identity_of(source: SourceSettings) -> frozenset[tuple[object, ...]]:
     """
     if source.path is not None:
         return frozenset(_files(source.path.expanduser()))
-    return frozenset([_table(source.address, str(source.table))])
+    find = _collection if source.is_mongo else _table
+    return frozenset([find(source.address, str(source.table))])
 
 
 def _files(path: Path) -> list[tuple[object, ...]]:
@@ -39,3 +40,14 @@ def _table(url: str, table: str) -> tuple[object, ...]:
     with Server(url).snapshot() as connection:
         name = load("psycopg.sql").Identifier(*table_parts(table)).as_string(connection)
         return tuple(connection.execute(_TABLE, [name]).fetchone())
+
+
+def _collection(url: str, collection: str) -> tuple[object, ...]:
+    from tacita.engines.mongo.driver import Server
+    from tacita.engines.mongo.names import check_collection
+
+    server = Server(url)
+    with server.reading(check_collection(collection)) as reader:
+        described = reader.describe(name_only=False)
+        # a collection has a number of its own, the same on all members of a replica set; a view has only its name
+        return ("mongodb", described.get("info", {}).get("uuid") or f"{server.place}/{collection}")

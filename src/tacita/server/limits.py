@@ -25,8 +25,8 @@ class RateLimiter:
         self._clock, self._lock = clock, threading.Lock()
         self._buckets: dict[str, tuple[float, float]] = {}  # party: what is left, and when
 
-    def take(self, party: str, per_minute: int) -> None:
-        """Count one request, or refuse it; 0 a minute means no limit."""
+    def take(self, party: str, per_minute: int, count: int = 1) -> None:
+        """Count a request, or as many as it stands for, or refuse it; 0 a minute means no limit."""
         if per_minute == 0:
             return
         rate = per_minute / 60
@@ -34,12 +34,12 @@ class RateLimiter:
             now = self._clock()
             left, then = self._buckets.pop(party, (float(per_minute), now))
             left = min(float(per_minute), left + (now - then) * rate)
-            allowed = left >= 1
-            self._buckets[party] = (left - 1 if allowed else left, now)  # last in order: most recently seen
+            allowed = left >= count
+            self._buckets[party] = (left - count if allowed else left, now)  # last in order: most recently seen
             if len(self._buckets) > _MOST:
                 del self._buckets[next(iter(self._buckets))]
         if not allowed:
-            wait = max(1, math.ceil((1 - left) / rate))
+            wait = max(1, math.ceil((min(count, per_minute) - left) / rate))
             raise TooManyRequests(
                 f"at most {per_minute} requests a minute", retry_after=wait, hint=f"Try again in {wait} s"
             )

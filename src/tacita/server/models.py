@@ -263,12 +263,13 @@ class StopModel(_Request):
 class NewCampaign(CollectionPlan):
     """Questions to ask, the most that answering may cost, and how long to go on."""
 
-    title: str = Field(min_length=1, max_length=500)
-    minimum: int = Field(default=100, ge=1, description="Nothing is released before so many have reported.")
+    title: str = Field(min_length=1, max_length=200)
+    minimum: int = Field(default=100, ge=1, description="No table is released before so many have answered for it.")
     closes: AwareDatetime | None = Field(default=None, strict=False)
     rounds: RoundsModel | None = None
     stop: StopModel | None = None
     keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")
+    shard: tuple[int, int] | None = Field(default=None, strict=False, description="(i, m): the i-th of m aggregators.")
     draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
     id: Name | None = Field(default=None, description="The id of the same campaign at another aggregator.")
 
@@ -329,6 +330,7 @@ class CampaignInfo(_Answer):
 class Sheet(_Answer):
     """The questions for one respondent; a device checks them before it answers."""
 
+    title: str = Field(description="What the campaign calls itself.")
     questions: list[dict[str, Any]]
 
 

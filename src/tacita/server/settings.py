@@ -37,7 +37,12 @@ class SourceSettings(BaseModel):
 
     url: SecretStr | None = Field(default=None, description="Address of a database, with its credentials.")
     path: Path | None = Field(default=None, description="A file, or a folder of files, inside `data_folders`.")
-    table: str | None = Field(default=None, min_length=1, description="The table, when the source is a database.")
+    table: str | None = Field(
+        default=None, min_length=1, description="The table or collection, when the source is a database."
+    )
+    unwind: str | None = Field(
+        default=None, min_length=1, description="The list whose elements are the rows, when the source is MongoDB."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -47,6 +52,8 @@ class SourceSettings(BaseModel):
             raise ValueError("a database source needs a table")
         if self.path is not None and self.table is not None:
             raise ValueError("a file has no table")
+        if self.unwind is not None and not self.is_mongo:
+            raise ValueError("only documents in MongoDB have lists to unwind")
         _ = self.place  # an address that cannot be read says so here
         return self
 
@@ -54,6 +61,11 @@ class SourceSettings(BaseModel):
     def address(self) -> str:
         """What an engine connects to. Holds credentials: never show it."""
         return self.url.get_secret_value() if self.url is not None else str(self.path)
+
+    @property
+    def is_mongo(self) -> bool:
+        """Whether it is a collection in MongoDB."""
+        return self.url is not None and self.address.lower().startswith(("mongodb:", "mongodb+srv:"))
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -64,7 +76,8 @@ class SourceSettings(BaseModel):
         """
         if self.url is None:
             return Path(str(self.path)).expanduser().resolve().parts
-        return _table_place(self.url.get_secret_value(), str(self.table))
+        find = _collection_place if self.is_mongo else _table_place
+        return find(self.url.get_secret_value(), str(self.table))
 
 
 class Settings(BaseSettings):
@@ -189,6 +202,19 @@ def _table_place(url: str, table: str) -> tuple[str, ...]:
     database = parts.get("dbname") or parts.get("user") or ""
     where = (parts.get("hostaddr", ""), parts.get("port", "5432"), parts.get("service", ""), database)
     return ("localhost" if host in _LOCAL else host, *map(str, where), *names)
+
+
+def _collection_place(url: str, collection: str) -> tuple[str, ...]:
+    """Which collection an address means; who connects, and how, is left out."""
+    from tacita.engines.mongo.driver import place_of
+
+    try:
+        hosts, database = place_of(url)
+    except InvalidInput as error:
+        raise ValueError(error.rule) from None
+    names = [host.rpartition(":") for host in hosts] if url.startswith("mongodb:") else [("", "", hosts[0])]
+    local = sorted(f"{'localhost' if host in _LOCAL else host}:{port}" for host, _, port in names)
+    return ("mongodb", ",".join(local), database, collection)
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

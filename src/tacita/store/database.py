@@ -58,6 +58,15 @@ class Database:
         with self._reachable(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """A connection whose reads all see the same moment; takes no lock."""
+        level = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True} if self.is_postgres else {}
+        with self._reachable(), self._engine.connect() as plain:
+            connection = plain.execution_options(snapshot=True, **level)
+            with connection.begin():
+                yield connection
+
     def close(self) -> None:
         """Give all connections back."""
         self._engine.dispose()
@@ -108,7 +117,8 @@ def _prepare_postgres(engine: sa.Engine) -> None:
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
         # whatever the server's default: a charge that was acknowledged must be on disk
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        options = connection.get_execution_options()
+        if options.get("isolation_level") != "AUTOCOMMIT" and not options.get("snapshot"):
             connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
 
 
@@ -130,5 +140,6 @@ def _prepare_sqlite(url: URL, engine: sa.Engine) -> None:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        options = connection.get_execution_options()
+        if options.get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("BEGIN" if options.get("snapshot") else "BEGIN IMMEDIATE")

@@ -110,7 +110,7 @@ campaigns = sa.Table(
     "campaigns",
     metadata,
     sa.Column("number", sa.Integer, primary_key=True),  # short, because every report carries it
-    sa.Column("id", sa.String(40), nullable=False, unique=True),
+    sa.Column("id", sa.String(64), nullable=False, unique=True),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("terms", sa.Text, nullable=False),
     sa.Column("state", sa.String(20), nullable=False),

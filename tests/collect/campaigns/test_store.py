@@ -284,7 +284,7 @@ def test_reports_are_forgotten_unless_the_owner_asked(campaigns):
 def test_nothing_is_published_too_early(campaigns):
     campaign = opened(campaigns)
     campaigns.accept(campaign.id, reports(campaign, [0, 0]))
-    with pytest.raises(Conflict, match="publishes from 3"):
+    with pytest.raises(Conflict, match="publishes a table from 3"):
         campaigns.releases(campaign.id)
 
 
@@ -520,3 +520,97 @@ def test_every_channel_of_a_design_can_travel(campaigns):
     for question, asked in zip(campaign.questions, campaign.design.questions, strict=True):
         assert question.channel == wire_of(asked.channel)
         assert question.charge == asked.channel.epsilon_upper
+
+
+# -- what a review found ---------------------------------------------------------------------------------------------
+
+
+def test_one_report_sent_thrice_does_no_harm_where_reports_are_kept(campaigns):
+    campaign = opened(campaigns, keep_reports=True)
+    (one,) = reports(campaign, [0])
+    other = one | {"answer": 5}
+    parsed = [campaigns.parse(campaign.id, batch) for batch in ([one], [one, other], reports(campaign, [1]))]
+    outcomes = campaigns.accept_all(parsed)
+    assert [getattr(outcome, "accepted", type(outcome)) for outcome in outcomes] == [1, Conflict, 1]
+    with campaigns._database.reading() as connection:
+        kept = {row.report.hex(): row.kept for row in connection.execute(kept_reports.select())}
+    assert '"answer": 0' in kept[one["report"]]  # what is kept is what was counted
+
+
+def test_a_width_that_nobody_can_reach_stops_nothing(campaigns):
+    campaign = opened(campaigns, minimum=1, stop=StopRule(half_width=1e-10))
+    for _ in range(5):
+        assert campaigns.accept(campaign.id, reports(campaign, [0, 1])).accepted == 2
+    assert campaigns.sheet(campaign.id)
+
+
+def test_what_goes_wrong_after_the_commit_does_not_reach_the_sender(campaigns, monkeypatch):
+    campaign = opened(campaigns, rounds=Rounds(size=2))
+    monkeypatch.setattr(Campaigns, "_next_block", lambda *_: 1 / 0)
+    assert campaigns.accept(campaign.id, reports(campaign, [0, 1, 2])).accepted == 3
+    assert campaigns.get(campaign.id).reports == 3
+
+
+def test_a_floor_that_no_integer_reaches_is_refused_at_once(campaigns):
+    with pytest.raises(InvalidInput, match="cannot be represented"):
+        campaigns.create(plan(), title="x", terms=Terms(rounds=Rounds(size=10, floor=1e-12)))
+
+
+def test_the_minimum_is_one_of_people_for_each_table(campaigns):
+    campaign = opened(campaigns, minimum=5)
+    campaigns.accept(campaign.id, reports(campaign, [0] * 5) + reports(campaign, [0] * 4, "q2"))
+    assert set(campaigns.releases(campaign.id)) == {("smokes", "sex")}
+
+
+def test_fakes_do_not_tell_before_the_minimum(campaigns):
+    campaign = opened(campaigns, minimum=50, rounds=Rounds(size=10))
+    campaigns.accept(campaign.id, reports(campaign, [0] * 10))
+    found = campaigns.get(campaign.id)
+    assert found.block == 2
+    assert all(len(set(asked.channel.fake)) == 1 for asked in found.design.questions)
+
+
+def test_shards_make_a_second_count_impossible(campaigns, tmp_path):
+    campaign = opened(campaigns, shard=(0, 2))
+    other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    other.open(other.create(campaign.design, title="Health", id=campaign.id, terms=Terms(shard=(1, 2))).id)
+    batch = reports(campaign, [0, 1, 2, 3] * 5)
+    mine, theirs = ([r for r in batch if int(r["report"], 16) % 2 == place] for place in (0, 1))
+    with pytest.raises(InvalidInput, match="fall to this aggregator"):
+        campaigns.accept(campaign.id, batch)
+    campaigns.accept(campaign.id, mine)
+    other.accept(campaign.id, theirs)
+    assert campaigns.merge(campaign.id, other.export(campaign.id)).reports == 20
+
+
+def test_aggregators_cannot_share_rounds(campaigns):
+    with pytest.raises(InvalidInput, match="rounds"):
+        campaigns.create(plan(), title="x", id="cp_shared", terms=Terms(rounds=Rounds(size=10)))
+
+
+def test_a_hollow_export_is_refused(campaigns, tmp_path):
+    campaign = opened(campaigns)
+    other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    other.open(other.create(campaign.design, title="Health", id=campaign.id).id)
+    other.accept(campaign.id, reports(campaign, [3, 4]))
+    exported = other.export(campaign.id)
+    for hollow in ({"counts": {}}, {"counts": None}, {"reports": [1, 2]}, {"received": {"q1": "x"}}):
+        with pytest.raises(InvalidInput, match="tally"):
+            campaigns.merge(campaign.id, exported | hollow)
+
+
+def test_a_long_id(campaigns):
+    assert campaigns.create(plan(), title="x", id="c" * 60).id == "c" * 60
+
+
+def test_only_new_questions_are_verified_when_a_block_begins(campaigns, monkeypatch):
+    campaign = opened(campaigns, minimum=1, rounds=Rounds(size=4))
+    campaigns.accept(campaign.id, reports(campaign, [0, 1]))
+    verified = []
+    real = Question.__post_init__
+    monkeypatch.setattr(Question, "__post_init__", lambda self: (verified.append(self.question), real(self)))
+    campaigns.accept(campaign.id, reports(campaign, [0, 1]))
+    assert campaigns.get(campaign.id).block == 2
+    assert all(name.endswith(".2") for name in verified)
+    again = Campaigns(campaigns._database).get(campaign.id)
+    assert again.design == campaigns.get(campaign.id).design

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from tacita.collect.campaigns.terms import Terms
+from tacita.collect.campaigns.terms import Rounds, Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
 from tacita.collect.question import Ask, Question
@@ -16,7 +15,7 @@ from tacita.collect.wiring import wire_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Campaign", "Form", "State", "check_rounds", "question_of"]
+__all__ = ["Campaign", "Form", "State", "check_rounds", "check_title", "question_of"]
 
 State = Literal["draft", "open", "closed"]
 
@@ -98,6 +97,14 @@ class Campaign:
         """Reports that counted, of all questions."""
         return sum(self.received)
 
+    @cached_property
+    def answers(self) -> dict[tuple[str, ...], int]:
+        """How many people have answered for each table, in all blocks."""
+        found: dict[tuple[str, ...], int] = {}
+        for asked, times in zip(self.design.questions, self.received, strict=True):
+            found[asked.attributes] = found.get(asked.attributes, 0) + times
+        return found
+
     @property
     def reports_of_block(self) -> int:
         """Reports that counted in the block that is open."""
@@ -165,11 +172,20 @@ def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promis
     )
 
 
-def check_rounds(design: Design, rounds: object) -> None:
-    """Fakes can follow what was learnt only where answers are faked: in randomized response."""
-    others: Sequence[str] = [
-        type(asked.channel).__name__ for asked in design.questions if not isinstance(asked.channel, RandomizedResponse)
-    ]
-    if rounds is not None and others:
-        hint = "Plan it with the channel 'randomized response'"
-        raise InvalidInput(f"need randomized response, not {others[0]}", field="rounds", hint=hint)
+def check_title(title: str) -> None:
+    """A title is shown to respondents, so it must show what it is, as all texts of a question."""
+    Ask(attribute=title, levels=("yes", "no")).check("title")
+
+
+def check_rounds(design: Design, rounds: Rounds | None) -> None:
+    """Fakes can follow what was learnt only where answers are faked, and only as far as integers reach."""
+    for number, asked in enumerate(design.questions if rounds else ()):
+        assert rounds is not None
+        if not isinstance(asked.channel, RandomizedResponse):
+            hint = "Plan it with randomized response throughout: channel='rr'"
+            raise InvalidInput(
+                f"need randomized response, not {type(asked.channel).__name__}", field="rounds", hint=hint
+            )
+        # the rarest fake is never below that of a table with a single cell: if this can be calibrated, all can
+        single = [1.0] + [0.0] * (asked.channel.levels - 1)
+        RandomizedResponse.with_fakes(distribution=single, epsilon=design.promise(number), floor=rounds.floor)

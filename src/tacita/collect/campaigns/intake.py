@@ -85,7 +85,9 @@ def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
         _explain(form, batch)  # one by one, to name what is wrong
         raise
     kept = [json.dumps(report, sort_keys=True) for report in batch] if form.terms.keep_reports else None
-    return Batch(campaign=form.id, ids=split_ids(bytes.fromhex("".join(ids))), parts=parts, kept=kept)
+    names = split_ids(bytes.fromhex("".join(ids)))
+    _check_shard(form, names)
+    return Batch(campaign=form.id, ids=names, parts=parts, kept=kept)
 
 
 def split_ids(data: bytes) -> list[bytes]:
@@ -142,6 +144,8 @@ def packed_batch(form: Form, data: bytes) -> Batch:
     if len(data) < 5 or data[:4] != MAGIC:
         raise InvalidInput(f"must begin with {MAGIC.decode()}", field="body")
     start = 5 + data[4]
+    if start > len(data):
+        raise InvalidInput("must hold the id of a question", field="question")
     id = data[5:start].decode("ascii", errors="replace")
     if id not in form.by_id:
         raise InvalidInput("must name a question of this campaign", field="question")
@@ -152,11 +156,23 @@ def packed_batch(form: Form, data: bytes) -> Batch:
     rows = np.frombuffer(data, np.uint8, offset=start).reshape(-1, width)
     _check_size(len(rows))
     ids = split_ids(rows[:, :16].tobytes())
+    _check_shard(form, ids)
     sent = unpack_answers(question.channel, question.cells, rows[:, 16:].tobytes())
     channel = form.design.questions[form.by_id[id]].channel
     part = Part(question=id, channel=channel, positions=np.arange(len(ids)), reports=sent)
     kept = [row.tobytes().hex() for row in rows[:, 16:]] if form.terms.keep_reports else None
     return Batch(campaign=form.id, ids=ids, parts=[part], kept=kept)
+
+
+def _check_shard(form: Form, ids: Sequence[bytes]) -> None:
+    """Each aggregator of several takes the reports whose id falls to it, so that none can be sent to two."""
+    if form.terms.shard is None:
+        return
+    place, parts = form.terms.shard
+    for name in ids:
+        if int.from_bytes(name, "big") % parts != place:
+            rule = f"must fall to this aggregator: its number modulo {parts} must be {place}"
+            raise InvalidInput(rule, field="report", hint="Send it to the aggregator that it falls to")
 
 
 def _check_size(size: int) -> None:
@@ -175,6 +191,8 @@ def count(database: Database, batches: Sequence[Batch]) -> list[Accepted | Tacit
         fresh = _remember(database, connection, open_ones, numbers)
         counted = [_unseen(batch, fresh) for batch in open_ones]
         _add(connection, [(batch, mask) for batch, mask in zip(open_ones, counted, strict=True) if mask.any()])
+        for batch, mask in zip(open_ones, counted, strict=True):
+            _keep(connection, numbers[batch.campaign], batch, mask)
     outcomes = iter([_outcome(batch, mask) for batch, mask in zip(open_ones, counted, strict=True)])
     return [refused[batch.campaign] if batch.campaign in refused else next(outcomes) for batch in batches]
 
@@ -204,9 +222,6 @@ def _remember(
     fresh = {}
     for campaign, names in sorted(wanted.items()):
         fresh[campaign] = remember(database, connection, numbers[campaign], names)
-    for batch in batches:
-        if batch.kept is not None:
-            _keep(connection, numbers[batch.campaign], batch, fresh[batch.campaign])
     return fresh
 
 
@@ -234,12 +249,14 @@ _INSERT_POSTGRES = """
 """
 
 
-def _keep(connection: sa.Connection, campaign: int, batch: Batch, fresh: set[bytes]) -> None:
-    assert batch.kept is not None
-    rows = {name: kept for name, kept in zip(batch.ids, batch.kept, strict=True) if name in fresh}
-    if rows:
-        values = [{"campaign": campaign, "report": name, "kept": kept} for name, kept in rows.items()]
-        connection.execute(kept_reports.insert(), values)
+def _keep(connection: sa.Connection, campaign: int, batch: Batch, counted: NDArray[np.bool_]) -> None:
+    """Keep the reports that counted, where the owner asked for that."""
+    if batch.kept is not None and counted.any():
+        rows = [
+            {"campaign": campaign, "report": batch.ids[place], "kept": batch.kept[place]}
+            for place in np.flatnonzero(counted).tolist()
+        ]
+        connection.execute(kept_reports.insert(), rows)
 
 
 def _unseen(batch: Batch, fresh: dict[str, set[bytes]]) -> NDArray[np.bool_]:

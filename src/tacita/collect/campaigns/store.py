@@ -7,6 +7,7 @@ on at most once, under a lock.
 from __future__ import annotations
 
 import json
+import logging
 import random
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from tacita.collect.campaigns.campaign import Campaign, Form, check_rounds, question_of
+from tacita.collect.campaigns.campaign import Campaign, Form, check_rounds, check_title, question_of
 from tacita.collect.campaigns.intake import (
     Accepted,
     Batch,
@@ -47,6 +48,7 @@ __all__ = ["Campaigns"]
 
 _KEPT = 64  # forms that are kept
 _LOT = random.SystemRandom()
+_LOG = logging.getLogger(__name__)
 
 
 class Campaigns:
@@ -69,7 +71,11 @@ class Campaigns:
         """
         terms = terms or Terms()
         design.domain.require_public()
+        check_title(title)
         check_rounds(design, terms.rounds)
+        if id is not None and terms.rounds is not None:
+            rule = "cannot be shared by several aggregators: each would learn other fakes under the same name"
+            raise InvalidInput(rule, field="rounds")
         id = id or f"cp_{uuid.uuid4().hex}"
         stored = {
             "terms": terms.as_dict(),
@@ -115,12 +121,16 @@ class Campaigns:
 
     def get(self, id: str) -> Campaign:
         """The campaign with that id, as it stands."""
-        with self._database.reading() as connection:
+        with self._database.snapshot() as connection:
             return self._load(connection, id)
+
+    def form(self, id: str) -> Form:
+        """Title, terms and questions, as far as they are known here: a block may have begun since."""
+        return self._forms.get(id) or self.get(id).form
 
     def list(self) -> list[Campaign]:
         """All campaigns, oldest first."""
-        with self._database.reading() as connection:
+        with self._database.snapshot() as connection:
             ids = connection.execute(sa.select(campaigns.c.id).order_by(campaigns.c.created)).scalars().all()
             return [self._load(connection, id) for id in ids]
 
@@ -154,7 +164,7 @@ class Campaigns:
 
     def parse(self, id: str, batch: Sequence[object] | bytes) -> Batch:
         """Check a batch without counting it: a list in the wire's JSON form, or bytes in its packed form."""
-        form = self._forms.get(id) or self.get(id).form
+        form = self.form(id)
         try:
             return _parse(form, batch)
         except InvalidInput:
@@ -165,15 +175,22 @@ class Campaigns:
 
     def accept_all(self, batches: Sequence[Batch]) -> Sequence[Accepted | TacitaError]:
         """Count several batches in one transaction; what became of each."""
-        forms = {id: self._forms.get(id) or self.get(id).form for id in {batch.campaign for batch in batches}}
+        forms = {id: self.form(id) for id in {batch.campaign for batch in batches}}
         for id, form in forms.items():
             if form.terms.closes is not None and now() >= form.terms.closes:
                 self.advance(id)
         outcomes = count(self._database, batches)
         for id, form in forms.items():
             if form.terms.rounds or form.terms.stop:
-                self.advance(id)
+                self._try_to_advance(id)
         return outcomes
+
+    def _try_to_advance(self, id: str) -> None:
+        """What goes wrong here must not reach a sender: the reports are on disk. The next call tries again."""
+        try:
+            self.advance(id)
+        except Exception as error:
+            _LOG.warning("a campaign could not move on: %s", type(error).__name__)
 
     # -- moving on ----------------------------------------------------------------------------------------------------
 
@@ -215,7 +232,9 @@ class Campaigns:
         rounds = campaign.terms.rounds
         assert rounds is not None
         block = campaign.block + 1
-        learnt = self._tally(connection, campaign).releases()
+        # fakes are sent to everybody, so they publish what they follow: only tables that may be published are followed
+        tally = self._tally(connection, campaign, published=True)
+        learnt = tally.releases() if tally else {}
         again = []
         for number, asked in enumerate(campaign.design.questions):
             if asked.block != campaign.block:
@@ -237,13 +256,14 @@ class Campaigns:
     # -- what came out ------------------------------------------------------------------------------------------------
 
     def tally(self, id: str) -> Tally:
-        """What was counted so far, once enough have reported."""
-        with self._database.reading() as connection:
+        """What was counted so far, of all tables that enough people have answered for."""
+        with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
-            if campaign.reports < campaign.terms.minimum:
-                rule = f"publishes from {campaign.terms.minimum} reports on"
-                raise Conflict(rule, field="campaign", value=f"{campaign.reports} so far")
-            return self._tally(connection, campaign)
+            tally = self._tally(connection, campaign, published=True)
+        if not tally:
+            rule = f"publishes a table from {campaign.terms.minimum} answers on"
+            raise Conflict(rule, field="campaign", value=f"{max(campaign.answers.values())} so far")
+        return tally
 
     def releases(self, id: str, about: About = "population") -> Releases:
         """Unbiased tables with error bars; free, because everybody was protected before their report was sent."""
@@ -263,7 +283,7 @@ class Campaigns:
 
     def export(self, id: str) -> dict[str, Any]:
         """What another aggregator of the same campaign needs to add these counts to its own, once."""
-        with self._database.reading() as connection:
+        with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
             counts = self._counts(connection, campaign)
             here = reports.c.campaign == self._number(connection, id)
@@ -287,9 +307,6 @@ class Campaigns:
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
             counts = _check_export(campaign, exported)
-            known = {question.question: question.digest for question in campaign.questions}
-            if exported["campaign"] != id or exported["questions"] != known:
-                raise InvalidInput("must be of the same campaign with the same questions", field="tally")
             names = {bytes.fromhex(name) for name in exported["reports"]}
             fresh = remember(self._database, connection, self._number(connection, id), names)
             if len(fresh) < len(exported["reports"]):
@@ -356,11 +373,15 @@ class Campaigns:
         if kept is not None and len(kept.questions) == size:
             return kept
         query = questions.select().where(questions.c.campaign == row.id).order_by(questions.c.number)
+        if kept is not None:  # a block has begun: what was verified before stays as it is
+            query = query.where(questions.c.number >= len(kept.questions))
         found = connection.execute(query).all()
         stored = json.loads(row.terms)
         wired = tuple(Question.from_json(each.wire) for each in found)
         terms = Terms.from_dict(stored["terms"])
-        form = Form(id=row.id, title=row.title, design=_design(stored, found, wired), questions=wired, terms=terms)
+        design = _design(stored, found, wired, kept)
+        every = (*kept.questions, *wired) if kept is not None else wired
+        form = Form(id=row.id, title=row.title, design=design, questions=every, terms=terms)
         while len(self._forms) >= _KEPT:
             self._forms.pop(next(iter(self._forms)), None)
         self._forms[row.id] = form
@@ -370,30 +391,30 @@ class Campaigns:
         rows = connection.execute(tallies.select().where(tallies.c.campaign == campaign.id)).all()
         return {campaign.form.by_id[row.question]: tally_of(row.counts) for row in rows if row.reports}
 
-    def _tally(self, connection: sa.Connection, campaign: Campaign) -> Tally:
-        return Tally.counted(campaign.design, self._counts(connection, campaign))
+    def _tally(self, connection: sa.Connection, campaign: Campaign, *, published: bool = False) -> Tally:
+        """What was counted; where it is to be published, only tables that enough people have answered for."""
+        counts, asked = self._counts(connection, campaign), campaign.design.questions
+        least = campaign.terms.minimum if published else 0
+        kept = {n: found for n, found in counts.items() if campaign.answers[asked[n].attributes] >= least}
+        return Tally.counted(campaign.design, kept)
 
 
 def _parse(form: Form, batch: Sequence[object] | bytes) -> Batch:
     return packed_batch(form, batch) if isinstance(batch, bytes) else parsed_batch(form, batch)
 
 
-def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Question]) -> Design:
-    asked = tuple(
-        Asked(
-            attributes=tuple(json.loads(row.attributes)),
-            channel=channel_of(question.channel, question.cells),
-            share=row.share,
-            block=row.block,
-        )
-        for row, question in zip(rows, wired, strict=True)
-    )
-    views: dict[tuple[int, int], list[int]] = {}
-    for number, row in enumerate(rows):
-        views.setdefault((row.block, row.view), []).append(number)
+def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Question], kept: Form | None) -> Design:
+    """The design of all blocks: those that are known, and what the rows add."""
+    asked = [] if kept is None else [*kept.design.questions]
+    views = {} if kept is None else {(asked[view[0]].block, n): [*view] for n, view in enumerate(kept.design.views)}
+    for row, question in zip(rows, wired, strict=True):
+        views.setdefault((row.block, row.view), []).append(len(asked))
+        channel = channel_of(question.channel, question.cells)
+        names = tuple(json.loads(row.attributes))
+        asked.append(Asked(attributes=names, channel=channel, share=row.share, block=row.block))
     return Design(
         domain=Domain.from_dict(stored["domain"]),
-        questions=asked,
+        questions=tuple(asked),
         views=tuple(tuple(numbers) for numbers in views.values()),
         why=stored["why"],
         **stored["design"],
@@ -401,16 +422,27 @@ def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Questio
 
 
 def _check_export(campaign: Campaign, exported: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
+    try:
+        return _exported_counts(campaign, exported)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InvalidInput("must be a tally as another aggregator exports it", field="tally") from None
+
+
+def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     wanted = {"tacita", "campaign", "questions", "counts", "received", "reports"}
     if set(exported) != wanted or exported["tacita"] != "tally/1":
-        raise InvalidInput("must be a tally as another aggregator exports it", field="tally")
+        raise ValueError
+    known = {question.question: question.digest for question in campaign.questions}
+    if exported["campaign"] != campaign.id or exported["questions"] != known:
+        raise InvalidInput("must be of the same campaign with the same questions", field="tally")
     counts = {name: np.asarray(found, dtype=np.int64) for name, found in exported["counts"].items()}
+    received = {name: int(times) for name, times in exported["received"].items() if times}
+    if set(counts) != set(received) or not set(counts) <= set(campaign.form.by_id):
+        raise InvalidInput("must hold the counts of every question that was answered", field="tally.counts")
     for name, found in counts.items():
-        if name not in campaign.form.by_id:
-            raise InvalidInput("must name questions of this campaign", field="tally.counts")
         channel = campaign.design.questions[campaign.form.by_id[name]].channel
-        if channel.estimate(found).respondents != exported["received"].get(name):  # refuses what no channel tallies
+        if channel.estimate(found).respondents != received[name]:  # refuses what no channel tallies
             raise InvalidInput("must say how many reports were counted", field=f"tally.received.{name}")
-    if sum(exported["received"].values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
+    if sum(received.values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
         raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")
     return counts

@@ -43,11 +43,13 @@ class Terms:
     """How a campaign runs.
 
     Args:
-        minimum: Nothing is published before so many have reported.
+        minimum: No table is published before so many people have answered for it.
         closes: When it closes by itself.
         rounds: Whether it runs in blocks.
         stop: When it is accurate enough to close by itself.
         keep_reports: Whether reports are kept after they were counted.
+        shard: (i, m) where m aggregators share the campaign: this one takes the reports whose id, as a number, leaves i
+            when divided by m. No report can then be counted by two.
     """
 
     minimum: int = 100
@@ -55,12 +57,15 @@ class Terms:
     rounds: Rounds | None = None
     stop: StopRule | None = None
     keep_reports: bool = False
+    shard: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
             raise InvalidInput("must be a whole number of at least 1", field="minimum", value=self.minimum)
         if self.closes is not None and self.closes.tzinfo is None:
             raise InvalidInput("must say its time zone", field="closes", value=self.closes.isoformat())
+        if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
+            raise InvalidInput("must be (i, m) with 0 <= i < m", field="shard", value=self.shard)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -70,6 +75,7 @@ class Terms:
             "rounds": asdict(self.rounds) if self.rounds else None,
             "stop": asdict(self.stop) if self.stop else None,
             "keep_reports": self.keep_reports,
+            "shard": list(self.shard) if self.shard else None,
         }
 
     @classmethod
@@ -81,4 +87,5 @@ class Terms:
             rounds=Rounds(**data["rounds"]) if data["rounds"] else None,
             stop=StopRule(**data["stop"]) if data["stop"] else None,
             keep_reports=data["keep_reports"],
+            shard=(data["shard"][0], data["shard"][1]) if data["shard"] else None,
         )

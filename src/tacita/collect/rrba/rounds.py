@@ -22,7 +22,7 @@ from tacita.cells import Cells
 from tacita.collect._em import Fitted
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.frequencies import FrequencyEstimate
-from tacita.collect.pooling import pool, pooled_mle
+from tacita.collect.pooling import pool_blocks, pooled_mle
 from tacita.collect.protocol import About
 from tacita.collect.simplex import norm_sub
 from tacita.domain import Domain
@@ -87,7 +87,9 @@ class Rounds:
 
     def estimate(self, *, about: About = "population") -> FrequencyEstimate:
         """Unbiased shares from all blocks, with their covariance."""
-        return pool([block.channel.estimate(block.counts, about=about) for block in self.blocks])
+        return pool_blocks(
+            [block.channel for block in self.blocks], [block.counts for block in self.blocks], about=about
+        )
 
     def most_likely(self) -> Fitted:
         """The distribution that makes all reports most likely; never negative, and biased for that."""

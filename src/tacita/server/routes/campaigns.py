@@ -67,7 +67,8 @@ def get_campaign(id: str, token: Reader, services: Services_) -> CampaignInfo:
 def get_questions(id: str, request: Request, services: Services_) -> Sheet:
     """One view, drawn by lot. Needs no token: whoever has the id may answer. The device checks what it is sent."""
     check_anonymous(request.scope, services)
-    return Sheet(questions=[question.to_dict() for question in services.campaigns.sheet(id)])
+    questions = [question.to_dict() for question in services.campaigns.sheet(id)]
+    return Sheet(title=services.campaigns.form(id).title, questions=questions)
 
 
 @router.post("/v1/campaigns/{id}/open", summary="Let people answer")

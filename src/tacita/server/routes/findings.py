@@ -12,6 +12,7 @@ from tacita.collect.hypothesis import Hypothesis
 from tacita.collect.rules import find_rules
 from tacita.collect.tally import Tally
 from tacita.errors import InvalidInput
+from tacita.release import Releases
 from tacita.server.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.auth import Services_, allow, check_scope
 from tacita.server.errors import DOCUMENTED
@@ -50,9 +51,12 @@ def get_releases(
     services: Services_,
     about: Literal["population", "respondents"] = "population",
     published: findings.Published = "raw",
+    by: Names = "",
 ) -> Response:
     """Free: everybody was protected before their report was sent. Not before the campaign's minimum."""
     check_scope(token, id)
+    if by:
+        return ReleaseResponse(Releases([findings.table(services.campaigns.tally(id), _listed(by), published)]))
     if published != "raw" and about == "respondents":
         raise InvalidInput("must be the population where tables are published", field="about", value=about)
     if published == "raw":
@@ -63,15 +67,15 @@ def get_releases(
 @router.get("/v1/campaigns/{id}/test", summary="Test independence")
 def get_independence(
     id: str,
-    by: Names,
     token: Reader,
     services: Services_,
+    by: Names = "",
     given: Names = "",
     simulations: Annotated[int | None, Query(ge=19, le=MOST_SIMULATIONS)] = None,
 ) -> VerdictInfo:
     """Wald's test with the true covariance, or simulations of the whole protocol for small samples."""
-    hypothesis = Hypothesis.of(*_listed(by), given=_listed(given))
-    found = findings.independence(_tally(services, token, id), hypothesis, simulations=simulations)
+    tally = _tally(services, token, id)
+    found = findings.independence(tally, Hypothesis.of(*_listed(by), given=_listed(given)), simulations=simulations)
     return VerdictInfo.model_validate(found.as_dict())
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 from fastapi.routing import APIRoute
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from tacita.errors import InternalError, InvalidInput
 from tacita.server import errors
-from tacita.server.auth import check_anonymous
+from tacita.server.auth import check_anonymous, check_sender
 from tacita.server.models import Accepted, ReportBatch
 from tacita.server.refusals import NotJson
 from tacita.server.services import Services
@@ -42,13 +43,19 @@ class _Reports:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         services: Services = scope["app"].state.services
-        check_anonymous(scope, services)
-        id, body = scope["path_params"]["id"], await _read(receive)
+        request, id = Request(scope), scope["path_params"]["id"]
+        if "authorization" in request.headers:  # looks the token up
+            gateway = await anyio.to_thread.run_sync(check_sender, request, services)
+        else:
+            gateway = check_sender(request, services)
+        body = await _read(receive)
         batch = body if _is_packed(scope) else _decode(body)
         if isinstance(batch, list) and len(batch) <= _FEW:
             parsed = services.campaigns.parse(id, batch)
         else:
             parsed = await anyio.to_thread.run_sync(services.campaigns.parse, id, batch)
+        if not gateway and len(parsed.ids) > 1:
+            check_anonymous(scope, services, len(parsed.ids) - 1)
         receipt = await services.commits.submit(parsed)
         services.metrics.reports.inc(receipt.accepted)
         answer = Response(_ENCODER.encode(receipt.as_dict()), media_type="application/json")

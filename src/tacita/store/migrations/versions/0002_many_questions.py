@@ -22,7 +22,7 @@ def upgrade() -> None:
     op.create_table(
         "campaigns",
         sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("terms", sa.Text(), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
@@ -37,7 +37,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "questions",
-        sa.Column("campaign", sa.String(length=40), nullable=False),
+        sa.Column("campaign", sa.String(length=64), nullable=False),
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("block", sa.Integer(), nullable=False),
@@ -50,7 +50,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "tallies",
-        sa.Column("campaign", sa.String(length=40), nullable=False),
+        sa.Column("campaign", sa.String(length=64), nullable=False),
         sa.Column("question", sa.String(length=64), nullable=False),
         sa.Column("counts", sa.LargeBinary(), nullable=False),
         sa.Column("reports", sa.BigInteger(), nullable=False),
