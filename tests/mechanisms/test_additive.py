@@ -11,7 +11,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.mechanisms import NoisyTables
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, SeededSource
-from tacita.privacy.accountant import pure_epsilon, zcdp_rho
+from tacita.privacy.accountant import cost, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Pure
 from tacita.privacy.unit import Neighbours, Unit
@@ -28,6 +28,7 @@ class TestNoisyTables(MechanismContract):
             NoisyTables(Workload.of(["age"]), family="laplace"),
             NoisyTables(Workload((("smokes",), ("age", "smokes"), ()), weights=(4, 1, 1))),
             NoisyTables(Workload.of(["smokes"]), family="gaussian"),
+            NoisyTables(Workload.of(["smokes"], ["age"]), family="laplace", grid=64),
         ]
 
     def test_the_contract_catches_half_of_the_noise(self):
@@ -46,6 +47,38 @@ class TestNoisyTables(MechanismContract):
         claims_less = type("Liar", (type(plan),), {"event": Pure(epsilon=0.4)})
         with pytest.raises(AssertionError, match="an attack shows"):
             self.attack(claims_less(**{name: getattr(plan, name) for name in plan.__dataclass_fields__}))
+
+
+# -- on a grid ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_changes_the_cost_of_many_questions_and_not_of_one():
+    plain, fine = (
+        NoisyTables(Workload.of(["smokes"]), grid=grid).calibrate(
+            SMOKERS, Budget.pure(0.1), unit=Unit.row(), neighbours=ADD
+        )
+        for grid in (1, 64)
+    )
+    account = Budget.approx(10.0, 1e-6)
+    assert pure_epsilon(plain.event, ADD) == pure_epsilon(fine.event, ADD) == Fraction(1, 10)
+    assert float(cost([(plain.event, 100)], account, ADD)) > 4.77
+    assert float(cost([(fine.event, 100)], account, ADD)) <= 4.70
+    assert fine.predict()[0].std == pytest.approx(plain.predict()[0].std, rel=1e-3)
+
+
+def test_released_counts_are_multiples_of_the_grid():
+    plan = NoisyTables(Workload.of(["x"]), grid=4).calibrate(
+        PEOPLE, Budget.pure(1.0), unit=Unit.of_person("who", max_rows=2), neighbours=ADD
+    )
+    values = plan.run(engine_of([("p", "0", True)]), SeededSource(3))["x",].values
+    assert np.array_equal(values * 4, np.rint(values * 4))
+    assert not np.array_equal(values, np.rint(values))
+
+
+@pytest.mark.parametrize("grid", [0, -1, 1.5, True, 1 << 17])
+def test_a_grid_is_a_whole_number_of_steps(grid):
+    with pytest.raises(InvalidInput, match="whole number"):
+        NoisyTables(Workload.of(["x"]), grid=grid)
 
 
 # -- sensitivity, by brute force through a real engine -----------------------------------------------------------------

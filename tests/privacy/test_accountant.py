@@ -57,6 +57,42 @@ def test_zcdp_of_gaussian_noise_bounds_every_renyi_divergence():
             assert divergence <= rho * order + 1e-9
 
 
+@pytest.mark.parametrize("shift", [2, 7, 64, 65, 150])
+@pytest.mark.parametrize("scale", [Fraction(20), Fraction(200)])
+def test_a_shift_of_many_steps_costs_what_the_definition_says(scale, shift):
+    """Never less, and for what fits the 64 steps hardly more."""
+    law = DiscreteLaplace(scale=scale)
+    for delta in (1e-2, 1e-4):
+        epsilon = epsilon_at(DiscreteLaplaceNoise(scale=scale, sensitivity=shift), delta, ADD)
+        assert delta_of_shift(law, shift, epsilon) <= delta * (1 + 1e-9)
+        assert epsilon == 0 or delta_of_shift(law, shift, 0.97 * epsilon - 3e-4) > delta
+
+
+def test_a_finer_grid_never_costs_more():
+    costs = [
+        epsilon_at(Repeated(event=DiscreteLaplaceNoise(scale=Fraction(10 * g), sensitivity=g), count=100), 1e-6, ADD)
+        for g in (1, 2, 8, 64, 4096, 1 << 20)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] > 4.77
+    assert costs[-1] <= 4.70
+
+
+def test_two_fine_shifts_compose_as_the_definition_says():
+    law, shift, x = DiscreteLaplace(scale=Fraction(8)), 5, np.arange(-200, 201)
+    p, q = law.pmf(x), law.pmf(x - shift)
+    event = Repeated(event=DiscreteLaplaceNoise(scale=law.scale, sensitivity=shift), count=2)
+    for delta in (1e-1, 1e-3):
+        epsilon = epsilon_at(event, delta, ADD)
+        lost = np.clip(np.multiply.outer(p, p) - math.exp(epsilon) * np.multiply.outer(q, q), 0, None).sum()
+        assert 0.8 * delta < lost <= delta * (1 + 1e-9)
+
+
+def test_no_history_of_pure_events_costs_more_than_their_sum():
+    for event in (Pure(epsilon=0.00033), DiscreteLaplaceNoise(scale=Fraction(1000), sensitivity=3)):
+        assert epsilon_at(event, 1e-6, ADD) <= float(pure_epsilon(event, ADD)) * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
 @pytest.mark.parametrize("noise", [DiscreteLaplaceNoise(scale=Fraction(3)), DiscreteGaussianNoise(sigma2=Fraction(9))])
 def test_epsilon_at_delta_is_never_too_small_and_nearly_tight(noise, delta):

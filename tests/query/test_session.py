@@ -5,11 +5,11 @@ from tacita.domain import Boolean, Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput
 from tacita.mechanisms import NoisyTables
-from tacita.noise import SecureSource
+from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
+from tacita.query import Aggregate, Aggregates, Session
 from tacita.store import Database
 from tacita.tables import Workload
 
@@ -93,3 +93,59 @@ def test_a_plan_for_another_schema_is_refused_before_it_is_charged(ledger):
     with pytest.raises(InvalidInput, match="another schema"):
         session(ledger).ask(plan(0.5, domain=Domain(title="else", attributes=DOMAIN.attributes)))
     assert ledger.balance("people").charges == 0
+
+
+# -- the same question again -------------------------------------------------------------------------------------------
+
+
+def asked(ledger, *, source=None, version="", name="count(*)", epsilon=0.2):
+    engine = LocalEngine(DOMAIN, pa.table({"b": [True, False, True]}))
+    recipe = Aggregates(aggregates=[Aggregate(kind="count", name=name)])
+    plan = recipe.calibrate(DOMAIN, Budget.pure(epsilon), unit=Unit.row(), neighbours=ADD)
+    session = Session(
+        engine=engine,
+        ledger=ledger,
+        account="people",
+        principal="me",
+        source=source or SecureSource(),
+        version=version,
+    )
+    return session.ask(plan, repeat=False)
+
+
+def test_the_same_question_has_the_same_answer_and_is_paid_once(ledger):
+    first, second = asked(ledger), asked(ledger)
+    assert first.to_json() == second.to_json()
+    assert first.provenance.charge == next(ledger.history("people")).id
+    assert ledger.balance("people").charges == 1
+
+
+def test_another_question_noise_version_or_kind_of_randomness_is_asked_anew(ledger):
+    for charges, more in enumerate(
+        [{}, {"name": "n"}, {"epsilon": 0.1}, {"version": "2"}, {"source": SeededSource(1)}], start=1
+    ):
+        asked(ledger, **more)
+        assert ledger.balance("people").charges == charges
+
+
+def test_a_question_is_its_own_key(ledger):
+    with pytest.raises(InvalidInput, match="the question is the key"):
+        session(ledger).ask(plan(0.25), key="k", repeat=False)
+    assert ledger.balance("people").charges == 0
+
+
+def test_tables_are_found_again_too(ledger):
+    first, second = (session(ledger).ask(plan(0.25), repeat=False) for _ in range(2))
+    assert first.to_json() == second.to_json()
+    assert ledger.balance("people").spent == 0.25
+
+
+def test_after_a_failure_the_question_runs_again_on_the_charge_that_stands(ledger):
+    class Failing(LocalEngine):
+        def tables(self, workload, unit):
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        session(ledger, Failing(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.75), repeat=False)
+    session(ledger).ask(plan(0.75), repeat=False)
+    assert ledger.balance("people").spent == 0.75

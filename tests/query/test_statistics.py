@@ -11,7 +11,7 @@ from tacita.mechanisms import NoisyTables
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import mean, quantile, share, total
+from tacita.query import mean, quantile, share, top, total
 from tacita.tables import Workload
 
 ADD = Neighbours.ADD_REMOVE
@@ -133,3 +133,24 @@ def test_refusals():
         quantile(ages, "age", 1.0)
     with pytest.raises(InvalidInput, match="level"):
         mean(ages, "age").interval(1.0)
+
+
+def test_the_top_are_the_largest_and_their_intervals_hold_together():
+    regions = Categorical(name="r", levels=tuple("abcdefgh"))
+    counts = np.array([50, 400, 52, 10, 300, 51, 0, 49])
+    values, held = np.repeat(list("abcdefgh"), counts), 0
+    for release in collected(regions, values, 0.5, 200):
+        found = top(release, 3)
+        assert [labels[0] for labels, _ in found[:2]] == ["b", "e"]
+        released = np.sort(np.asarray(release.values, float))[::-1]
+        assert [statistic.value for _, statistic in found] == released[:3].tolist()
+        ends = [(counts["abcdefgh".index(labels[0])], statistic.interval()) for labels, statistic in found]
+        held += all(low <= exact <= high for exact, (low, high) in ends)
+    assert held >= 0.95 * 200 - 10
+
+
+def test_there_is_no_top_of_nothing_and_none_beyond_all():
+    (release,) = collected(SEX, SEXES, 1.0, 1)
+    for k in (0, 3):
+        with pytest.raises(InvalidInput, match="1 to 2"):
+            top(release, k)

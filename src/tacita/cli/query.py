@@ -1,15 +1,14 @@
-"""`tacita query`: private counts and histograms."""
+"""`tacita query`: private counts, histograms and statistics."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tacita.cli import show
 from tacita.cli.options import (
-    Data,
     Delta,
     Epsilon,
     Json,
@@ -22,18 +21,33 @@ from tacita.cli.options import (
 )
 from tacita.domain import Domain
 from tacita.engines.connect import connect
-from tacita.mechanisms import NoisyTables
+from tacita.errors import InvalidInput
+from tacita.mechanisms import Answer as Anything
+from tacita.mechanisms import NoisyTables, Plan
 from tacita.noise import SecureSource
-from tacita.query import Session
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Account
+from tacita.query import Answer, Session
+from tacita.query.aggregates import CalibratedAggregates
+from tacita.report import number
 from tacita.tables import Workload
 
 __all__ = ["query"]
 
 
 def query(
-    data: Data,
+    question: Annotated[
+        str,
+        typer.Argument(
+            metavar="SQL|DATA", help="SELECT …, with --data; or the data itself, with --by. A path or postgresql://…"
+        ),
+    ],
     schema: SchemaFile,
-    account: Annotated[str, typer.Option("--account", "-a", help="The account that pays; see `tacita budget open`.")],
+    data: Annotated[str | None, typer.Option("--data", "-d", help="The data that SQL is about.")] = None,
+    account: Annotated[
+        str | None,
+        typer.Option("--account", "-a", help="The account that pays; for SQL, the name after FROM if not given."),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option("--by", "-b", help="A table by these attributes: --by age,sex. Several are one request."),
@@ -46,37 +60,112 @@ def query(
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show cost and error; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the releases as JSON.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the answer as JSON.")] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Take private counts and histograms, paid from an account.
+    """Take private counts, histograms and statistics, paid from an account.
 
     [dim]tacita query census.csv -s census.yaml -a census --by age,sex --by region --epsilon 0.5[/]
+
+    [dim]tacita query "SELECT sex, AVG(age) FROM census GROUP BY sex" -d census.csv -s census.yaml --epsilon 0.5[/]
     """
-    keys = [tuple(part.strip() for part in text.split(",")) for text in by or []] + ([()] if count else [])
-    domain = Domain.read(schema)
-    ledger = ledger_of(state)
-    paying = ledger.account(account)
-    plan = NoisyTables(Workload.of(*keys), family=family).calibrate(  # type: ignore[arg-type]
-        domain, budget_of(epsilon, delta, rho), unit=paying.unit, neighbours=paying.neighbours
-    )
+    sql = question.lower().split()[:1] in (["select"], ["with"])
+    if sql != (data is not None) or (sql and (by or count)):
+        raise InvalidInput("give SQL with --data, or the data with --by or --count", field="query")
+    ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
+    if account is None and not sql:
+        raise InvalidInput("say which account pays: --account", field="account")
+    paying = ledger.account(account or _table_of(question))
+    plan: Plan[Any]
+    if sql:
+        plan = _planned(question, domain, budget, paying, family)
+    else:
+        keys = [tuple(part.strip() for part in text.split(",")) for text in by or []] + ([()] if count else [])
+        plan = NoisyTables(Workload.of(*keys), family=family).calibrate(  # type: ignore[arg-type]
+            domain, budget, unit=paying.unit, neighbours=paying.neighbours
+        )
     if dry_run:
-        show.print_json(plan.as_dict()) if json else show.plan(plan)
+        show.print_json(plan.as_dict()) if json else _show_plan(plan)
         return
     session = Session(
-        engine=connect(data, domain, table),
+        engine=connect(data or question, domain, table),
         ledger=ledger,
-        account=account,
+        account=paying.name,
         principal="command line",
         source=SecureSource(),
+        version=_version(data or question),
     )
-    releases = session.ask(plan, purpose="query", key=key)
+    answer = session.ask(plan, purpose="query", key=key, repeat=not sql or fresh or key is not None)
     if output is not None:
-        output.write_text(releases.to_json(), encoding="utf-8")
+        output.write_text(answer.to_json(), encoding="utf-8")
     if json:
-        show.print_json(releases.as_dict() | {"balance": session.balance().as_dict()})
+        show.print_json(answer.as_dict() | {"balance": session.balance().as_dict()})
         return
-    for release in releases.values():
-        show.release(release)
+    _show(answer)
     show.balance(session.balance())
+
+
+def _planned(text: str, domain: Domain, budget: Budget, paying: Account, family: str) -> CalibratedAggregates:
+    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+
+    recipe = compile_sql(text, domain, family=family)  # type: ignore[arg-type]
+    return recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
+
+
+def _table_of(text: str) -> str:
+    from tacita.query.sql import table_of
+
+    return table_of(text)
+
+
+def _version(data: str) -> str:
+    """Which state of the data is asked: a file that was written anew is asked anew; a database stays what it is."""
+    path = Path(data)
+    if not path.is_file():
+        return data
+    found = path.stat()
+    return f"{path.resolve()} {found.st_size} {found.st_mtime_ns}"
+
+
+_PER = {"answer": "", "rows": "/ rows of the group, at most", "rank": "ranks"}
+
+
+def _show_plan(plan: Plan[Any]) -> None:
+    """What it costs, how the budget is split, and how exact it will be."""
+    if not isinstance(plan, CalibratedAggregates):
+        show.plan(plan)  # type: ignore[arg-type]
+        return
+    data = plan.as_dict()
+    measured = [(str(part["measure"]), part["column"] or "rows", f"{part['alone']:.4g}") for part in data["split"]]
+    show.grid(
+        f"Plan: costs {data['cost']:.6g} of the account's currency, protects {data['unit']} under {data['neighbours']}",
+        ("what is noised", "of", ">alone it would cost"),
+        measured,
+    )
+    errors = [
+        (expected.name, "depends on the data" if expected.std is None else f"{expected.std:.4g} {_PER[expected.per]}")
+        for expected in plan.expect()
+    ]
+    show.grid(f"{plan.groups} group{'s' * (plan.groups != 1)}", ("statistic", "standard error"), errors)
+
+
+def _show(answer: Anything) -> None:
+    if not isinstance(answer, Answer):
+        for release in answer.values():  # type: ignore[attr-defined]
+            show.release(release)
+        return
+    rows = [
+        (*group, *(cell for column in answer.columns.values() for cell in _cells(column, at)))
+        for at, group in enumerate(answer.groups)
+    ]
+    heads = [head for name in answer.columns for head in (f">{name}", f">{answer.level:.0%} interval")]
+    show.grid("Statistics", (*answer.by, *heads), rows)
+
+
+def _cells(column: Any, at: int) -> tuple[str, str]:
+    value, low, high = (number(float(part[at]), digits=2) for part in (column.value, column.low, column.high))
+    return value, f"{low} … {high}"

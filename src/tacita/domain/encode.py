@@ -22,7 +22,18 @@ import pyarrow.compute as pc
 from tacita.domain.attributes import EPOCH, Binned, Boolean, Date, Numeric, _Attribute
 from tacita.errors import DataError, InvalidInput
 
-__all__ = ["Codes", "Decode", "check_type", "code_dtype", "decode", "encode", "holds", "read_text"]
+__all__ = [
+    "Codes",
+    "Decode",
+    "check_type",
+    "code_dtype",
+    "days_of",
+    "decode",
+    "encode",
+    "holds",
+    "parse_line",
+    "read_text",
+]
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -93,7 +104,7 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
     if pa.types.is_null(values.type):
         return np.full(len(values), attribute.missing_code, code_dtype(attribute.size))
     if isinstance(attribute, Date):
-        return _bin(attribute, _days(values))
+        return _bin(attribute, days_of(values))
     if isinstance(attribute, Numeric):
         line = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return _bin(attribute, np.asarray(line, np.float64))
@@ -164,12 +175,12 @@ def _text_reader(attribute: _Attribute) -> Callable[[str], int]:
         spellings = dict.fromkeys(FALSE, 0) | dict.fromkeys(TRUE, 1)
         return lambda text: spellings.get(text.lower(), other)
     if isinstance(attribute, Binned):
-        return lambda text: _code_on_line(attribute, _parse_line(attribute, text))
+        return lambda text: _code_on_line(attribute, parse_line(attribute, text))
     positions = {level: code for code, level in enumerate(attribute.labels)}
     return lambda text: positions.get(text, other)
 
 
-def _parse_line(attribute: Binned, text: str) -> float:
+def parse_line(attribute: Binned, text: str) -> float:
     """A text on the number line: NaN when it says so, `_UNPARSED` when it says nothing."""
     low, high = attribute.line_bounds
     try:
@@ -195,7 +206,7 @@ def _bin(attribute: Binned, line: npt.NDArray[np.float64]) -> Codes:
     return np.where(absent, attribute.missing_code, bins).astype(code_dtype(attribute.size))
 
 
-def _days(values: pa.Array) -> npt.NDArray[np.float64]:
+def days_of(values: pa.Array) -> npt.NDArray[np.float64]:
     """Days since 1970-01-01 at UTC, NaN where null; exact for whatever a date or timestamp can be."""
     kind = values.type
     ticks = 1 if pa.types.is_date32(kind) else _TICKS["ms" if pa.types.is_date64(kind) else kind.unit]

@@ -10,7 +10,7 @@ Calibrating reads no data: the plan is what a person looks at, what the server r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
@@ -22,7 +22,49 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
 from tacita.tables import Workload
 
-__all__ = ["Calibrated", "Prediction", "Recipe", "check_engine"]
+__all__ = ["Answer", "Calibrated", "Plan", "Prediction", "Recipe", "check_engine"]
+
+
+class Answer(Protocol):
+    """What a plan gives when it has run: all that may leave."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+
+    def to_json(self) -> str:
+        """The answer as JSON text."""
+
+
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+
+class Plan(Protocol[A_co]):
+    """What can be charged and run, whatever it answers."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit; exact, and the same thing that is charged."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data, the recipe as its member `recipe`."""
+
+    def run(self, engine: Engine, source: Source) -> A_co:
+        """Do it. Charge the event first: see `tacita.query.Session`."""
+
+    def read(self, text: str, /) -> A_co:
+        """The answer that `to_json` wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +121,9 @@ class Calibrated(Protocol):
     def run(self, engine: Engine, source: Source) -> Releases:
         """Do it. Charge the event first: see `tacita.query.Session`."""
 
+    def read(self, text: str, /) -> Releases:
+        """The releases that `to_json` wrote."""
+
 
 class Recipe(Protocol):
     """What to do, without a budget."""
@@ -90,7 +135,7 @@ class Recipe(Protocol):
         """The recipe as plain data."""
 
 
-def check_engine(plan: Calibrated, engine: Engine) -> None:
+def check_engine(plan: Plan[Any], engine: Engine) -> None:
     """Refuse an engine whose data is described otherwise than the plan was made for."""
     if engine.domain.fingerprint != plan.domain.fingerprint:
         raise InvalidInput(

@@ -4,6 +4,7 @@ from tacita.noise.gaussian import DiscreteGaussian
 from tacita.noise.laplace import DiscreteLaplace
 from tacita.noise.law import Law, law_from_dict
 from tacita.noise.source import SecureSource, SeededSource, Source
+from tacita.noise.stepped import Stepped
 
 __all__ = [
     "DiscreteGaussian",
@@ -12,5 +13,6 @@ __all__ = [
     "SecureSource",
     "SeededSource",
     "Source",
+    "Stepped",
     "law_from_dict",
 ]

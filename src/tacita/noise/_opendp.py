@@ -54,23 +54,17 @@ def bounded_geometric(value: int, scale: float, low: int, high: int) -> int:
     return int(mechanism(min(max(value, low), high)))
 
 
+@lru_cache(maxsize=256)
+def _noisy_max(scale: float) -> Any:
+    scores = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
+    return dp.m.make_noisy_max(scores, dp.linf_distance(T="f64"), dp.max_divergence(), scale)
+
+
 def noisy_max(scores: Sequence[float], scale: float) -> int:
     """Index of the largest score after noise; the scores' L-infinity sensitivity over the scale pays for it."""
-    mechanism = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
-        dp.linf_distance(T="f64"),
-        dp.max_divergence(),
-        scale,
-    )
-    return int(mechanism([float(score) for score in scores]))
+    return int(_noisy_max(scale)([float(score) for score in scores]))
 
 
 def noisy_max_epsilon(scale: float, sensitivity: float) -> float:
     """What OpenDP's own privacy map says such a selection costs."""
-    mechanism = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="f64", nan=False)),
-        dp.linf_distance(T="f64"),
-        dp.max_divergence(),
-        scale,
-    )
-    return float(mechanism.map(sensitivity))
+    return float(_noisy_max(scale).map(sensitivity))

@@ -34,6 +34,11 @@ class Law(ABC):
     kind: ClassVar[str]
 
     @property
+    def step(self) -> Fraction:
+        """What one unit of a draw is worth; other than 1 for noise on a grid, see `Stepped`."""
+        return Fraction(1)
+
+    @property
     @abstractmethod
     def variance(self) -> float:
         """Variance of one draw."""
@@ -125,7 +130,11 @@ def law_from_dict(data: Mapping[str, Any]) -> Law:
     """The law that `as_dict` wrote."""
     from tacita.noise.gaussian import DiscreteGaussian
     from tacita.noise.laplace import DiscreteLaplace
+    from tacita.noise.stepped import Stepped
 
+    if "step" in data:
+        inner = law_from_dict({name: value for name, value in data.items() if name != "step"})
+        return Stepped(law=inner, of=Fraction(data["step"]))
     kinds: dict[str, Callable[[Fraction], Law]] = {
         DiscreteLaplace.kind: lambda x: DiscreteLaplace(scale=x),
         DiscreteGaussian.kind: lambda x: DiscreteGaussian(sigma2=x),

@@ -51,6 +51,7 @@ _GRID = 1e-4  # privacy losses are rounded up to multiples of this
 _LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and tell nothing
 _LARGE_SHIFT = 100  # so is a shift that the distribution's tails would not hold
 _WIDE_SIGMA2 = 10**6  # wider noise is accounted by zCDP: its distribution has millions of points
+_FINE_STEPS = 64  # a shift of Laplace noise is looked at in so many steps: twice as many would change the sixth digit
 
 
 def _unsupported(event: Event, currency: str) -> InvalidInput:
@@ -136,7 +137,7 @@ def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
         total += _pld_epsilon(frozenset(counts.items()), shares[0])
     if rho:
         total += _zcdp_epsilon(rho, shares[-1])
-    return min(total, _by_zcdp(event, delta, neighbours))
+    return min(total, _by_zcdp(event, delta, neighbours), _by_pure(event, neighbours))
 
 
 def _by_zcdp(event: Event, delta: float, neighbours: Neighbours) -> float:
@@ -146,6 +147,14 @@ def _by_zcdp(event: Event, delta: float, neighbours: Neighbours) -> float:
     except InvalidInput:
         return math.inf
     return _zcdp_epsilon(float(rho), delta) if 0 < rho < INFINITE else math.inf
+
+
+def _by_pure(event: Event, neighbours: Neighbours) -> float:
+    """The sum of epsilons: what the grid rounds up is never more than that."""
+    try:
+        return _float_up(pure_epsilon(event, neighbours))
+    except InvalidInput:
+        return math.inf
 
 
 def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float, float, float]:
@@ -177,8 +186,11 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
                 slack, delta = slack + times * amount, delta + times * chance
             case Pure(epsilon=amount) if amount > _LARGE_EPSILON:
                 slack += times * float(amount)
+            case DiscreteLaplaceNoise(scale=scale, sensitivity=shift) if shift == 1 or shift > scale * _LARGE_EPSILON:
+                # moved by 1, every outcome x has the loss (|x - 1| - |x|)/scale = +-1/scale: just the worst pure event
+                visit(Pure(epsilon=shift / scale), times)
             case DiscreteLaplaceNoise():
-                visit(_laplace_leaf(part), times)
+                counts[_laplace_leaf(part)] += times
             case Group(event=inner, size=size):
                 _check_group(neighbours)
                 visit(_grouped(inner, size), times)
@@ -190,12 +202,12 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
 
 
 def _laplace_leaf(noise: DiscreteLaplaceNoise) -> Event:
-    """The same loss as a pure event.
+    """The same noise on a grid of at most 64 steps, which costs no less: see docs/claims/composition.md.
 
-    When the count moves by 1, every outcome x has loss (|x - 1| - |x|)/scale = +-1/scale: exactly the distribution of
-    the worst (1/scale)-DP mechanism. When it moves further, that mechanism still bounds it.
+    A shift of k steps is (k/scale)-DP, so no more than what one step of scale/k costs, step after step.
     """
-    return Pure(epsilon=noise.sensitivity / noise.scale)
+    each = -(-noise.sensitivity // _FINE_STEPS)
+    return DiscreteLaplaceNoise(scale=noise.scale / each, sensitivity=-(-noise.sensitivity // each))
 
 
 def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> Event:
@@ -261,6 +273,10 @@ def _leaf_distribution(event: Event) -> Any:
         case Pure(epsilon=epsilon):
             parameters = pld_common.DifferentialPrivacyParameters(_float_up(exact(epsilon)), 0.0)
             return pld.from_privacy_parameters(parameters, value_discretization_interval=_GRID)
+        case DiscreteLaplaceNoise(scale=scale, sensitivity=sensitivity):
+            return pld.from_discrete_laplace_mechanism(
+                _float_up(1 / scale), sensitivity=sensitivity, value_discretization_interval=_GRID
+            )
         case DiscreteGaussianNoise(sigma2=sigma2, sensitivity=sensitivity):
             return pld.from_discrete_gaussian_mechanism(
                 math.sqrt(sigma2), sensitivity=sensitivity, value_discretization_interval=_GRID

@@ -11,9 +11,16 @@ from tacita.privacy.budget import Budget, exact
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours
 
-__all__ = ["narrowest"]
+__all__ = ["narrowest", "smallest"]
 
 _STEPS = 40
+
+
+def smallest(event_of: Callable[[Fraction], Event], budget: Budget, neighbours: Neighbours) -> Fraction:
+    """Smallest noise parameter whose event fits, for noise whose epsilon falls as 1/x where the budget is pure."""
+    if budget.currency == "pure":
+        return cost([(event_of(Fraction(1)), 1)], budget, neighbours) / exact(budget.amount)
+    return narrowest(event_of, budget, neighbours, start=Fraction(8))
 
 
 def narrowest(

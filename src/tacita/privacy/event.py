@@ -134,7 +134,10 @@ class Zcdp(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteLaplaceNoise(Event):
-    """Discrete Laplace noise on integers, of which a change moves exactly one, by at most `sensitivity`."""
+    """Discrete Laplace noise on integers, which a change moves by at most `sensitivity` in all.
+
+    In all: the sum of how far each moves. Moving one integer by all of it is the worst, see docs/claims/composition.md.
+    """
 
     scale: Fraction
     sensitivity: int = 1

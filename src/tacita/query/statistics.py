@@ -20,7 +20,7 @@ from tacita.errors import InvalidInput
 from tacita.release import Release
 from tacita.uncertainty import AdditiveNoise, normal_quantile
 
-__all__ = ["Statistic", "mean", "quantile", "share", "total"]
+__all__ = ["Statistic", "mean", "quantile", "ratio_ends", "share", "top", "total", "width"]
 
 Array = npt.NDArray[np.float64]
 Ends = tuple[float, float]
@@ -66,7 +66,7 @@ def _noise(release: Release) -> AdditiveNoise:
     return release.uncertainty
 
 
-def _width(noise: AdditiveNoise, level: float) -> float:
+def width(noise: AdditiveNoise, level: float) -> float:
     """Half-width in standard deviations that holds for any weighted sum of cells.
 
     A single draw of Laplace noise has wider tails than the normal law, and sums lie between the two.
@@ -75,14 +75,14 @@ def _width(noise: AdditiveNoise, level: float) -> float:
     return max(single, normal_quantile(level))
 
 
-def _ratio(top: Array, counts: Array, noise: AdditiveNoise, level: float) -> Ends:
+def ratio_ends(top: Array, counts: Array, noise: AdditiveNoise, level: float) -> Ends:
     """Fieller's interval of R = sum(top * counts) / sum(counts).
 
     For the true R, sum((top - R) * counts) is noise alone, of variance v * sum((top - R)^2). The R for which it is
     not too large solve a quadratic; when the total may be zero, every R does.
     """
     a, n = float(top @ counts), float(counts.sum())
-    margin = _width(noise, level) ** 2 * noise.law.variance * noise.terms
+    margin = width(noise, level) ** 2 * noise.law.variance * noise.terms
     square = n * n - margin * len(top)
     linear = a * n - margin * float(top.sum())
     constant = a * a - margin * float(top @ top)
@@ -105,8 +105,34 @@ def share(release: Release, attribute: str, level: str) -> Statistic:
     return Statistic(
         name=f"share of {attribute} = {level}",
         value=_quotient(top, counts),
-        ends=lambda confidence: _ratio(top, counts, noise, confidence),
+        ends=lambda confidence: ratio_ends(top, counts, noise, confidence),
     )
+
+
+def top(release: Release, k: int) -> list[tuple[tuple[str, ...], Statistic]]:
+    """The k cells with the largest counts, largest first, with the counts.
+
+    A row is in one cell, so all counts together cost no more than one: choosing among them afterwards is free, where
+    choosing k times in private would share the budget k ways. The intervals hold for all cells together, since
+    those at the top are there for their noise too.
+    """
+    if not 1 <= k <= release.values.size:
+        raise InvalidInput(f"must be 1 to {release.values.size}", field="k", value=k)
+    counts = release.values.reshape(-1).astype(float)
+
+    def ends_of(place: int) -> Callable[[float], Ends]:
+        def ends(level: float) -> Ends:
+            low, high = release.interval(1 - (1 - level) / counts.size)
+            return float(np.ravel(low)[place]), float(np.ravel(high)[place])
+
+        return ends
+
+    found = []
+    for place in np.argsort(-counts, kind="stable")[:k].tolist():
+        codes = np.unravel_index(place, release.values.shape)
+        labels = tuple(release.domain[n].all_labels[i] for n, i in zip(release.attributes, codes, strict=True))
+        found.append((labels, Statistic(name=" x ".join(labels), value=counts[place], ends=ends_of(place))))
+    return found
 
 
 def _quotient(top: Array, counts: Array) -> float:
@@ -154,8 +180,8 @@ def mean(release: Release, attribute: str) -> Statistic:
     off = float(line.halves @ kept / kept.sum()) if kept.any() else float(line.halves.max())
 
     def ends(level: float) -> Ends:
-        low = _ratio(line.firsts, line.counts, line.noise, level)[0]
-        return low, _ratio(line.lasts, line.counts, line.noise, level)[1]
+        low = ratio_ends(line.firsts, line.counts, line.noise, level)[0]
+        return low, ratio_ends(line.lasts, line.counts, line.noise, level)[1]
 
     return Statistic(name=f"mean of {attribute}", value=_quotient(line.middles, line.counts), ends=ends, bin_error=off)
 
@@ -177,7 +203,7 @@ def quantile(release: Release, attribute: str, q: float) -> Statistic:
 
     def ends(level: float) -> Ends:
         # two one-sided tests, each of half of what the level leaves
-        z = _width(line.noise, level)
+        z = width(line.noise, level)
         reached = gaps >= -z * spread
         reached[-1] = True  # everybody is below the last bin's end, whatever the noise says
         not_passed = np.append(True, (gaps <= z * spread)[:-1])

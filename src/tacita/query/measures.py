@@ -1,0 +1,233 @@
+"""What a row adds to a few sums, in whole steps of a public grid, and how far one unit can move them.
+
+    Tally     one sum: a step count of `S` for each row that has a value
+    Total     one sum: the value itself, in steps of a power of two
+    Moments   degree + 1 sums: the Bernstein polynomials of the value, S in all for each row
+    Choice    a histogram over points of the range, of which the one nearest to a quantile is chosen  (`quantiles`)
+    Ranks     the same, asked again and again on which side of the quantile a point lies             (`quantiles`)
+
+Privacy:  with rows of at most m for each unit and K groups, the sums move by at most (claim: docs/claims/statistics.md)
+
+                    add-remove (L1 = L2 bound)      replace-one
+          Tally     m S                             m S if K = 1, else two parts of m S
+          Total     m max(|low|, |high|)            m (max(high, 0) - min(low, 0)) if K = 1, else 2 m max(|low|, |high|)
+          Moments   m S                             two parts of m S
+          The Bernstein polynomials of a degree are not negative and add up to 1, so that count, mean and variance
+          together move no further than a count alone. The usual way, a budget for each, has more noise.
+Utility:  the grid is so fine that rounding is below the noise: at most half a step for each row, of 2^-20 of the range.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tacita.errors import InvalidInput
+from tacita.mechanisms.additive import shift_event
+from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
+from tacita.privacy.event import Event, Repeated
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.numbers import Array
+
+__all__ = ["COARSE", "FINE", "Integers", "Measure", "Moments", "Ranged", "Tally", "Total"]
+
+Integers = npt.NDArray[np.int64]
+
+COARSE, FINE = 6, 20
+"""Steps are 2^-6 of a row where only rows are counted, and 2^-20 of the range where values are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure(ABC):
+    """Sums of integers over rows, for one column or for none."""
+
+    column: str | None = None
+    bits: int = COARSE
+    kind: ClassVar[str] = ""
+
+    @property
+    def steps(self) -> int:
+        """S: steps for one."""
+        return 1 << self.bits
+
+    @property
+    def rounds(self) -> int:
+        """How often noise is drawn for it."""
+        return 1
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many sums there are for each group."""
+
+    @property
+    @abstractmethod
+    def step(self) -> Fraction:
+        """What one step is worth."""
+
+    @abstractmethod
+    def weigh(self, values: Array) -> Integers:
+        """What each row adds to each sum; rows without a value are not asked about."""
+
+    @abstractmethod
+    def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
+        """Into how many parts the sums fall, and by how many steps one row moves each at most (parts come second)."""
+
+    # -- the same for all -----------------------------------------------------------------------------------------
+
+    def sums(self, groups: int, cells: npt.NDArray[np.int64], values: Array) -> Integers:
+        """Exact sums over rows of given groups."""
+        there = ~np.isnan(values)
+        cells, weights = cells[there], self.weigh(values[there])
+        # floats hold these sums exactly: a batch has fewer than 2^31 rows of at most 2^21 steps
+        found = [np.bincount(cells, weights=column, minlength=groups) for column in weights.T]
+        return np.rint(np.array(found)).astype(np.int64).T.reshape(groups, self.width)
+
+    def law(self, family: str, size: Fraction) -> Law:
+        """Noise of `size` times what a row moves, and wider the more rounds there are."""
+        top = self.moves(Neighbours.ADD_REMOVE, 1)[0]
+        if family == "laplace":
+            return Stepped(law=DiscreteLaplace.at_least(size * self.rounds * top), of=self.step)
+        return Stepped(law=DiscreteGaussian.at_least(size * self.rounds * top**2), of=self.step)
+
+    def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
+        """What it costs a unit that all its sums get this noise."""
+        steps, parts = self.moves(neighbours, groups)
+        once = shift_event(law, unit.max_rows * steps, parts)
+        return once if self.rounds == 1 else Repeated(event=once, count=self.rounds)
+
+    def noisy(self, exact: Integers, law: Law, source: Source) -> Array:
+        """The sums with noise, in units and not in steps."""
+        draws = law.draw(exact.size, source).reshape(exact.shape)
+        return np.asarray((exact + draws) * float(self.step), np.float64)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"measure": self.kind, "column": self.column, "step": str(self.step)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally(Measure):
+    """How many rows have a value in the column, or how many there are."""
+
+    kind: ClassVar[str] = "tally"
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def step(self) -> Fraction:
+        """A part of a row."""
+        return Fraction(1, self.steps)
+
+    def weigh(self, values: Array) -> Integers:
+        """S."""
+        return np.full((len(values), 1), self.steps, np.int64)
+
+    def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
+        """S, in the group that is left and in the one that is joined; one number cannot do both."""
+        return self.steps, 2 if neighbours is Neighbours.REPLACE_ONE and groups > 1 else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranged(Measure):
+    """A measure of values between public bounds."""
+
+    low: float
+    high: float
+    bits: int = FINE
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise InvalidInput("must be finite and rising", field="bounds", value=[self.low, self.high])
+
+    @property
+    def range(self) -> float:
+        """Width of the bounds."""
+        return self.high - self.low
+
+    def places(self, values: Array) -> Array:
+        """Values as places from 0 to 1 between the bounds."""
+        return np.clip((values - self.low) / self.range, 0, 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return super().as_dict() | {"bounds": [self.low, self.high]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total(Ranged):
+    """The sum of the values. A step is a power of two, so that whole numbers are exact."""
+
+    kind: ClassVar[str] = "total"
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def step(self) -> Fraction:
+        """The power of two that makes 2^bits steps, or up to half as many, of the largest value."""
+        largest = max(abs(self.low), abs(self.high))
+        return Fraction(2) ** (math.frexp(largest)[1] - self.bits)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The bounds in steps."""
+        low, high = np.rint(np.array([self.low, self.high]) / float(self.step)).astype(int).tolist()
+        return low, high
+
+    def weigh(self, values: Array) -> Integers:
+        """The value in steps; clipped again, so that no float can leave the bounds."""
+        return np.clip(np.rint(values / float(self.step)), *self.ends).astype(np.int64)[:, None]
+
+    def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
+        """The largest value; for replace-one from the least to the largest, where a missing value counts as 0."""
+        low, high = self.ends
+        top = max(abs(low), abs(high))
+        if neighbours is Neighbours.ADD_REMOVE:
+            return top, 1
+        return (max(high, 0) - min(low, 0) if groups == 1 else 2 * top), 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments(Ranged):
+    """Bernstein sums: of 1-t and t, or of (1-t)^2, 2t(1-t) and t^2, where t is the place between the bounds."""
+
+    degree: int = 1
+    kind: ClassVar[str] = "moments"
+
+    @property
+    def width(self) -> int:
+        """One for each polynomial."""
+        return self.degree + 1
+
+    @property
+    def step(self) -> Fraction:
+        """A part of a row."""
+        return Fraction(1, self.steps)
+
+    def weigh(self, values: Array) -> Integers:
+        """S, shared out. The borders between the shares are rounded, so that they add up to S exactly."""
+        t = self.places(values)
+        borders = [1 - t] if self.degree == 1 else [(1 - t) ** 2, 1 - t**2]
+        inner = np.rint(np.array(borders) * self.steps).astype(np.int64)
+        ends = np.zeros(len(t), np.int64), np.full(len(t), self.steps, np.int64)
+        return np.diff(np.vstack([ends[0], inner, ends[1]]), axis=0).T
+
+    def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
+        """S down and S up."""
+        return self.steps, 2 if neighbours is Neighbours.REPLACE_ONE else 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return super().as_dict() | {"degree": self.degree}

@@ -1,0 +1,107 @@
+"""Rows as points of a public box, and what recipes over points share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.mechanisms.additive import Family, families_of, shift_event
+from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Stepped
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget
+from tacita.privacy.calibrate import smallest
+from tacita.privacy.event import Event, Repeated
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.counted import counted_rows
+from tacita.query.model import Model
+from tacita.query.numbers import Array, bounds_of, measurable, numbers
+
+__all__ = ["STEPS", "CalibratedPoints", "box", "fit_noise", "points"]
+
+STEPS = 1 << 12
+"""Steps of the grid for one, from end to end of the box."""
+
+
+def box(domain: Domain, columns: Sequence[str]) -> Array:
+    """Public bounds of the columns: one row of two numbers for each."""
+    if len(set(columns)) != len(columns) or not columns:
+        raise InvalidInput("must be distinct columns, at least one", field="columns", value=list(columns))
+    return np.array([bounds_of(measurable(domain, name)) for name in columns])
+
+
+def points(engine: Engine, columns: Sequence[str], unit: Unit) -> Array:
+    """Places from 0 to 1 of the rows that count and have all of the values; sensitive."""
+    domain, ends = engine.domain, box(engine.domain, columns)
+    attributes = [measurable(domain, name) for name in columns]
+    parts = []
+    for batch in counted_rows(engine, list(columns), unit):
+        pairs = zip(attributes, columns, strict=True)
+        values = np.stack([numbers(attribute, batch.column(name), domain.nulls) for attribute, name in pairs], axis=1)
+        parts.append(((values - ends[:, 0]) / (ends[:, 1] - ends[:, 0]))[~np.isnan(values).any(axis=1)])
+    return np.concatenate([np.zeros((0, len(columns))), *parts]).clip(0, 1)
+
+
+def fit_noise(
+    family: Family,
+    budget: Budget,
+    neighbours: Neighbours,
+    *,
+    moves: Any,
+    rounds: int,
+    unit: Unit,
+) -> tuple[Law, Event]:
+    """The narrowest noise for sums that are released `rounds` times, and what it costs.
+
+    `moves(family, neighbours)` says how far one row moves the sums, in steps, and in how many parts.
+    """
+
+    def laws(kind: Family, size: Fraction) -> Law:
+        law = DiscreteLaplace.at_least(size) if kind == "laplace" else DiscreteGaussian.at_least(size)
+        return Stepped(law=law, of=Fraction(1, STEPS))
+
+    def event(kind: Family, size: Fraction) -> Event:
+        shift, parts = moves(kind, neighbours)
+        once = shift_event(laws(kind, size), unit.max_rows * shift, parts)
+        return once if rounds == 1 else Repeated(event=once, count=rounds)
+
+    found = []
+    for kind in families_of(family, budget):
+        size = smallest(lambda x, kind=kind: event(kind, x), budget, neighbours)  # type: ignore[misc]
+        found.append((laws(kind, size), event(kind, size)))
+    return min(found, key=lambda pair: pair[0].variance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedPoints:
+    """What the plans of recipes over points have in common."""
+
+    recipe: Any
+    domain: Domain = field(repr=False)
+    unit: Unit
+    neighbours: Neighbours
+    budget: Budget
+    law: Law
+    event: Event
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+            "noise": self.law.as_dict(),
+        }
+
+    def read(self, text: str, /) -> Model:
+        """The model that `to_json` wrote."""
+        return Model.from_json(text)

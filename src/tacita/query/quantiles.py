@@ -1,0 +1,169 @@
+"""Quantiles: one point chosen in private, and an interval found by halving the range.
+
+For q = a/b and a point c of a public grid, let D(c) = (b-a) * rows below c - a * rows above c: it rises with c and is
+nearest to 0 at the quantile.
+
+    Choice    the point of the largest -|D(c)| after noise (report noisy max)
+    Ranks     the noisy sign of D at the middle of what is left of the range, again and again
+
+Privacy:  D moves with one row by at most t = max(a, b-a) when it comes or goes, and by b when it goes from one side to
+          the other. With at most m rows for each unit, the scores of all groups together move by
+          m t (add-remove), m b (replace-one, one group), 2 m t (replace-one, several groups).
+          Choosing costs 2/scale of that, pure; a comparison costs what Laplace or Gaussian noise does.
+          Claim: docs/claims/statistics.md
+Utility:  the chosen point is within a few ranks of the quantile; ranks do not depend on the data, values do. The
+          interval is wider than one would wish, but holds: only comparisons that noise cannot explain move its ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tacita.errors import InvalidInput
+from tacita.noise import DiscreteLaplace, Law, Source, Stepped
+from tacita.noise.exponential import noisy_max
+from tacita.privacy.event import Event, Pure
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.measures import COARSE, Integers, Ranged
+from tacita.query.numbers import Array
+
+__all__ = ["Choice", "Points", "Ranks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points(Ranged):
+    """A histogram over evenly spaced points; it stays inside."""
+
+    q: Fraction
+    points: int
+    bits: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.q < 1:
+            raise InvalidInput("must lie strictly between 0 and 1", field="q", value=float(self.q))
+
+    @property
+    def width(self) -> int:
+        """One for each point."""
+        return self.points
+
+    @property
+    def step(self) -> Fraction:
+        """A part of a row: D counts b times as many."""
+        return Fraction(1, self.steps * self.q.denominator)
+
+    @property
+    def gap(self) -> float:
+        """Distance of two points."""
+        return self.range / max(self.points - 1, 1)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the points are whole numbers one apart, so that whole numbers are not rounded."""
+        return self.gap == 1 and float(self.low).is_integer()
+
+    def weigh(self, values: Array) -> Integers:
+        """One in the nearest point."""
+        return np.eye(self.points, dtype=np.int64)[self._nearest(values)]
+
+    def _nearest(self, values: Array) -> Integers:
+        return np.rint(self.places(values) * (self.points - 1)).astype(np.int64)
+
+    def sums(self, groups: int, cells: npt.NDArray[np.int64], values: Array) -> Integers:
+        """A histogram over the points for each group."""
+        there = ~np.isnan(values)
+        places = cells[there] * self.points + self._nearest(values[there])
+        return np.bincount(places, minlength=groups * self.points).astype(np.int64).reshape(groups, self.points)
+
+    def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
+        """How far D moves, in steps, all groups together."""
+        a, b = self.q.numerator, self.q.denominator
+        top = max(a, b - a)
+        if neighbours is Neighbours.ADD_REMOVE:
+            return self.steps * top, 1
+        return self.steps * (b if groups == 1 else 2 * top), 1
+
+    def sides(self, histogram: Integers) -> Integers:
+        """D at every point of every group, in steps."""
+        a, b = self.q.numerator, self.q.denominator
+        upto = histogram.cumsum(axis=1)
+        return np.asarray(self.steps * ((b - a) * (upto - histogram) - a * (upto[:, -1:] - upto)), np.int64)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return super().as_dict() | {"q": str(self.q), "points": self.points, "rounds": self.rounds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Points):
+    """The point nearest to the quantile, by report noisy max. Its law is that of the noise on the scores."""
+
+    kind: ClassVar[str] = "choice"
+
+    def law(self, family: str, size: Fraction) -> Law:
+        """Noise of twice the size, because the best score may fall while another rises.
+
+        Under a Gaussian budget the share is a rho, of which epsilon is the root of twice as much.
+        """
+        top = self.moves(Neighbours.ADD_REMOVE, 1)[0]
+        wide = size if family == "laplace" else Fraction(math.sqrt(size) * (1 + 1e-9)).limit_denominator(10**6)
+        return Stepped(law=DiscreteLaplace.at_least(2 * top * wide), of=self.step)
+
+    def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
+        """Twice what all scores together move, over the scale."""
+        assert isinstance(law, Stepped)
+        assert isinstance(law.law, DiscreteLaplace)
+        return Pure(epsilon=2 * unit.max_rows * self.moves(neighbours, groups)[0] / law.law.scale)
+
+    def choose(self, histogram: Integers, law: Law, source: Source) -> Array:
+        """The chosen value in each group."""
+        assert isinstance(law, Stepped)
+        assert isinstance(law.law, DiscreteLaplace)
+        each = float(
+            2 / law.law.scale
+        )  # what scores of sensitivity 1 cost; rounded down, so that noise is not narrower
+        each = each if Fraction(each) <= 2 / law.law.scale else math.nextafter(each, 0)
+        scores = -np.abs(self.sides(histogram)).astype(float)
+        picked = [noisy_max(row.tolist(), sensitivity=1.0, epsilon=each, source=source) for row in scores]
+        return np.asarray(self.low + self.gap * np.array(picked), np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks(Points):
+    """Comparisons of the quantile with one point after the other."""
+
+    bits: int = COARSE
+    kind: ClassVar[str] = "ranks"
+
+    @property
+    def rounds(self) -> int:
+        """Halvings until one point is left."""
+        return max(1, math.ceil(math.log2(self.points)))
+
+    def interval(self, histogram: Integers, law: Law, source: Source, level: float) -> tuple[Array, Array]:
+        """Ends between which the quantile of each group lies.
+
+        A comparison whose noise cannot explain its sign, at a level that all rounds share, moves an end. The noise of a
+        round does not depend on the rounds before, so the interval holds although the points do.
+        """
+        sides, groups = self.sides(histogram), np.arange(len(histogram))
+        first, last = np.zeros(len(groups), np.int64), np.full(len(groups), self.points - 1, np.int64)
+        least, most = first.copy(), last.copy()
+        margin = law.half_width(1 - (1 - level) / self.rounds) / float(self.step)
+        for _ in range(self.rounds):
+            at = (first + last) // 2
+            found = sides[groups, at] + law.draw(len(groups), source)
+            most = np.where(found > margin, np.minimum(most, at), most)
+            least = np.where(found < -margin, np.maximum(least, at), least)
+            last, first = np.where(found >= 0, at, last), np.where(found < 0, np.minimum(at + 1, last), first)
+        half = 0 if self.exact else self.gap / 2
+        ends = self.low + self.gap * least - half, self.low + self.gap * most + half
+        low, high = (np.clip(end, self.low, self.high) for end in ends)
+        return low, high

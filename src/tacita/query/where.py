@@ -1,0 +1,212 @@
+"""Which rows are asked about: conditions on codes, so that they are as public as the schema.
+
+A condition holds for whole levels and bins. One that would cut a bin is refused, because what is inside a bin has no
+public place. Missing values satisfy no comparison, nor its negation; ask for them by name.
+
+Privacy: a row is in or out by its own values alone, so a condition never raises what one unit can change.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
+from tacita.domain.attributes import EPOCH
+from tacita.errors import InvalidInput
+
+__all__ = ["EVERYBODY", "AllOf", "AnyOf", "Comparison", "OneOf", "Where", "compare", "is_missing", "negate"]
+
+Mask = npt.NDArray[np.bool_]
+Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
+_OPPOSITE: dict[str, Comparison] = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class Where(ABC):
+    """A condition on the codes of some attributes."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes it looks at."""
+
+    @abstractmethod
+    def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
+        """For which rows it holds."""
+
+    @abstractmethod
+    def as_dict(self) -> Any:
+        """Plain data."""
+
+
+@dataclass(frozen=True)
+class OneOf(Where):
+    """The attribute has one of these codes."""
+
+    attribute: str
+    codes: tuple[int, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The one."""
+        return (self.attribute,)
+
+    def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
+        """Where the code is among them."""
+        return np.isin(codes[self.attribute], np.array(self.codes, np.int64))
+
+    def as_dict(self) -> Any:
+        """Plain data."""
+        return {"attribute": self.attribute, "codes": list(self.codes)}
+
+
+@dataclass(frozen=True)
+class AllOf(Where):
+    """All parts hold; with no part, always."""
+
+    parts: tuple[Where, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Those of all parts, each once."""
+        return _together(self.parts)
+
+    def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
+        """Where all do."""
+        return np.asarray(np.logical_and.reduce([np.ones(rows, bool), *(p.holds(codes, rows) for p in self.parts)]))
+
+    def as_dict(self) -> Any:
+        """Plain data."""
+        return {"all": [part.as_dict() for part in self.parts]}
+
+
+@dataclass(frozen=True)
+class AnyOf(Where):
+    """At least one part holds."""
+
+    parts: tuple[Where, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Those of all parts, each once."""
+        return _together(self.parts)
+
+    def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
+        """Where some part does."""
+        return np.asarray(np.logical_or.reduce([np.zeros(rows, bool), *(p.holds(codes, rows) for p in self.parts)]))
+
+    def as_dict(self) -> Any:
+        """Plain data."""
+        return {"any": [part.as_dict() for part in self.parts]}
+
+
+EVERYBODY = AllOf(())
+
+
+def _together(parts: Iterable[Where]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in parts for name in part.attributes))
+
+
+def negate(where: Where, domain: Domain) -> Where:
+    """What holds where the condition is known to be false: never for a missing value."""
+    if isinstance(where, OneOf):
+        levels = range(len(domain[where.attribute].labels) + domain[where.attribute].other)
+        return OneOf(where.attribute, tuple(code for code in levels if code not in where.codes))
+    assert isinstance(where, AllOf | AnyOf)
+    parts = tuple(negate(part, domain) for part in where.parts)
+    return AnyOf(parts) if isinstance(where, AllOf) else AllOf(parts)
+
+
+def is_missing(domain: Domain, name: str, missing: bool = True) -> Where:
+    """Whether the value is missing, or whether it is there."""
+    attribute = domain[name]
+    if not attribute.missing:
+        raise InvalidInput("has no bucket for missing values", field=name, hint="Declare `missing: true` in the schema")
+    there = range(len(attribute.labels) + attribute.other)
+    return OneOf(name, (attribute.missing_code,) if missing else tuple(there))
+
+
+def compare(domain: Domain, name: str, relation: Comparison, value: Any) -> Where:
+    """A comparison with a constant, as the levels or bins for which it holds."""
+    if relation not in _OPPOSITE:
+        raise InvalidInput("must be one of " + " ".join(_OPPOSITE), field="relation", value=relation)
+    attribute = domain[name]
+    if isinstance(attribute, Numeric | Date):
+        return OneOf(name, _bins(attribute, relation, _point(attribute, value)))
+    if relation == "<>":
+        return negate(compare(domain, name, "=", value), domain)
+    if not isinstance(attribute, Categorical | Ordinal | Boolean):
+        raise InvalidInput("an identifier cannot be asked about", field=name)
+    text = str(value).lower() if isinstance(attribute, Boolean) else str(value)
+    if text not in attribute.labels:
+        shown = ", ".join(attribute.labels[:20])
+        raise InvalidInput("is not a declared level", field=name, value=value, hint=f"The levels are: {shown}")
+    at = attribute.labels.index(text)
+    if relation == "=":
+        return OneOf(name, (at,))
+    if not isinstance(attribute, Ordinal):
+        raise InvalidInput("has levels without an order", field=name, value=relation, hint="Use =, <> or IN")
+    picked = {"<": range(at), "<=": range(at + 1), ">": range(at + 1, len(attribute.labels))}
+    return OneOf(name, tuple(picked.get(relation, range(at, len(attribute.labels)))))
+
+
+def _point(attribute: Numeric | Date, value: Any) -> float:
+    """A constant on the number line."""
+    try:
+        if isinstance(attribute, Date):
+            day = value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value))
+            return float((day - EPOCH).days)
+        if isinstance(value, bool):
+            raise ValueError
+        return float(value)
+    except (TypeError, ValueError):
+        rule = "must be compared with a " + ("date such as 2024-05-31" if isinstance(attribute, Date) else "number")
+        raise InvalidInput(rule, field=attribute.name, value=value) from None
+
+
+def _bins(attribute: Numeric | Date, relation: Comparison, point: float) -> tuple[int, ...]:
+    """Bins in which the comparison holds for all values; refused when it cuts one.
+
+    Bin i holds starts[i] <= x < starts[i+1]; the last one holds the upper bound too, and x never leaves the bounds.
+    """
+    starts, (low, high) = attribute.starts, attribute.line_bounds
+    whole = isinstance(attribute, Date) or attribute.integer
+    if relation in ("=", "<>"):
+        ends = (*(start - 1 for start in starts[1:]), high) if whole else ()
+        hits = tuple(i for i, start in enumerate(starts) if whole and start == point == ends[i])
+        if not hits and low <= point <= high and not (whole and not point.is_integer()):
+            raise _cuts(attribute, point)
+        return hits if relation == "=" else tuple(i for i in range(len(starts)) if i not in hits)
+    # x < p and x <= p are about how many bins lie below; x >= p and x > p are the rest
+    strict = relation in ("<", ">=")
+    if whole:  # x <= 5 is x < 6, x < 5.5 is x < 6
+        point = float(np.ceil(point)) if strict else float(np.floor(point)) + 1
+        strict = True
+    if point <= low and (strict or point < low):
+        below = 0
+    elif point > high or (point == high and not strict):
+        below = len(starts)
+    elif strict and point in starts:
+        below = starts.index(point)
+    else:
+        raise _cuts(attribute, point)
+    return tuple(range(below)) if relation in ("<", "<=") else tuple(range(below, len(starts)))
+
+
+def _cuts(attribute: Numeric | Date, point: float) -> InvalidInput:
+    near = sorted(attribute.starts, key=lambda start: abs(start - point))[:6]
+    shown = [
+        str(EPOCH + dt.timedelta(days=edge)) if isinstance(attribute, Date) else f"{edge:g}" for edge in sorted(near)
+    ]
+    return InvalidInput(
+        "the condition cuts a bin of the public schema",
+        field=attribute.name,
+        value=str(EPOCH + dt.timedelta(days=point)) if isinstance(attribute, Date) else point,
+        hint="Bins near it start at " + ", ".join(shown) + "; use < or >= with one of these",
+    )
