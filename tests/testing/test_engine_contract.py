@@ -12,6 +12,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine, SourceCheck
 from tacita.engines.local import LocalEngine
 from tacita.privacy.unit import Unit
+from tacita.recoding.render import encode_rows
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 from tacita.testing import EngineContract
@@ -53,6 +54,13 @@ class ChecksNothing(LocalEngine):
         return SourceCheck(rows=super().check().rows, columns=())
 
 
+class KeepsTheOrder(LocalEngine):
+    def apply(self, recoding: Any, columns: Any, batch_rows: int = 1000) -> Any:
+        table = pa.Table.from_batches(self.rows([*recoding.names, *columns]))
+        classes = recoding.assign(encode_rows(recoding, self.domain, table))
+        return table.filter(pa.array(classes >= 0)).to_batches(max_chunksize=batch_rows)
+
+
 @pytest.mark.parametrize(
     ("engine", "test"),
     [
@@ -64,6 +72,9 @@ class ChecksNothing(LocalEngine):
         (SortsAxes, "test_attributes_in_any_order"),
         (DropsRowsWithStrangers, "test_all_tables_of_a_mixed_domain"),
         (ChecksNothing, "test_check_counts_strangers"),
+        (LosesARow, "test_apply_gives_labels_and_other_columns"),
+        (KeepsTheOrder, "test_apply_gives_labels_and_other_columns"),
+        (KeepsTheOrder, "test_apply_gives_the_same_rows_whatever_order_they_lie_in"),
     ],
 )
 def test_wrong_engines_are_caught(engine: Any, test: str) -> None:

@@ -1,10 +1,11 @@
 """What an engine is: a place where data lies and is counted.
 
-An engine holds no noise, no budget and no algorithm. It answers three questions about its data, always
+An engine holds no noise, no budget and no algorithm. It answers questions about its data, always
 exactly:
 
     tables(workload, unit)   exact tables, counted next to the data
     rows(columns)            a stream of Arrow batches, for what is not a table
+    apply(recoding, columns) the rows again, with labels instead of quasi-identifiers
     check()                  for the owner: how well the data fits its schema
 
 All engines agree on every count, to the last row: see `tacita.testing.EngineContract`.
@@ -20,10 +21,11 @@ import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.privacy.unit import Unit
+from tacita.recoding import Recoding
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 
-__all__ = ["ColumnCheck", "Engine", "SourceCheck"]
+__all__ = ["ColumnCheck", "Engine", "Recodes", "SourceCheck"]
 
 BATCH_ROWS = 1 << 17
 
@@ -49,6 +51,8 @@ class SourceCheck:
 
     rows: int
     columns: tuple[ColumnCheck, ...]
+    advice: tuple[str, ...] = ()
+    """What the owner had better change about the way to the source; nothing fails over it."""
 
     @property
     def fits(self) -> bool:
@@ -92,4 +96,19 @@ class Engine(Protocol):
         """How well the data fits its schema; for the owner, before anybody may ask.
 
         Reads all that counting could, so that what is broken shows here and not when somebody asks.
+        """
+
+
+@runtime_checkable
+class Recodes(Engine, Protocol):
+    """An engine that gives its rows under a recoding. All of ours do; what only counts need not."""
+
+    def apply(
+        self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows under a recoding that was made for them, in batches: labels, then `columns` as they are.
+
+        Rows that the recoding suppresses are left out. The others come sorted by all that comes with them, so that
+        neither the order of the source nor a number of a row leaves. Rows that the recoding does not know are
+        refused. Whether what comes out holds anything is for the caller to count.
         """

@@ -9,6 +9,7 @@ All answers are compared with `reference`, cell by cell.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import itertools
 import math
@@ -17,15 +18,17 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identifier, Numeric, Ordinal
-from tacita.engines.base import Engine
+from tacita.engines.base import Engine, Recodes
 from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.privacy.unit import Unit
+from tacita.recoding import SUPPRESSED, Axis, Recoding
 from tacita.table import Table
 from tacita.tables import Workload
 from tacita.testing.reference import reference_counts, reference_rows
@@ -426,6 +429,69 @@ class EngineContract:
             engine.rows(["age"], batch_rows=0)
         with pytest.raises(InvalidInput, match="at least one column"):
             engine.rows([])
+
+    def recoder(self, domain: Domain, table: pa.Table) -> Recodes:
+        """An engine over these rows that can recode them."""
+        engine = self.make(domain, table)
+        assert isinstance(engine, Recodes)
+        return engine
+
+    def recoding(self, table: pa.Table) -> Recoding:
+        """Ages in decades, colours not at all, and mauve rows suppressed; written down value by value."""
+        ages = sorted({age for age in table.column("age").to_pylist() if age is not None})
+        colours = sorted({colour for colour in table.column("colour").to_pylist() if colour is not None})
+        axes = (
+            Axis(name="age", kind="number", keys=(None, *ages)),
+            Axis(name="colour", kind="set", keys=(None, *colours)),
+        )
+        codes = list(itertools.product(range(len(ages) + 1), range(len(colours) + 1)))
+        texts = ["none", *(f"{decade}x" for decade in sorted({age // 10 for age in ages}))]
+        label = [0, *(texts.index(f"{age // 10}x") for age in ages)]
+        mauve = axes[1].keys.index("mauve")
+        return Recoding.of(
+            axes,
+            np.array(codes, np.int32),
+            np.array([SUPPRESSED if colour == mauve else label[age] for age, colour in codes], np.int64),
+            np.array([[place, 0] for place in range(len(texts))], np.int32),
+            [texts, ["*"]],
+        )
+
+    def test_apply_gives_labels_and_other_columns(self) -> None:
+        domain, table = self.example()
+        recoding = self.recoding(table)
+        batches = list(self.recoder(domain, table).apply(recoding, ["smokes"], batch_rows=50))
+        assert all(batch.num_rows <= 50 and batch.schema.names == ["age", "colour", "smokes"] for batch in batches)
+        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        wanted = [
+            ("none" if age is None else f"{age // 10}x", "*", smokes)
+            for age, colour, smokes in zip(
+                table.column("age").to_pylist(),
+                table.column("colour").to_pylist(),
+                self.seen(table).column("smokes").to_pylist(),
+                strict=True,
+            )
+            if colour != "mauve"
+        ]
+        assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+
+    def test_apply_gives_the_same_rows_whatever_order_they_lie_in(self) -> None:
+        domain, table = self.example()
+        recoding = self.recoding(table)
+        ways = [table, table.take(pa.array(range(table.num_rows - 1, -1, -1)))]
+        first, second = (pa.Table.from_batches(self.recoder(domain, way).apply(recoding, ["smokes"])) for way in ways)
+        assert first.equals(second)
+
+    def test_apply_refuses_what_it_does_not_know(self) -> None:
+        domain, table = self.example()
+        recoding = self.recoding(table)
+        engine = self.recoder(domain, table)
+        with pytest.raises(UnknownName):
+            engine.apply(recoding, ["nothing"])
+        with pytest.raises(InvalidInput, match="cannot leave unchanged"):
+            list(engine.apply(recoding, ["age"]))
+        fewer = dataclasses.replace(recoding, codes=recoding.codes[:9], classes=recoding.classes[:9])
+        with pytest.raises(DataError, match="not those that the recoding was made for"):
+            list(engine.apply(fewer, ["smokes"]))
 
     def test_check_counts_strangers(self) -> None:
         domain, table = self.example()

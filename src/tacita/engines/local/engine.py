@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
+from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
 from tacita.engines.checking import check_columns, check_reading, check_types, column_check
 from tacita.engines.local.bound import Bound
@@ -20,6 +21,7 @@ from tacita.engines.local.sources import CsvSource, Source, open_source
 from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
+from tacita.recoding import Recoding
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 
@@ -97,6 +99,12 @@ class LocalEngine:
                 yield batch.slice(start, batch_rows)
         if not snapshot.lasts():
             raise changed()
+
+    def apply(
+        self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows under a recoding. See `Recodes.apply`."""
+        return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
 
     def check(self) -> SourceCheck:
         """How well the data fits its schema; all of it is read, whatever is kept."""

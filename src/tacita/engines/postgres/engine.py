@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
+from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
 from tacita.engines.checking import check_codes, check_columns, check_reading, check_types, column_check, may_be_outside
 from tacita.engines.local.counter import Counter, is_dense
@@ -24,8 +25,10 @@ from tacita.engines.local.engine import LocalEngine
 from tacita.engines.local.layout import Layout
 from tacita.engines.postgres.driver import Server, load
 from tacita.engines.postgres.names import table_parts
+from tacita.engines.postgres.role import role_advice
 from tacita.errors import DataError, InvalidInput
 from tacita.privacy.unit import Unit
+from tacita.recoding import Recoding
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 
@@ -107,6 +110,12 @@ class PostgresEngine:
                 for start in range(0, batch.num_rows, batch_rows):
                     yield batch.slice(start, batch_rows)
 
+    def apply(
+        self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows under a recoding. See `Recodes.apply`."""
+        return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
+
     def check(self) -> SourceCheck:
         """How well the data fits its schema."""
         names, rows = self._domain.countable, 0
@@ -125,7 +134,9 @@ class PostgresEngine:
                 for name in names:
                     totals[name] += np.bincount(codes_of[name], minlength=len(totals[name]))
         columns = tuple(column_check(self._domain, name, totals[name]) for name in names)
-        return SourceCheck(rows=rows, columns=columns)
+        with self._server.snapshot() as connection:
+            advice = role_advice(connection, self._from.as_string(connection))
+        return SourceCheck(rows=rows, columns=columns, advice=advice)
 
     # -- counting --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,85 @@
+"""The fast path: which of some columns are k-anonymous as they are, so that they may leave with nothing changed.
+
+When a set of columns is not k-anonymous, no larger one is, so sets are built from the bottom and only of what held.
+Each such release is k-anonymous by itself. Two of them together need not be: who has both can join them on what they
+share, so `together` says what k all columns that have left would have.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tacita.anonymize.criteria import Achieved, Conditions
+from tacita.anonymize.quasi import Crowd, distinct_rows, read_crowd
+from tacita.anonymize.recount import recount
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.recoding.render import ranks
+
+__all__ = ["MOST_COLUMNS", "already_anonymous", "project_rows", "together"]
+
+MOST_COLUMNS = 20
+"""More columns are refused: there are too many sets of them."""
+_MOST_SETS = 100_000
+
+
+def already_anonymous(domain: Domain, table: pa.Table, columns: Sequence[str], k: int) -> tuple[str, ...]:
+    """The largest set of these columns that is k-anonymous as it is; empty when not even one column is.
+
+    Args:
+        domain: What is public about the rows; its person's key says whose rows are whose.
+        table: The rows.
+        columns: Those that are wanted, the most important first: of sets of the same size the first in this order wins.
+        k: Least people with the same values.
+    """
+    crowd = _crowd(domain, table, columns)
+    asked = Conditions(k=k)
+    if crowd.people < k:
+        return ()
+    held: list[tuple[int, ...]] = [(j,) for j in range(len(columns)) if _found(crowd, (j,)).k >= asked.k]
+    best: list[tuple[int, ...]] = held
+    while held:
+        best = held
+        known = set(held)
+        longer = sorted({(*one, other[-1]) for one, other in itertools.combinations(held, 2) if one[:-1] == other[:-1]})
+        if len(longer) > _MOST_SETS:
+            raise InvalidInput("has too many sets to try", field="columns", value=len(columns), hint="Give fewer")
+        candidates = [s for s in longer if all(s[:i] + s[i + 1 :] in known for i in range(len(s)))]
+        held = [chosen for chosen in candidates if _found(crowd, chosen).k >= k]
+    return tuple(columns[j] for j in best[0]) if best else ()
+
+
+def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]]) -> Achieved:
+    """What holds for the columns of several releases joined, as if who has them could match their rows."""
+    columns = tuple(dict.fromkeys(name for release in releases for name in release))
+    return _found(_crowd(domain, table, columns), tuple(range(len(columns))))
+
+
+def project_rows(domain: Domain, table: pa.Table, columns: Sequence[str], k: int) -> pa.Table:
+    """Some columns as they are, sorted by themselves; refused when they are not k-anonymous."""
+    found = _found(_crowd(domain, table, columns), tuple(range(len(columns))))
+    if found.k < k:
+        raise InvalidInput("these columns are not k-anonymous as they are", field="k", value=k)
+    order = np.lexsort([ranks(table.column(name)) for name in reversed(columns)])
+    return table.select(list(columns)).combine_chunks().take(pa.array(order))
+
+
+def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> Crowd:
+    if not columns or len(columns) > MOST_COLUMNS:
+        raise InvalidInput(f"must be 1 to {MOST_COLUMNS} columns", field="columns", value=len(columns))
+    for name in columns:
+        if domain[name].kind == "identifier" or domain[name].role == "identifier":
+            raise InvalidInput("an identifier never leaves", field=name)
+    if len(set(columns)) != len(columns):
+        raise InvalidInput("must be distinct", field="columns", value=list(columns))
+    return read_crowd(domain, table, columns)
+
+
+def _found(crowd: Crowd, chosen: tuple[int, ...]) -> Achieved:
+    sizes = [len(crowd.axes[j]) for j in chosen]
+    _, group = distinct_rows(crowd.codes[:, list(chosen)], sizes)
+    return recount(group[crowd.of_row], {}, Conditions(k=1), sizes={}, edges={}, persons=crowd.persons)

@@ -1,0 +1,267 @@
+"""Release rows in which nobody stands out: recipe, prepare, run.
+
+    recipe = Anonymize(conditions=Conditions(k=10), quasi=("age", "zip"), sensitive=("illness",))
+    result = recipe.prepare(domain).run(engine)          # `Anonymized`: rows, what holds for them, what was lost
+
+What leaves is the quasi-identifiers, generalised, then the sensitive attributes and what was asked for besides, as
+they are. Nothing else leaves: no other column, no identifier, no row order, no index. The rows that are about to leave
+are counted again from their values, and refused when they do not hold what was asked.
+
+This is no differential privacy: a result says `guarantee: none`, and releases of the same people do not compose.
+docs/claims/k-anonymity.md says what is promised and what is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacita.anonymize.criteria import Achieved, Conditions
+from tacita.anonymize.hierarchy import TreeMaker
+from tacita.anonymize.loss import Loss, loss_of
+from tacita.anonymize.mondrian import Mondrian, distance_of
+from tacita.anonymize.quasi import Crowd, joined, read_crowd
+from tacita.anonymize.recount import classes_of, recount
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InternalError, InvalidInput
+from tacita.recoding import Recoding
+from tacita.recoding.axis import read_keys
+from tacita.recoding.render import render
+
+__all__ = ["Anonymize", "Anonymized", "Method", "Plan"]
+
+
+class Method(Protocol):
+    """What makes classes. It is trusted with nothing: what it makes is counted again."""
+
+    @property
+    def by_appearance(self) -> bool:
+        """Whether values without an order are numbered as they first appear, so that the order of rows matters."""
+
+    def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
+        """Classes that hold the conditions, with at most `budget` rows suppressed."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymize:
+    """What to release and what must hold for it.
+
+    Attributes:
+        conditions: What every class must hold.
+        quasi: What somebody could know; by default all attributes with that role.
+        sensitive: What nobody should learn; by default all attributes with that role. It leaves unchanged.
+        keep: What else leaves, unchanged.
+        hierarchies: Of some of these attributes.
+        suppress: Most share of the rows that may be left out.
+        part: A boolean attribute that says which rows may leave; the others are the rest of the population, which
+            `conditions.presence` is about.
+        method: How classes are made.
+    """
+
+    conditions: Conditions
+    quasi: tuple[str, ...] | None = None
+    sensitive: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+    hierarchies: Mapping[str, TreeMaker] = field(default_factory=dict)
+    suppress: float = 0.0
+    part: str | None = None
+    method: Method = field(default_factory=Mondrian)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.suppress < 1:
+            raise InvalidInput("must lie between 0 and 1", field="suppress", value=self.suppress)
+        if (self.conditions.presence is None) != (self.part is None):
+            raise InvalidInput("presence and the part that leaves go together", field="part", value=self.part)
+
+    def prepare(self, domain: Domain) -> Plan:
+        """Settle which columns play which role; reads no data."""
+        quasi = _named(domain, self.quasi, "quasi-identifier")
+        sensitive = _named(domain, self.sensitive, "sensitive")
+        if self.sensitive is None:
+            sensitive = tuple(name for name in sensitive if name not in (*quasi, *self.keep))
+        if not quasi:
+            raise InvalidInput(
+                "must name at least one attribute", field="quasi", hint="Give it, or set roles in the schema"
+            )
+        for name in (*quasi, *sensitive, *self.keep):
+            if domain[name].kind == "identifier" or domain[name].role == "identifier":
+                raise InvalidInput("an identifier never leaves, nor can it be generalised", field=name)
+        listed = (*quasi, *sensitive, *self.keep)
+        twice = next((name for name in listed if listed.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput("has two roles, or is there twice", field=twice)
+        known = next((name for name in self.keep if domain[name].role == "quasi-identifier"), None)
+        if known is not None:
+            raise InvalidInput("is a quasi-identifier and would leave unchanged", field=known)
+        if self.conditions.about_values and not sensitive:
+            raise InvalidInput("l, t and alpha need a sensitive attribute", field="sensitive")
+        for name in self.hierarchies:
+            if domain[name].name not in (*quasi, *sensitive):
+                raise InvalidInput("has a hierarchy and no role", field=name)
+        if self.part is not None and domain[self.part].name in listed:
+            raise InvalidInput("has two roles", field=self.part)
+        return Plan(recipe=self, domain=domain, quasi=quasi, sensitive=sensitive)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "anonymize": self.conditions.as_dict(),
+            "quasi": None if self.quasi is None else list(self.quasi),
+            "sensitive": None if self.sensitive is None else list(self.sensitive),
+            "keep": list(self.keep),
+            "hierarchies": sorted(self.hierarchies),
+            "suppress": self.suppress,
+            "part": self.part,
+            "method": self.method.as_dict(),
+        }
+
+
+def _named(domain: Domain, given: Sequence[str] | None, role: str) -> tuple[str, ...]:
+    if given is None:
+        return tuple(attribute.name for attribute in domain.attributes if attribute.role == role)
+    if isinstance(given, str):
+        raise InvalidInput("must be a list of names", field=role, value=given)
+    return tuple(domain[name].name for name in given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A recipe for one domain: which columns are read and which leave."""
+
+    recipe: Anonymize
+    domain: Domain
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+
+    @property
+    def leaving(self) -> tuple[str, ...]:
+        """The columns of the result."""
+        return (*self.quasi, *self.sensitive, *self.recipe.keep)
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        more = [name for name in (self.recipe.part, self.domain.person) if name is not None]
+        return tuple(dict.fromkeys((*self.leaving, *more)))
+
+    def run(self, engine: Engine) -> Anonymized:
+        """Read the rows, make classes, and let out what holds."""
+        if engine.domain.fingerprint != self.domain.fingerprint:
+            raise InvalidInput("the engine's schema is not the one of the plan", field="engine")
+        return self.run_on(joined(engine.rows(self.reading), self.reading))
+
+    def run_on(self, table: pa.Table) -> Anonymized:
+        """The same over rows that are in memory."""
+        recipe, asked = self.recipe, self.recipe.conditions
+        crowd = read_crowd(
+            self.domain,
+            table,
+            self.quasi,
+            sensitive=self.sensitive,
+            hierarchies=recipe.hierarchies,
+            part=recipe.part,
+            by_appearance=recipe.method.by_appearance,
+        )
+        if crowd.people < asked.k:
+            raise InvalidInput(
+                "there are fewer people than that",
+                field="k",
+                value=asked.k,
+                hint=f"The largest k that these rows allow is {crowd.people}" if crowd.people else "There is nobody",
+            )
+        leaving = len(crowd.of_row) if crowd.part is None else int(crowd.part.sum())
+        recoding = recipe.method.recode(crowd, asked, budget=math.floor(recipe.suppress * leaving))
+        combinations = recoding.combinations(crowd.codes)[crowd.of_row]
+        rows, origin = render(recoding, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
+        achieved = self._recount(rows, origin, crowd, recoding, combinations)
+        wrong = achieved.failures(asked)
+        lost = loss_of(crowd, recoding, k=asked.k)
+        if lost.suppressed > recipe.suppress * leaving:
+            wrong.append(f"{lost.suppressed} rows are suppressed")
+        if wrong:
+            raise InternalError("the rows do not hold what was asked, and do not leave", field="; ".join(wrong))
+        return Anonymized(
+            rows=rows, asked=asked, achieved=achieved, loss=lost, recipe=recipe.as_dict(), recoding=recoding
+        )
+
+    def _recount(
+        self,
+        rows: pa.Table,
+        origin: NDArray[np.int64],
+        crowd: Crowd,
+        recoding: Recoding,
+        combinations: NDArray[np.int64],
+    ) -> Achieved:
+        """What holds for the values that are about to leave."""
+        asked, values = self.recipe.conditions, {}
+        for axis in crowd.sensitive:
+            values[axis.name] = axis.encode(
+                *read_keys(self.domain[axis.name], rows.column(axis.name), self.domain.nulls)
+            )
+        places = range(len(crowd.sensitive))
+        found = recount(
+            classes_of(rows, self.quasi),
+            values,
+            asked,
+            sizes={axis.name: len(axis) for axis in crowd.sensitive},
+            edges={crowd.sensitive[place].name: distance_of(crowd, place, asked) for place in places},
+            whole={crowd.sensitive[place].name: crowd.value_counts(place) for place in places},
+            persons=None if crowd.persons is None else crowd.persons[origin],
+        )
+        if crowd.part is None:
+            return found
+        classes = recoding.place(combinations)
+        part = np.bincount(classes[crowd.part & (classes >= 0)], minlength=len(recoding.labels))
+        every = np.bincount(classes[classes >= 0], minlength=len(recoding.labels))
+        shares = part[every > 0] / every[every > 0]
+        ends = (float(shares.min(initial=1.0)), float(shares.max(initial=0.0)))
+        return Achieved(**{**vars(found), "presence": ends})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Anonymized:
+    """Rows that may leave, and what is known of them.
+
+    Attributes:
+        rows: What leaves, in an order that says nothing.
+        asked: What was asked for.
+        achieved: What holds, counted on `rows`.
+        loss: What was lost.
+        recipe: What was done, as plain data.
+        recoding: How values became labels: for the owner only, because it holds values.
+    """
+
+    rows: pa.Table
+    asked: Conditions
+    achieved: Achieved
+    loss: Loss
+    recipe: dict[str, Any]
+    recoding: Recoding = field(repr=False)
+
+    @property
+    def guarantee(self) -> str:
+        """In the sense of differential privacy: none."""
+        return "none"
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the rows and the recoding, as plain data."""
+        return {
+            "tacita": "anonymized/1",
+            "guarantee": self.guarantee,
+            "asked": self.asked.as_dict(),
+            "achieved": self.achieved.as_dict(),
+            "loss": self.loss.as_dict(),
+            "rows": self.rows.num_rows,
+            "columns": self.rows.column_names,
+            "recipe": self.recipe,
+        }

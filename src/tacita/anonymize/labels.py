@@ -1,0 +1,109 @@
+"""What stands in a class instead of the values: an interval, a set of values, a node of a hierarchy.
+
+    number, date, order     17..24       lowest and highest value in the class
+    no order                {a, b}       the values in the class
+    hierarchy               Europe       the lowest node above all values in the class
+    missing and present     (missing) or 17..24
+
+A value that a reader could take for something else stands in quotes, as in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.quasi import Crowd, sorted_distinct
+from tacita.recoding import MISSING, SUPPRESSED, Axis, Recoding
+
+__all__ = ["Style", "recoding_of"]
+
+Ints = NDArray[np.int64]
+_CONFUSING = re.compile(r'[{}",*~]|\.\.| or |^\(|^\s|\s$')
+
+
+class Style(Enum):
+    """Whether a class of values without an order says which are in it, or all codes between the lowest and highest."""
+
+    TIGHT = "tight"
+    RANGE = "range"
+
+
+def recoding_of(
+    crowd: Crowd, classes: Ints, style: Style = Style.TIGHT, *, items: Ints | None = None, shares: Ints | None = None
+) -> Recoding:
+    """The recoding that puts combinations into classes, with the narrowest labels that are true of each class.
+
+    Args:
+        crowd: The people.
+        classes: The class of each combination (or of each entry of `items`), `SUPPRESSED` for those that do not leave.
+        style: See there.
+        items: Which combination each entry is about, when a combination goes to several classes.
+        shares: How many rows of it go to this class, then.
+    """
+    codes = crowd.codes if items is None else crowd.codes[items]
+    kept = classes != SUPPRESSED
+    count = int(classes.max(initial=-1)) + 1
+    columns, texts = [], []
+    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
+        which, words = _labels(axis, tree, codes[kept, j], classes[kept], count, style)
+        columns.append(which)
+        texts.append(words)
+    labels = np.stack(columns, axis=1).astype(np.int32)
+    return Recoding.of(crowd.axes, codes, classes, labels, texts, shares)
+
+
+def _labels(
+    axis: Axis, tree: Tree | None, codes: NDArray[np.int32], classes: Ints, count: int, style: Style
+) -> tuple[Ints, list[str]]:
+    """Which of some texts each class has."""
+    size = max(len(axis), 1)
+    pairs = sorted_distinct(classes * size + codes)  # codes of each class, once and rising
+    place, code = pairs // size, pairs % size
+    starts = np.searchsorted(place, np.arange(count))
+    ends = np.searchsorted(place, np.arange(count), side="right")
+    low, high = code[starts], code[ends - 1]
+    if tree is not None and style is Style.TIGHT:
+        nodes, which = np.unique(tree.common(low, high), return_inverse=True)
+        return which.reshape(-1), [tree.labels[node] for node in nodes]
+    if axis.kind == "set" and style is Style.TIGHT:
+        return _sets(axis, code, starts, ends)
+    ranges, which = np.unique(low * size + high, return_inverse=True)
+    maker = _joined if axis.kind == "set" else _range
+    return which.reshape(-1), [maker(axis, int(pair // size), int(pair % size)) for pair in ranges]
+
+
+def _sets(axis: Axis, code: Ints, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
+    """Single values have the number of their code; sets of several follow."""
+    words = [_quoted(axis, c) for c in range(len(axis))]
+    which = code[starts]
+    known: dict[bytes, int] = {}
+    for place in np.flatnonzero(ends - starts > 1).tolist():
+        several = code[starts[place] : ends[place]]
+        number = known.setdefault(several.tobytes(), len(words))
+        if number == len(words):
+            words.append("{" + ", ".join(words[c] for c in several.tolist()) + "}")
+        which[place] = number
+    return which, words
+
+
+def _quoted(axis: Axis, code: int) -> str:
+    text = axis.texts[code]
+    return json.dumps(text, ensure_ascii=False) if axis.keys[code] is not None and _CONFUSING.search(text) else text
+
+
+def _range(axis: Axis, low: int, high: int) -> str:
+    if axis.keys[low] is None and low < high:
+        return f"{MISSING} or {_range(axis, low + 1, high)}"
+    first, last = (_quoted(axis, code) if axis.kind == "order" else axis.texts[code] for code in (low, high))
+    return first if low == high else f"{first}..{last}"
+
+
+def _joined(axis: Axis, low: int, high: int) -> str:
+    """All values between two codes, as the legacy mode writes them."""
+    return "~".join(_quoted(axis, code) for code in range(low, high + 1))

@@ -1,0 +1,206 @@
+"""The crowd: distinct combinations of quasi-identifiers, who has them, and what is sensitive about those.
+
+People are counted, not rows. Without a person's key every row is somebody. With one, a person with many rows counts
+once in a class, however many of their rows lie in it, and once for each sensitive value; rows without a key (null, or a
+text in `Domain.nulls`) leave with the others and count nobody. Combinations are in the order of their codes, so nothing
+here depends on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacita.anonymize.hierarchy import Tree, TreeMaker
+from tacita.domain import Domain
+from tacita.engines.local.bound import key_texts
+from tacita.errors import InvalidInput
+from tacita.recoding import Axis
+from tacita.recoding.axis import read_keys
+
+__all__ = ["NOBODY", "Crowd", "distinct_pairs", "distinct_rows", "joined", "read_crowd", "sorted_distinct"]
+
+NOBODY = -1
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Crowd:
+    """People by what is known of them.
+
+    Attributes:
+        axes: The quasi-identifiers.
+        trees: The hierarchy of each, or None.
+        codes: Distinct combinations, sorted.
+        of_row: Which combination each row has.
+        persons: Who each row belongs to, or `NOBODY`; None when every row is somebody.
+        sensitive: The sensitive attributes.
+        sensitive_trees: The hierarchy of each, or None.
+        values: The code of each sensitive attribute (one in each row of the array) for each row.
+        part: Which rows may leave, when the others only say how large the population is; those count nobody.
+    """
+
+    axes: tuple[Axis, ...]
+    trees: tuple[Tree | None, ...]
+    codes: NDArray[np.int32]
+    of_row: Ints
+    persons: Ints | None
+    sensitive: tuple[Axis, ...]
+    sensitive_trees: tuple[Tree | None, ...]
+    values: NDArray[np.int32]
+    part: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Rows of each combination, whether they leave or not."""
+        return np.bincount(self.of_row, minlength=len(self.codes)).astype(np.int64)
+
+    @cached_property
+    def people(self) -> int:
+        """How many there are."""
+        return len(self.of_row) if self.persons is None else len(np.unique(self.persons[self.persons != NOBODY]))
+
+    @cached_property
+    def membership(self) -> tuple[Ints, Ints]:
+        """Combination and person of each pair that occurs, once, sorted; rows of nobody are left out."""
+        if self.persons is None:
+            raise InvalidInput("has no persons", field="crowd")
+        return distinct_pairs(self.of_row, self.persons)
+
+    @cached_property
+    def weights(self) -> Ints:
+        """People of each combination."""
+        if self.persons is None:
+            return self.rows
+        return np.bincount(self.membership[0], minlength=len(self.codes)).astype(np.int64)
+
+    def value_counts(self, place: int) -> Ints:
+        """People with each value of a sensitive attribute, in the whole table."""
+        codes = self.values[place]
+        if self.persons is not None:
+            codes = distinct_pairs(codes.astype(np.int64), self.persons)[0]
+        return np.bincount(codes, minlength=len(self.sensitive[place])).astype(np.int64)
+
+
+def sorted_distinct(numbers: Ints) -> Ints:
+    """Each number once, rising: np.unique for numbers, without its detour over a hash table."""
+    rising = np.sort(numbers)
+    return rising[np.concatenate([[True], rising[1:] != rising[:-1]])] if len(rising) else rising
+
+
+def distinct_pairs(place: Ints, person: Ints) -> tuple[Ints, Ints]:
+    """Each pair of a place and a person once, without nobody."""
+    known = person != NOBODY
+    span = int(person.max(initial=0)) + 1
+    pairs = sorted_distinct(place[known] * span + person[known])
+    return pairs // span, pairs % span
+
+
+def distinct_rows(codes: NDArray[np.int32], sizes: Sequence[int]) -> tuple[NDArray[np.int32], Ints]:
+    """The distinct rows of a matrix of codes, sorted, and which of them each row is."""
+    number, span = np.zeros(len(codes), np.int64), 1
+    for column, size in zip(codes.T, sizes, strict=True):
+        if span * max(size, 1) >= 2**62:  # start again from how many there really are
+            _, number = np.unique(number, return_inverse=True)
+            number, span = number.astype(np.int64), int(number.max(initial=0)) + 1
+        number, span = number * max(size, 1) + column, span * max(size, 1)
+    _, first, which = np.unique(number, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(codes[first], np.int32), which.reshape(-1).astype(np.int64)
+
+
+def read_crowd(
+    domain: Domain,
+    table: pa.Table,
+    quasi: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, TreeMaker] | None = None,
+    part: str | None = None,
+    by_appearance: bool = False,
+) -> Crowd:
+    """The crowd of some rows.
+
+    Args:
+        domain: What is public about them; its person's key says whose rows are whose.
+        table: The rows.
+        quasi: The quasi-identifiers.
+        sensitive: The sensitive attributes.
+        hierarchies: Of some of these.
+        part: A boolean attribute that says which rows may leave.
+        by_appearance: Number values without an order as they first appear, as the legacy mode does: then all that
+            follows depends on the order of the rows.
+    """
+    makers = dict(hierarchies or {})
+    columns = [_axis(domain, table, name, makers.get(name), by_appearance) for name in quasi]
+    held = [_axis(domain, table, name, makers.get(name), False) for name in sensitive]
+    axes = tuple(axis for axis, _, _ in columns)
+    matrix = np.stack([codes for _, _, codes in columns], axis=1)
+    codes, of_row = distinct_rows(matrix, [len(axis) for axis in axes])
+    empty = np.zeros((0, table.num_rows), np.int32)
+    persons = None if domain.person is None else _persons(domain, table)
+    leaving = None
+    if part is not None:
+        leaving = _truths(domain, table, part)
+        persons = np.where(leaving, np.arange(table.num_rows) if persons is None else persons, NOBODY)
+    return Crowd(
+        axes=axes,
+        trees=tuple(tree for _, tree, _ in columns),
+        codes=codes,
+        of_row=of_row,
+        persons=persons,
+        sensitive=tuple(axis for axis, _, _ in held),
+        sensitive_trees=tuple(tree for _, tree, _ in held),
+        values=np.stack([codes for _, _, codes in held]) if held else empty,
+        part=leaving,
+    )
+
+
+def _truths(domain: Domain, table: pa.Table, name: str) -> NDArray[np.bool_]:
+    if domain[name].kind != "boolean":
+        raise InvalidInput("must be a boolean attribute", field="part", value=name)
+    indices, keys = read_keys(domain[name], table.column(name), domain.nulls)
+    return np.asarray(np.array([key == "true" for key in keys])[indices])
+
+
+def _axis(
+    domain: Domain, table: pa.Table, name: str, maker: TreeMaker | None, by_appearance: bool
+) -> tuple[Axis, Tree | None, NDArray[np.int32]]:
+    attribute = domain[name]
+    indices, keys = read_keys(attribute, table.column(name), domain.nulls)
+    used = np.flatnonzero(np.bincount(indices, minlength=len(keys)))
+    occurring = [keys[i] for i in used]
+    order = None
+    if by_appearance and attribute.kind in ("categorical", "boolean"):
+        first = np.full(len(keys), len(indices))
+        np.minimum.at(first, indices, np.arange(len(indices)))
+        order = list(dict.fromkeys(keys[i] for i in used[np.argsort(first[used])]))
+    axis, tree = Axis.of(attribute, occurring, order=order), None
+    if maker is not None:
+        hierarchy = maker.hierarchy(axis)
+        axis = Axis.of(attribute, occurring, order=hierarchy.order_of(axis))
+        tree = hierarchy.over(axis)
+    return axis, tree, axis.encode(indices, keys)
+
+
+def _persons(domain: Domain, table: pa.Table) -> Ints:
+    assert domain.person is not None
+    keys = key_texts(table.column(domain.person), domain.nulls, domain.person)
+    # texts may be there twice after numbers were brought to one spelling
+    names = keys.dictionary.dictionary_encode()
+    places = pc.fill_null(names.indices.cast(pa.int64()), NOBODY).to_numpy(zero_copy_only=False)
+    rows = pc.fill_null(keys.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(places, NOBODY)[rows], np.int64)
+
+
+def joined(batches: Iterable[pa.RecordBatch], columns: Sequence[str], schema: pa.Schema | None = None) -> pa.Table:
+    """Batches as one table, also when there are none."""
+    parts = list(batches)
+    if parts:
+        return pa.Table.from_batches(parts)
+    return pa.table({name: pa.array([], pa.string()) for name in columns}, schema=schema)

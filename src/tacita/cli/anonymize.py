@@ -1,0 +1,131 @@
+"""`tacita anonymize`: rows in which nobody stands out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import typer
+
+from tacita.anonymize.anonymize import Anonymize, Anonymized
+from tacita.anonymize.criteria import Conditions, Distance, Diversity
+from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.mondrian import Mode, Mondrian
+from tacita.cli import show
+from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.domain import Domain
+from tacita.engines.connect import connect
+from tacita.errors import InvalidInput
+from tacita.report import Section, number, write
+
+__all__ = ["anonymize"]
+
+_NOTE = (
+    "Anonymous in the sense of the conditions above, about these quasi-identifiers and this one release. No "
+    "differential privacy: releases of the same people add up in ways that nothing here bounds."
+)
+
+
+def anonymize(
+    data: Data,
+    schema: SchemaFile,
+    k: Annotated[int, typer.Option("--k", help="Least people that nobody can tell apart.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    qi: Annotated[
+        str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
+    ] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Sensitive attributes; from the schema if not given.")] = None,
+    keep: Annotated[str | None, typer.Option(help="What else leaves, unchanged.")] = None,
+    diversity: Annotated[float, typer.Option("--l", help="Least diversity of sensitive values in a class.")] = 1,
+    l_kind: Annotated[Diversity, typer.Option(help="What diversity means.")] = "distinct",
+    c: Annotated[float, typer.Option(help="The constant of recursive diversity.")] = 1.0,
+    closeness: Annotated[
+        float | None, typer.Option("--t", help="Most distance of a class's sensitive values from the whole.")
+    ] = None,
+    t_distance: Annotated[
+        Distance | None, typer.Option(help="The distance; by the kind of attribute by default.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Most share of one sensitive value in a class.")] = None,
+    suppress: Annotated[float, typer.Option(help="Most share of rows that may be left out.")] = 0.0,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="How classes are cut.")] = "strict",
+    choose: Annotated[Literal["loss", "span"], typer.Option(help="Which cut is made, in strict mode.")] = "loss",
+    table: TableName = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
+    json: Json = False,
+) -> None:
+    """Release rows in which nobody stands out, or nothing.
+
+    [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
+    """
+    if output.suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    domain = Domain.read(schema)
+    recipe = Anonymize(
+        conditions=Conditions(k=k, l=diversity, l_kind=l_kind, c=c, t=closeness, t_distance=t_distance, alpha=alpha),
+        quasi=_names(qi),
+        sensitive=_names(sensitive),
+        keep=_names(keep) or (),
+        hierarchies=dict(_hierarchy(text) for text in hierarchy or []),
+        suppress=suppress,
+        method=Mondrian(mode=mode, choose=choose),
+    )
+    plan = recipe.prepare(domain)
+    result = plan.run(connect(data, domain, table))
+    _write(result.rows, output)
+    if report is not None:
+        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result))
+    if json:
+        show.print_json(result.as_dict())
+        return
+    for section in _sections(result):
+        show.grid(section.title, ("", ">"), section.facts)
+    show.say(_NOTE)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _hierarchy(text: str) -> tuple[str, Hierarchy]:
+    name, between, path = text.partition("=")
+    if not between:
+        raise InvalidInput("must be attribute=file", field="hierarchy", value=text)
+    return name, Hierarchy.read(path)
+
+
+def _write(rows: pa.Table, path: Path) -> None:
+    if path.suffix.lower() == ".parquet":
+        pq.write_table(rows, path)
+    else:
+        pa_csv.write_csv(rows, path)
+
+
+def _sections(result: Anonymized) -> list[Section]:
+    """What holds and what was lost, for the terminal and the page."""
+    found, lost = result.achieved, result.loss
+    held = [("people in the smallest class (k)", f"{found.k:,}"), ("classes", f"{found.classes:,}")]
+    for name in found.l:
+        held += [
+            (f"{name}: diversity (l, {result.asked.l_kind})", number(found.l[name])),
+            (f"{name}: distance from the whole (t)", number(found.t[name])),
+            (f"{name}: largest share of a value (alpha)", number(found.alpha[name], share=True)),
+        ]
+    costs = [
+        ("mean loss of a cell (GCP)", number(lost.gcp, share=True, digits=2)),
+        ("mean class over k", number(lost.average_class)),
+        ("discernibility", f"{lost.discernibility:,}"),
+        ("non-uniform entropy", number(lost.entropy, share=True)),
+        ("rows left out", f"{lost.suppressed:,}"),
+    ]
+    each = [(name, number(value, share=True, digits=2)) for name, value in lost.by_attribute.items()]
+    return [
+        Section(title="What holds for the rows, counted on them", text=_NOTE, facts=held),
+        Section(title="What was lost", facts=costs),
+        Section(title="Loss of each quasi-identifier", facts=each),
+    ]
