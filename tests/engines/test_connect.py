@@ -7,11 +7,13 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from tacita.domain import Boolean, Domain
+from tacita.domain import Boolean, Domain, Identifier
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
+from tacita.engines.mongo import MongoEngine
 from tacita.engines.postgres import PostgresEngine
-from tacita.errors import InvalidInput
+from tacita.errors import DataError, InvalidInput
+from tacita.testing.mongo import MongoServer
 
 DOMAIN = Domain(attributes=[Boolean(name="x")])
 
@@ -34,6 +36,25 @@ def test_addresses_are_databases(postgres_url: str) -> None:
     assert engine.project(["x"]).values.tolist() == [0, 1]
 
 
+def test_collections_are_databases_too() -> None:
+    with MongoServer() as server:
+        server.store("d", "people", [{"x": True}, {"x": False}, {"x": True}])
+        server.store("d", "lists", [{"who": 1, "x": [True, False, True]}])
+        engine = connect(server.url("d"), DOMAIN, "people")
+        assert isinstance(engine, MongoEngine)
+        assert engine.project(["x"]).values.tolist() == [1, 2]
+        by_person = Domain(person="who", attributes=[Identifier(name="who"), Boolean(name="x")])
+        with pytest.raises(DataError, match="x: holds lists"):
+            connect(server.url("d"), by_person, "lists")
+        assert connect(server.url("d"), by_person, "lists", checked=True).project(["x"]).sum() == 0
+        assert connect(server.url("d"), by_person, "lists", unwind="x").project(["x"]).values.tolist() == [1, 2]
+
+
+def test_only_documents_have_lists() -> None:
+    with pytest.raises(InvalidInput, match="unwind: only documents in MongoDB"):
+        connect(pa.table({"x": [True]}), DOMAIN, unwind="x")
+
+
 @pytest.mark.parametrize(
     ("source", "table", "rule"),
     [
@@ -41,11 +62,14 @@ def test_addresses_are_databases(postgres_url: str) -> None:
         ("mysql://user:SECRET@host/db", None, "must be postgresql://"),
         ("postgresql+psycopg://user:SECRET@host/db", "t", "only a database has tables"),
         ("postgresql+psycopg://user:SECRET@host/db", None, "without a driver"),
+        ("mongodb://user:SECRET@host/db", None, "needs the name of a collection"),
+        ("mongodb://user:SECRET@host/db", ["a", "b"], "needs the name of a collection"),
+        ("mongodb+srv://user:SECRET@host", "t", "must name a database"),
         ("a.csv", "t", "only a database has tables"),
         ("s3://SECRET/a.parquet", None, "must be postgresql://"),
     ],
 )
-def test_refusals_keep_secrets(source: Any, table: str | None, rule: str) -> None:
+def test_refusals_keep_secrets(source: Any, table: Any, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule) as caught:
         connect(source, DOMAIN, table)
     assert "SECRET" not in str(caught.value)

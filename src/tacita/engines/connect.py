@@ -16,17 +16,26 @@ __all__ = ["connect"]
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")  # two letters at least: C: is a drive
 _POSTGRES = ("postgresql", "postgres")
+_MONGO = ("mongodb", "mongodb+srv")
 
 
-def connect(source: Any, domain: Domain, table: str | Sequence[str] | None = None) -> Engine:
+def connect(
+    source: Any,
+    domain: Domain,
+    table: str | Sequence[str] | None = None,
+    *,
+    unwind: str | None = None,
+    checked: bool = False,
+) -> Engine:
     """The engine for a source.
 
     Args:
-        source: `postgresql://…`, the path of a CSV or Parquet file (or a folder, or a list of paths, or
-        file://…),
-            or a frame.
+        source: `postgresql://…`, `mongodb://…`, the path of a CSV or Parquet file (or a folder, or a list of paths, or
+            file://…), or a frame.
         domain: What is public about the data.
-        table: The table of a database; nothing else has one.
+        table: The table or collection of a database; nothing else has one.
+        unwind: The list in MongoDB's documents whose elements are the rows.
+        checked: Whether the engine's `check` has accepted the source before: see `MongoEngine`.
 
     >>> import pyarrow as pa
     >>> from tacita.domain import Boolean
@@ -35,6 +44,10 @@ def connect(source: Any, domain: Domain, table: str | Sequence[str] | None = Non
     """
     match = _SCHEME.match(source) if isinstance(source, str) else None
     scheme = match[1].lower() if match else ""
+    if scheme in _MONGO:
+        return _mongo(source, domain, table, unwind, checked)
+    if unwind is not None:
+        raise InvalidInput("only documents in MongoDB have lists", field="unwind", value=unwind)
     if scheme in _POSTGRES:
         return _postgres(source, domain, table)
     if table is not None:
@@ -43,7 +56,10 @@ def connect(source: Any, domain: Domain, table: str | Sequence[str] | None = Non
         return _local(Path(unquote(urlsplit(source).path)), domain)
     if scheme:
         raise InvalidInput(
-            "must be postgresql://, file:// or a path", field="source", value=f"{scheme}:", hint=_hint(scheme)
+            "must be postgresql://, mongodb://, file:// or a path",
+            field="source",
+            value=f"{scheme}:",
+            hint=_hint(scheme),
         )
     return _local(source, domain)
 
@@ -60,6 +76,14 @@ def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None) -> En
     from tacita.engines.postgres import PostgresEngine
 
     return PostgresEngine(domain, url, table)
+
+
+def _mongo(url: str, domain: Domain, table: str | Sequence[str] | None, unwind: str | None, checked: bool) -> Engine:
+    if not isinstance(table, str):
+        raise InvalidInput("a database needs the name of a collection", field="table", value=table)
+    from tacita.engines.mongo import MongoEngine
+
+    return MongoEngine(domain, url, table, unwind=unwind, checked=checked)
 
 
 def _hint(scheme: str) -> str | None:

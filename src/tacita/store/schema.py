@@ -13,7 +13,9 @@ __all__ = [
     "jobs",
     "kept_reports",
     "metadata",
+    "policies",
     "questions",
+    "releases",
     "reports",
     "spending",
     "tallies",
@@ -102,6 +104,28 @@ datasets = sa.Table(
     sa.Column("domain", sa.Text, nullable=False),
     sa.Column("account", sa.ForeignKey("accounts.name"), nullable=False),
     sa.Column("created", Time, nullable=False),
+)
+
+releases = sa.Table(  # what left without differential privacy: such releases can be laid over each other
+    "releases",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("dataset", sa.String(200), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("recipe", sa.String(64), nullable=False),  # digest of what was asked
+    sa.Column("attributes", sa.Text, nullable=False),  # JSON list
+    sa.Column("classes", sa.String(64), nullable=False),  # digest of which rows were made equal
+    sa.Column("recipient", sa.String(200), nullable=False),
+    sa.Column("created", Time, nullable=False),
+    sa.Index(None, "dataset", "created"),
+)
+
+policies = sa.Table(  # what an owner lets leave as rows
+    "policies",
+    metadata,
+    sa.Column("dataset", sa.ForeignKey("datasets.name"), primary_key=True),
+    sa.Column("policy", sa.Text, nullable=False),
+    sa.Column("changed", Time, nullable=False),
 )
 
 # -- collection ------------------------------------------------------------------------------------------------------

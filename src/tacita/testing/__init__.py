@@ -1,4 +1,5 @@
-"""What plug-ins and our own tests share: one contract suite for each interface, and a real PostgreSQL.
+"""What plug-ins and our own tests share: one contract suite for each interface, a real PostgreSQL,
+and a server that speaks MongoDB's protocol.
 
 Needs pytest and hypothesis, which come with the extra `dev`. Names load on first use, so that one contract
 does not need what another does.
@@ -9,10 +10,11 @@ from typing import Any
 
 _HOMES = {
     "EngineContract": "tacita.testing.engine",
+    "MongoServer": "tacita.testing.mongo",
     "PostgresServer": "tacita.testing.postgres",
 }
 
-__all__ = ["EngineContract", "PostgresServer"]
+__all__ = ["EngineContract", "MongoServer", "PostgresServer"]
 
 
 def __getattr__(name: str) -> Any:

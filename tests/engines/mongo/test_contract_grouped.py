@@ -1,0 +1,5 @@
+from .in_mongo import InMongo
+
+
+class TestGrouped(InMongo):
+    pass
