@@ -27,9 +27,11 @@ from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.answer import Answer as Statistics
 from tacita.release import Releases
 from tacita.server.models import (
     Accepted,
+    AnonymizedInfo,
     Balance,
     CampaignInfo,
     ChargeInfo,
@@ -38,6 +40,7 @@ from tacita.server.models import (
     JobInfo,
     Plan,
     PlannedCollection,
+    PolicyInfo,
     Sheet,
     TokenInfo,
     TokenIssued,
@@ -176,6 +179,47 @@ class Client:
         """
         body = _query(tables, budget, weights, family, purpose)
         return Releases.from_json(self._post(_query_path(name), body, key=key or _new_key()).decode())
+
+    def sql(
+        self,
+        sql: str,
+        budget: Budget,
+        *,
+        level: float = 0.95,
+        purpose: str = "query",
+        fresh: bool = False,
+        key: str | None = None,
+    ) -> Statistics:
+        """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`."""
+        body = {"sql": sql, "budget": budget.as_dict(), "level": level, "purpose": purpose, "fresh": fresh}
+        # without a key of its own, a question that is not fresh is its own key, so it may be sent twice
+        return Statistics.from_json(self._post("/v1/query", body, key=key, safe=not fresh).decode())
+
+    # -- rows ------------------------------------------------------------------------------------------------
+
+    def policy(self, name: str) -> PolicyInfo:
+        """Which rows of a dataset may leave."""
+        return PolicyInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/policy"))
+
+    def set_policy(self, name: str, *, quasi: Sequence[str], k: int, **more: Any) -> PolicyInfo:
+        """Say which rows may leave; `sensitive`, `keep`, `l`, `t`, `suppress` and `hierarchies` are optional."""
+        body = {"quasi": list(quasi), "k": k} | more
+        return PolicyInfo.model_validate_json(
+            self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/policy", safe=True, json=body)
+        )
+
+    def anonymize(self, name: str, *, k: int, key: str | None = None, **more: Any) -> JobInfo:
+        """Make a release of rows; `l`, `t`, `suppress` and `columns` are optional. Look at the job until it is done."""
+        body = {"dataset": name, "k": k} | more
+        return JobInfo.model_validate_json(self._post("/v1/releases/anonymized", body, key=key or _new_key()))
+
+    def anonymized(self, id: str) -> AnonymizedInfo:
+        """What is known of a release of rows."""
+        return AnonymizedInfo.model_validate_json(self._get(f"/v1/releases/{quote(id, safe='')}"))
+
+    def rows(self, id: str, format: Literal["csv", "ndjson", "arrow", "parquet"] = "csv") -> bytes:
+        """The rows of a release."""
+        return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
 
     # -- budgets ---------------------------------------------------------------------------------------------
 

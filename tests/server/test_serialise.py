@@ -27,7 +27,20 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
 from tacita.server import models
 from tacita.server.answers import ReleaseResponse, SyntheticResponse
-from tacita.server.routes import budget, campaigns, datasets, findings, health, jobs, query, reports, tokens
+from tacita.server.routes import (
+    anonymize,
+    budget,
+    campaigns,
+    datasets,
+    findings,
+    health,
+    jobs,
+    query,
+    releases,
+    reports,
+    sql,
+    tokens,
+)
 from tacita.table import Table
 from tacita.tables import Tables, Workload
 
@@ -41,7 +54,7 @@ ANSWERS = [
 ]
 ROUTES = [
     route
-    for noun in (datasets, query, budget, campaigns, findings, jobs, tokens, health)
+    for noun in (datasets, query, sql, anonymize, releases, budget, campaigns, findings, jobs, tokens, health)
     for route in noun.router.routes
     if isinstance(route, APIRoute)
 ]
@@ -85,7 +98,8 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
     if route.response_model is None:
         assert annotated is Response
         source = inspect.getsource(route.endpoint)
-        assert "ReleaseResponse(" in source or "SyntheticResponse(" in source or route.path == "/metrics"
+        known = ("ReleaseResponse(", "SyntheticResponse(", "StatisticsResponse(", "AnonymizedResponse(")
+        assert any(name in source for name in known) or route.path == "/metrics"
         return
     inner = getattr(annotated, "__args__", (annotated,))
     public = annotated == dict[str, Any] and route.path.endswith("/schema")  # declared as public

@@ -128,6 +128,19 @@ def test_a_file_and_its_folder_are_the_same_data(tmp_path: Path, one: str, other
     assert len(Settings.load(sources={"a": {"path": "d/p.csv"}, "b": {"path": "d/p.csv2"}}).sources) == 2
 
 
+def test_a_link_in_a_folder_cannot_lead_out_of_it(tmp_path: Path) -> None:
+    for folder in ("data/in", "out"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "out" / "secret.csv").write_text("x\n1\n")
+    given = {"data_folders": [tmp_path / "data"], "sources": {"a": {"path": tmp_path / "data" / "in"}}}
+    (tmp_path / "data" / "here.csv").write_text("x\n1\n")
+    (tmp_path / "data" / "in" / "inner.csv").symlink_to(tmp_path / "data" / "here.csv")
+    assert Settings.load(**given).sources
+    (tmp_path / "data" / "in" / "outer.csv").symlink_to(tmp_path / "out" / "secret.csv")
+    with pytest.raises(InvalidInput, match=r"sources\.a\.path: must lie in one of `data_folders`"):
+        Settings.load(**given)
+
+
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACITA_SOURCES", "{")
     with pytest.raises(InvalidInput, match="sources: must be JSON"):

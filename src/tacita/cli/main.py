@@ -17,7 +17,7 @@ import typer
 
 from tacita import errors
 from tacita._version import __version__
-from tacita.cli import budget, campaign, collect, demo, findings, query, schema, serve, show, token
+from tacita.cli import anonymize, budget, campaign, collect, demo, findings, query, schema, serve, show, study, token
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
@@ -46,6 +46,8 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
 app.add_typer(collect.app, name="collect")  # with the commands of `campaign` and `findings`
 app.add_typer(token.app, name="token")
+app.add_typer(study.app, name="study")
+app.command("anonymize")(anonymize.anonymize)
 app.command("query")(query.query)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)

@@ -1,18 +1,27 @@
-"""How released numbers leave the server: these responses take releases and made-up rows, and nothing else."""
+"""How what is released leaves the server: these responses take releases, statistics, made-up and anonymized rows.
+
+Nothing else has a response that would send it.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
-from starlette.responses import Response
+import pyarrow.ipc
+import pyarrow.parquet as pq
+from starlette.responses import Response, StreamingResponse
 
 from tacita.errors import InternalError
+from tacita.query import Answer
 from tacita.release import Release, Releases
 
-__all__ = ["ReleaseResponse", "SyntheticResponse"]
+__all__ = ["FORMATS", "AnonymizedResponse", "Format", "ReleaseResponse", "StatisticsResponse", "SyntheticResponse"]
 
 
 class ReleaseResponse(Response):
@@ -41,3 +50,72 @@ class SyntheticResponse(Response):
         out = io.BytesIO()
         pacsv.write_csv(content, out)
         super().__init__(out.getvalue())
+
+
+class StatisticsResponse(Response):
+    """Released statistics as JSON; one whose noise could be repeated is refused (privacy rule 6)."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Answer) -> None:
+        if not isinstance(content, Answer) or content.provenance.simulated:
+            raise InternalError("only statistics with real noise can be served", field="content")
+        super().__init__(content.to_json())
+
+
+Format = Literal["csv", "ndjson", "arrow", "parquet"]
+FORMATS: dict[Format, str] = {
+    "csv": "text/csv",
+    "ndjson": "application/x-ndjson",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
+}
+_ROWS = 65_536
+
+
+class AnonymizedResponse(StreamingResponse):
+    """The rows of an anonymized release from its file, in pieces; a file that does not say what it is is refused."""
+
+    def __init__(self, content: Path, format: Format) -> None:
+        found = pq.ParquetFile(content)
+        if (found.schema_arrow.metadata or {}).get(b"tacita") != b"anonymized/1":
+            raise InternalError("only anonymized rows can be served", field="content")
+        pieces = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow, "parquet": _bytes}[format]
+        super().__init__(pieces(found, content), media_type=FORMATS[format])
+
+
+def _csv(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
+    header = True
+    for batch in found.iter_batches(_ROWS):
+        out = io.BytesIO()
+        pacsv.write_csv(pa.table(batch), out, pacsv.WriteOptions(include_header=header))
+        header = False
+        yield out.getvalue()
+
+
+def _ndjson(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
+    for batch in found.iter_batches(_ROWS):
+        lines = [json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist()]
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _arrow(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
+    out = io.BytesIO()
+    with pyarrow.ipc.new_stream(out, found.schema_arrow) as writer:
+        for batch in found.iter_batches(_ROWS):
+            writer.write_batch(batch)
+            yield _taken(out)
+    yield _taken(out)
+
+
+def _taken(out: io.BytesIO) -> bytes:
+    piece = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return piece
+
+
+def _bytes(_: pq.ParquetFile, path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            yield piece

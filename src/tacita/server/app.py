@@ -14,7 +14,21 @@ from fastapi.routing import APIRoute
 from tacita import __version__
 from tacita.server import errors
 from tacita.server.gate import Gate
-from tacita.server.routes import budget, campaigns, datasets, findings, health, jobs, query, reports, tokens
+from tacita.server.routes import (
+    anonymize,
+    budget,
+    campaigns,
+    compat,
+    datasets,
+    findings,
+    health,
+    jobs,
+    query,
+    releases,
+    reports,
+    sql,
+    tokens,
+)
 from tacita.server.services import EngineFor, Services
 from tacita.server.settings import Settings
 
@@ -56,10 +70,15 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         },
     )
     app.state.services = services
-    app.add_middleware(Gate, metrics=services.metrics, max_request_bytes=settings.max_request_bytes)
+    app.add_middleware(
+        Gate,
+        metrics=services.metrics,
+        max_request_bytes=settings.max_request_bytes,
+        max_upload_bytes=settings.max_upload_bytes,
+    )
     errors.install(app)
     app.router.routes.append(reports.ROUTE)
-    for noun in (datasets, query, budget, campaigns, findings, jobs, tokens, health):
+    for noun in (datasets, query, sql, anonymize, releases, budget, campaigns, findings, jobs, tokens, health, compat):
         app.include_router(noun.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -97,9 +116,11 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 _TAGS = {
     "datasets": "Named sources with their public schema and account.",
     "query": "Tables with noise, planned before they are paid for.",
+    "releases": "Rows that may leave, by what their owner allows.",
     "budget": "What was spent and what is left.",
     "campaigns": "Collection from people who randomise on their own device.",
     "jobs": "Long work: durable, cancellable, paid for once.",
     "tokens": "Who may do what.",
+    "compatibility": "The two routes of the P-PPA service, for clients that exist.",
     "health": "For those who run the server.",
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account, Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.identity import identity_of
+from tacita.server.logs import line
 from tacita.server.settings import SourceSettings
 from tacita.store import Database, aware, now
 from tacita.store.schema import datasets
@@ -85,7 +88,9 @@ class Datasets:
         self._check_free(name, source)
         engine = self.open_engine(source, domain)
         self._check_same_data(source)
-        engine.check()  # reads everything; what it counted is for nobody
+        # reads everything; what it counted is for nobody
+        for advice in engine.check().advice:
+            line("advice", level=logging.WARNING, source=source, advice=advice)
         self._ledger.open(name, unit=unit, neighbours=neighbours, budget=budget)
         row = {
             "name": name,
@@ -132,6 +137,19 @@ class Datasets:
             if found is None:
                 found = self._engines[dataset.name] = self.open_engine(dataset.source, dataset.domain)
             return found
+
+    def version(self, dataset: Dataset) -> str:
+        """Which state of the data an answer is about: files that were written anew are asked anew.
+
+        A database is taken as it is: who wants an answer about what has changed in it asks for a fresh one.
+        """
+        place = self._place(dataset.source)
+        if place.path is None:
+            return dataset.source
+        path = place.path.expanduser()
+        files = sorted(file for file in (path, *path.rglob("*")) if file.is_file())
+        marks = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+        return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 
     def open_engine(self, source: str, domain: Domain) -> Engine:
         """Connect to a named source, which must have all columns of the domain."""

@@ -24,6 +24,7 @@ __all__ = ["Gate"]
 
 API = "/v1/"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_UPLOAD, _FORM = "/v1/anonymize", b"multipart/form-data"  # the one route that takes files
 _PACKED = b"application/vnd.tacita.reports"  # the collecting path takes bytes too
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -39,10 +40,15 @@ class Gate:
         app: What is behind.
         metrics: Where requests are counted.
         max_request_bytes: Largest body that the API takes.
+        max_upload_bytes: Largest body with a file.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, max_request_bytes: int) -> None:
-        self._app, self._metrics, self._most = app, metrics, max_request_bytes
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, max_request_bytes: int, max_upload_bytes: int) -> None:
+        self._app, self._metrics = app, metrics
+        self._most, self._most_of_file = max_request_bytes, max_upload_bytes
+
+    def _limit(self, scope: Scope) -> int:
+        return self._most_of_file if scope["path"] == _UPLOAD else self._most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on."""
@@ -70,17 +76,19 @@ class Gate:
         except TacitaError as error:
             await respond(error, scope)(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive), send)
+        await self._app(scope, self._limited(receive, self._limit(scope)), send)
 
     def _check_headers(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._most:
-            raise TooLarge(f"must have at most {self._most} bytes", field="body", value=int(length))
+        most = self._limit(scope)
+        if length.isdigit() and int(length) > most:
+            raise TooLarge(f"must have at most {most} bytes", field="body", value=int(length))
         has_body = length not in (b"", b"0") or b"transfer-encoding" in headers
         media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         packed = media == _PACKED and scope["path"].endswith("/reports")
-        if has_body and media != b"application/json" and not packed:
+        form = media == _FORM and scope["path"] == _UPLOAD
+        if has_body and media != b"application/json" and not packed and not form:
             raise NotJsonMedia(
                 "must be application/json",
                 field="content-type",
@@ -88,7 +96,7 @@ class Gate:
                 hint="Send the header Content-Type: application/json",
             )
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive, most: int) -> Receive:
         """Count the body as it comes: a sender may say nothing about its length, or lie."""
         read = 0
 
@@ -96,7 +104,7 @@ class Gate:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._most:
+            if read > most:
                 raise HTTPException(413)  # the one kind that frameworks pass on from inside a read
             return message
 

@@ -16,6 +16,9 @@ from tacita.server.roles import Role
 
 __all__ = [
     "Accepted",
+    "AnonymizedInfo",
+    "AnonymizedPlan",
+    "AnonymizedRequest",
     "BudgetModel",
     "CampaignInfo",
     "ChargeInfo",
@@ -31,6 +34,8 @@ __all__ = [
     "NewToken",
     "Plan",
     "PlannedCollection",
+    "PolicyInfo",
+    "PolicyModel",
     "Problem",
     "QueryJob",
     "QueryRequest",
@@ -40,6 +45,9 @@ __all__ = [
     "ReportBatch",
     "RuleInfo",
     "Sheet",
+    "SqlPlan",
+    "SqlRequest",
+    "StatisticsModel",
     "TableQuery",
     "TallyInfo",
     "TallyModel",
@@ -227,6 +235,109 @@ class ReleasesModel(_Answer):
 
     tacita: Literal["releases/1"]
     releases: list[ReleaseModel]
+
+
+class SqlRequest(_Request):
+    """A question in SQL; the name after FROM is the dataset."""
+
+    sql: str = Field(min_length=1, max_length=20_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
+    budget: BudgetModel
+    family: Literal["auto", "laplace", "gaussian"] = "auto"
+    level: float = Field(default=0.95, gt=0, lt=1, description="Of the intervals.")
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+    fresh: bool = Field(default=False, description="Pay for new noise although it has been answered before.")
+    dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
+
+
+class StatisticsModel(_Answer):
+    """Released statistics: one row for each group."""
+
+    tacita: Literal["statistics/1"]
+    by: list[str]
+    groups: list[list[str]]
+    columns: dict[str, dict[str, list[float | None]]]
+    level: float
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class SqlPlan(_Answer):
+    """What a question would cost, how its budget is split, and how exact the answer would be."""
+
+    recipe: dict[str, Any]
+    cost: float
+    account_cost: float | None
+    account_remaining: float
+    affordable: bool
+    split: list[dict[str, Any]]
+    expected: list[dict[str, Any]]
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+class PolicyModel(_Request):
+    """What an owner lets leave as rows."""
+
+    quasi: list[str] = Field(min_length=1, description="What somebody could know; leaves generalised.")
+    sensitive: list[str] = Field(default=[], description="What nobody should learn; leaves as it is.")
+    keep: list[str] = Field(default=[], description="What else leaves as it is.")
+    k: int = Field(ge=2, description="Least people that nobody can tell apart.")
+    l: float = Field(default=1.0, ge=1, description="Least diversity of sensitive values.")  # noqa: E741
+    t: float | None = Field(default=None, ge=0, le=1, description="Most distance of sensitive values from the whole.")
+    suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
+    hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
+
+
+class PolicyInfo(_Answer):
+    """What an owner lets leave as rows."""
+
+    quasi: list[str]
+    sensitive: list[str]
+    keep: list[str]
+    k: int
+    l: float  # noqa: E741
+    t: float | None
+    suppress: float
+    hierarchies: dict[str, list[list[str]]]
+
+
+class AnonymizedRequest(_Request):
+    """A release of rows that goes at least as far as the owner asks."""
+
+    dataset: Name
+    k: int = Field(ge=2)
+    l: float | None = Field(default=None, ge=1)  # noqa: E741
+    t: float | None = Field(default=None, ge=0, le=1)
+    suppress: float | None = Field(default=None, ge=0, lt=1)
+    columns: list[str] | None = Field(default=None, description="Among those that may leave; all if not given.")
+
+    def asked(self) -> dict[str, Any]:
+        """What a policy makes a recipe of."""
+        return self.model_dump(exclude={"dataset", "columns"})
+
+
+class AnonymizedPlan(_Answer):
+    """What a release would be, before any data is read."""
+
+    columns: list[str]
+    generalised: list[str]
+    conditions: dict[str, Any]
+
+
+class AnonymizedInfo(_Answer):
+    """What is known of a release: what was asked, what holds for its rows, what was lost."""
+
+    tacita: Literal["anonymized/1"]
+    guarantee: Literal["none"] = Field(description="In the sense of differential privacy.")
+    asked: dict[str, Any]
+    achieved: dict[str, Any]
+    loss: dict[str, Any]
+    rows: int
+    columns: list[str]
+    recipe: dict[str, Any]
 
 
 # -- campaigns -----------------------------------------------------------------------------------------------

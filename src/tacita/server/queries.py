@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+from tacita.domain import Domain
 from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable
-from tacita.mechanisms import CalibratedTables, NoisyTables
+from tacita.mechanisms import Answer, CalibratedTables, NoisyTables, Plan
 from tacita.privacy.accountant import INFINITE
+from tacita.query.aggregates import CalibratedAggregates
 from tacita.query.session import Session
-from tacita.release import Releases
 from tacita.server.datasets import Dataset
-from tacita.server.models import TableQuery
+from tacita.server.models import SqlRequest, TableQuery
 from tacita.server.services import Services
 from tacita.tables import Workload
 
-__all__ = ["answer", "make_plan", "show_plan"]
+__all__ = ["answer", "make_plan", "make_sql_plan", "show_plan", "show_sql_plan"]
+
+A = TypeVar("A", bound=Answer)
 
 
 def make_plan(services: Services, dataset: Dataset, request: TableQuery) -> CalibratedTables:
@@ -34,6 +37,26 @@ def make_plan(services: Services, dataset: Dataset, request: TableQuery) -> Cali
     )
 
 
+def make_sql_plan(dataset: Dataset, request: SqlRequest) -> CalibratedAggregates:
+    """The same for a question in SQL."""
+    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+
+    account = dataset.account
+    recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level)
+    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def show_sql_plan(services: Services, dataset: Dataset, plan: CalibratedAggregates) -> dict[str, Any]:
+    """The plan, with what it would take from the account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+        "expected": [expected.as_dict() for expected in plan.expect()],
+    }
+
+
 def show_plan(services: Services, dataset: Dataset, plan: CalibratedTables) -> dict[str, Any]:
     """The plan, with what it would take from the account; charges nothing."""
     quote = services.ledger.quote(dataset.account.name, plan.event)
@@ -47,26 +70,33 @@ def show_plan(services: Services, dataset: Dataset, plan: CalibratedTables) -> d
 def answer(
     services: Services,
     dataset: Dataset,
-    plan: CalibratedTables,
+    plan: Plan[A],
     *,
     principal: str,
     purpose: str,
     key: str | None,
-) -> Releases:
-    """Reserve, run, settle.
+    repeat: bool = True,
+    domain: Domain | None = None,
+) -> A:
+    """Reserve, run, settle. Without `repeat`, what was answered before is answered again and costs nothing.
+
+    With a `domain` of its own the same data is read with other bins.
 
     What goes wrong at the source is told without its details: they are the owner's, and the caller is a
     buyer.
     """
     try:
+        datasets = services.datasets
+        engine = services.engine_for(dataset) if domain is None else datasets.open_engine(dataset.source, domain)
         session = Session(
-            engine=services.engine_for(dataset),
+            engine=engine,
             ledger=services.ledger,
             account=dataset.account.name,
             principal=principal,
             source=services.randomness,
+            version=datasets.version(dataset),
         )
-        return session.ask(plan, purpose=purpose, key=key)
+        return session.ask(plan, purpose=purpose, key=key, repeat=repeat)
     except Conflict as error:
         if error.field != "key":
             raise

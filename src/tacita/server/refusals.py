@@ -2,9 +2,11 @@
 
 NotFound            404   no such route
 MethodNotAllowed    405
+BadRequest          400   of the compatibility routes
 NotJson             400   a body that cannot be read as JSON
 TooLarge            413
 NotJsonMedia        415
+UnknownSource       415   of the compatibility routes
 TooManyRequests     429
 """
 
@@ -16,12 +18,14 @@ from typing import Any
 from tacita.errors import InternalError, TacitaError
 
 __all__ = [
+    "BadRequest",
     "MethodNotAllowed",
     "NotFound",
     "NotJson",
     "NotJsonMedia",
     "TooLarge",
     "TooManyRequests",
+    "UnknownSource",
     "rebuild",
 ]
 
@@ -48,6 +52,22 @@ class NotJson(TacitaError):
     code = "not-json"
     title = "The body is not JSON"
     status = 400
+
+
+class BadRequest(TacitaError):
+    """A request of the compatibility routes that lacks something or has what it must not."""
+
+    code = "bad-request"
+    title = "The request cannot be understood"
+    status = 400
+
+
+class UnknownSource(TacitaError):
+    """What the compatibility routes answer for a source they do not know; clients expect this status."""
+
+    code = "unknown-source"
+    title = "There is no such source"
+    status = 415
 
 
 class TooLarge(TacitaError):

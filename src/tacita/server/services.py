@@ -14,6 +14,7 @@ from tacita.server.commits import GroupCommit
 from tacita.server.datasets import Dataset, Datasets
 from tacita.server.limits import RateLimiter
 from tacita.server.metrics import Metrics
+from tacita.server.policies import Policies
 from tacita.server.settings import Settings
 from tacita.server.tokens import Tokens
 from tacita.store import Database
@@ -35,6 +36,7 @@ class Services:
     ledger: Ledger
     tokens: Tokens
     datasets: Datasets
+    policies: Policies
     campaigns: Campaigns
     commits: GroupCommit
     jobs: Jobs
@@ -62,6 +64,7 @@ class Services:
             ledger=Ledger(database),
             tokens=Tokens(database),
             datasets=datasets,
+            policies=Policies(database),
             campaigns=campaigns,
             commits=GroupCommit(campaigns.accept_all),
             jobs=Jobs(

@@ -106,9 +106,12 @@ class Settings(BaseSettings):
     data_folders: tuple[Path, ...] = Field(default=(Path(),), description="Folders that file sources must lie in.")
     max_cells: int = Field(default=1_000_000, ge=1, description="Most cells of all tables of one query together.")
     max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
+    max_upload_bytes: int = Field(default=256 << 20, ge=1 << 10, description="Largest request body with a file.")
     rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(
-        default=6000, ge=0, description="Requests a minute without a token for each address; 0 for no limit."
+        default=6000,
+        ge=0,
+        description="Requests a minute without a token for each address, a report counting as one; 0 for no limit.",
     )
     jobs_queue: Path | None = Field(default=None, description="File of the job queue; `HOME/jobs.db` by default.")
     worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
@@ -148,8 +151,10 @@ class Settings(BaseSettings):
             if source.path is None:
                 continue
             path = source.path.expanduser().resolve()
-            if not any(path.is_relative_to(folder) for folder in allowed):
-                raise ValueError(f"sources.{name}.path: must lie in one of `data_folders`")
+            # a link inside a folder can lead out of it
+            files = [file.resolve() for file in path.rglob("*")] if path.is_dir() else []
+            if not all(any(file.is_relative_to(folder) for folder in allowed) for file in (path, *files)):
+                raise ValueError(f"sources.{name}.path: must lie in one of `data_folders`, with all that is in it")
         return self
 
     @classmethod

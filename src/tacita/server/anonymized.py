@@ -1,0 +1,76 @@
+"""Anonymized releases: made by a job, kept as a file, fetched in pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacita.anonymize import Anonymized
+from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.server.datasets import Dataset
+from tacita.server.jobs import Task, register
+from tacita.server.services import Services
+
+__all__ = ["MARK", "file_of", "make_anonymized", "write_rows"]
+
+MARK = {"tacita": "anonymized/1"}
+_ROWS = 65_536
+
+
+def file_of(services: Services, id: str) -> Path:
+    """Where the rows of a release are."""
+    return services.settings.home / "releases" / f"{id}.parquet"
+
+
+def make_anonymized(
+    services: Services, dataset: Dataset, *, columns: Sequence[str] | None = None, **asked: Any
+) -> Anonymized:
+    """Run a recipe that the dataset's policy allows.
+
+    Classes are made over all quasi-identifiers, whichever columns are wanted, so that two buyers with two choices of
+    columns cannot put together more than one with all of them. What goes wrong at the source is told without its
+    details: they are the owner's, and the caller is a buyer.
+    """
+    policy = services.policies.get(dataset.name)
+    chosen, recipe = policy.chosen(columns), policy.recipe(**asked)
+    try:
+        made = recipe.prepare(dataset.domain).run(services.engine_for(dataset))
+    except (SourceUnavailable, DataError) as error:
+        hint = "Ask the steward to check the source"
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint=hint) from error
+    if chosen == policy.columns:
+        return made
+    rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
+    return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen]))
+
+
+def write_rows(rows: pa.Table, path: Path) -> None:
+    """Write rows so that they are there as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        pq.write_table(rows.replace_schema_metadata(MARK), part, row_group_size=_ROWS)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
+
+
+@register("anonymize")
+def _anonymize(task: Task) -> str:
+    """Make the rows and keep them; what is known about them is the result of the job."""
+    given = dict(task.job.request)
+    dataset = task.services.datasets.get(given.pop("dataset"))
+    task.progress.step(0.1, "reading and cutting")
+    made = make_anonymized(task.services, dataset, **given)
+    task.progress.step(0.9, "writing")
+    write_rows(made.rows, file_of(task.services, task.job.id))
+    return json.dumps(made.as_dict())

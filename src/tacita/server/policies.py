@@ -1,0 +1,140 @@
+"""What the owner of a dataset allows to leave it as rows: which columns, and how far nobody may stand out.
+
+A buyer chooses how much further to go, never what is a quasi-identifier and what leaves unchanged: whoever could choose
+that would download the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from tacita.anonymize import Anonymize, Conditions, Hierarchy, Mondrian
+from tacita.domain import Domain
+from tacita.errors import Forbidden, InvalidInput, UnknownName
+from tacita.store import Database, now
+from tacita.store.schema import policies
+
+__all__ = ["Policies", "Policy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What may leave.
+
+    Attributes:
+        quasi: What somebody could know; leaves generalised.
+        sensitive: What nobody should learn; leaves as it is.
+        keep: What else leaves as it is.
+        k, l, t: The least that every release must hold.
+        suppress: Most share of rows that may be left out.
+        hierarchies: Rows of levels, leaf first, for some attributes.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    k: int = 2
+    l: float = 1.0  # noqa: E741
+    t: float | None = None
+    suppress: float = 0.0
+    hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that may leave."""
+        return (*self.quasi, *self.sensitive, *self.keep)
+
+    def recipe(
+        self,
+        *,
+        k: int,
+        l: float | None = None,  # noqa: E741
+        t: float | None = None,
+        suppress: float | None = None,
+    ) -> Anonymize:
+        """The recipe for a release that goes at least as far as the policy, over all columns that may leave.
+
+        Args:
+            k: At least the policy's.
+            l: At least the policy's; that by default.
+            t: At most the policy's; that by default.
+            suppress: At most the policy's; that by default.
+        """
+        l = self.l if l is None else l  # noqa: E741
+        t = self.t if t is None else t
+        suppress = self.suppress if suppress is None else suppress
+        if k < self.k or l < self.l or (self.t is not None and (t is None or t > self.t)) or suppress > self.suppress:
+            rule = f"must go at least as far as the owner asks: k {self.k}, l {self.l:g}, t {self.t}"
+            raise Forbidden(rule, field="k", value=k)
+        return Anonymize(
+            conditions=Conditions(k=k, l=l, t=t),
+            quasi=self.quasi,
+            sensitive=self.sensitive,
+            keep=self.keep,
+            hierarchies={name: Hierarchy.from_rows(name, rows) for name, rows in self.hierarchies.items()},
+            suppress=suppress,
+            method=Mondrian(),
+        )
+
+    def chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        """The columns that a buyer wants, in the order in which they leave."""
+        if columns is None:
+            return self.columns
+        if unknown := sorted(set(columns) - set(self.columns)):
+            raise UnknownName(unknown[0], field="columns", available=self.columns)
+        if not columns:
+            raise InvalidInput("must name at least one", field="columns")
+        return tuple(name for name in self.columns if name in columns)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what no release could be made by."""
+        self.recipe(k=self.k).prepare(domain)
+        for name, rows in self.hierarchies.items():
+            leaves = {row[0] for row in rows if row}
+            missing = [label for label in getattr(domain[name], "levels", ()) if label not in leaves]
+            if missing:
+                raise InvalidInput("its hierarchy must cover every level", field=name, value=missing[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What `as_dict` wrote, or a request holds."""
+        try:
+            lists: dict[str, Any] = {name: tuple(data[name]) for name in ("quasi", "sensitive", "keep")}
+            return cls(**dict(data) | lists)
+        except (KeyError, TypeError):
+            raise InvalidInput("was stored by another version; set it again", field="policy") from None
+
+
+class Policies:
+    """The policies of all datasets of a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, dataset: str, policy: Policy) -> Policy:
+        """Set the policy of a dataset; it holds for releases from now on."""
+        row = {"policy": json.dumps(policy.as_dict()), "changed": now()}
+        with self._database.writing() as connection:
+            changed = connection.execute(policies.update().where(policies.c.dataset == dataset).values(row))
+            if changed.rowcount == 0:
+                connection.execute(policies.insert().values(row | {"dataset": dataset}))
+        return policy
+
+    def get(self, dataset: str) -> Policy:
+        """The policy of a dataset; without one nothing leaves as rows."""
+        query = sa.select(policies.c.policy).where(policies.c.dataset == dataset)
+        with self._database.reading() as connection:
+            text = connection.execute(query).scalar_one_or_none()
+        if text is None:
+            hint = "A steward sets it with PUT /v1/datasets/{name}/policy"
+            raise Forbidden("its owner lets no rows leave", field="dataset", value=dataset, hint=hint)
+        return Policy.from_dict(json.loads(text))

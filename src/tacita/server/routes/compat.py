@@ -1,0 +1,301 @@
+"""Compatibility: the two routes of the P-PPA service, with its parameter names and response shapes.
+
+For clients that exist. New ones use /v1: named sources, roles, jobs and stored answers are there. What was unsound in
+the original is not carried over: no credentials, hosts or paths in a request, no choice of quasi-identifiers or of
+columns that leave unchanged by a buyer, no bounds or bins from the data, no weights.
+
+    data_source       the name of a registered dataset. The original's kinds (csv, postgresql, mongodb) are understood
+                      too: then csv_path or table_coll_data is that name
+    token             the Authorization header is preferred: a query string ends up in logs
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from tacita.anonymize import Anonymized
+from tacita.anonymize.already import already_anonymous, project_rows
+from tacita.anonymize.quasi import joined
+from tacita.domain import Domain, Numeric
+from tacita.errors import Forbidden, InvalidInput, Unauthorized, UnknownName
+from tacita.mechanisms import NoisyTables
+from tacita.privacy.budget import Budget
+from tacita.query.aggregates import Aggregate, Aggregates
+from tacita.server.anonymized import make_anonymized
+from tacita.server.auth import Services_, check_anonymous, check_scope
+from tacita.server.datasets import Dataset
+from tacita.server.policies import Policy
+from tacita.server.queries import answer
+from tacita.server.refusals import BadRequest, UnknownSource
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.services import Services
+from tacita.server.tokens import Token
+from tacita.tables import Workload
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["compatibility"])
+
+Text = Annotated[str | None, Query()]
+Numbers = Annotated[list[str] | None, Query()]
+_KINDS = ("csv", "postgresql", "postgres", "mongodb", "mongo")
+_REFUSED = ("server_data", "host_data", "port_data", "user_data", "pass_data", "db_data")
+_STATISTICS = ("sum", "mean", "var", "std")
+_MOST_COLUMNS = 8
+
+
+def _token(request: Request, services: Services, text: str | None) -> Token:
+    header = request.headers.get("authorization", "")
+    given = header.partition(" ")[2].strip() if header else text
+    if not given:
+        raise Unauthorized(
+            "an API token is needed", field="token", hint="Send the header Authorization: Bearer tct_..."
+        )
+    try:
+        token = services.tokens.authenticate(given)
+    except Unauthorized:
+        check_anonymous(request.scope, services)
+        raise
+    request.scope["state"]["token"] = token.id
+    services.limiter.take(f"token:{token.id}", services.settings.rate_limit)
+    if token.role not in ("admin", "steward", "analyst"):
+        raise Forbidden("needs the role steward or analyst", field="role", value=token.role)
+    return token
+
+
+def _dataset(request: Request, services: Services, token: Token, source: str | None, *names: str | None) -> Dataset:
+    for name in _REFUSED:
+        if name in request.query_params:
+            hint = "Sources are named in the server's settings; register one and give its name as data_source"
+            raise BadRequest("no address or credential is taken in a request", field=name, hint=hint)
+    if not source:
+        raise BadRequest("must name a dataset", field="data_source")
+    name = source
+    if source.lower() in _KINDS:
+        found = next((name for name in names if name), None)
+        if found is None:
+            raise BadRequest("must name a dataset: csv_path or table_coll_data", field="data_source", value=source)
+        name = found
+    check_scope(token, name)
+    try:
+        return dataset_of(services, token, name)
+    except UnknownName:
+        raise UnknownSource("no such source", field="data_source", value=name) from None
+
+
+def _listed(values: Sequence[str] | None, field: str) -> list[int] | None:
+    """Whole numbers that were repeated or separated by commas."""
+    if values is None:
+        return None
+    texts = [part.strip(" []()") for text in values for part in text.split(",")]
+    try:
+        return [int(text) for text in texts if text]
+    except ValueError:
+        raise InvalidInput("must be whole numbers, repeated or separated by commas", field=field) from None
+
+
+def _named(domain: Domain, indexes: Sequence[int], field: str) -> tuple[str, ...]:
+    names = domain.names
+    for index in indexes:
+        if not 0 <= index < len(names):
+            raise InvalidInput(f"must be positions from 0 to {len(names) - 1}", field=field, value=index)
+    return tuple(dict.fromkeys(names[index] for index in indexes))
+
+
+# -- /kanon ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/kanon", summary="Anonymized rows, as the P-PPA service gave them", response_model=None)
+def kanon(
+    request: Request,
+    services: Services_,
+    k: int,
+    token: Text = None,
+    user_choice_index: Numbers = None,
+    qi_indexes: Numbers = None,
+    whitelist: Numbers = None,
+    data_source: Text = None,
+    csv_path: Text = None,
+    table_coll_data: Text = None,
+    format: Literal["records", "legacy"] = "records",
+) -> Response:
+    """Positions are those of the schema. Which columns are quasi-identifiers is the owner's choice, so a buyer's
+    `qi_indexes`, `whitelist` and `user_choice_index` are refused."""
+    who = _token(request, services, token)
+    dataset = _dataset(request, services, who, data_source, csv_path, table_coll_data)
+    lists = {"qi_indexes": qi_indexes, "whitelist": whitelist, "user_choice_index": user_choice_index}
+    owner = who.role in ("admin", "steward")
+    for name, values in lists.items():
+        if values is not None and not owner:
+            hint = "The steward sets a policy; see PUT /v1/datasets/{name}/policy"
+            raise Forbidden("is the owner's choice", field=name, hint=hint)
+    if not owner or (qi_indexes is None and whitelist is None and user_choice_index is None):
+        return _rows(make_anonymized(services, dataset, k=k), format)
+    chosen = _listed(user_choice_index, "user_choice_index")
+    if chosen is not None:
+        names = _named(dataset.domain, chosen, "user_choice_index")
+        table = joined(services.engine_for(dataset).rows(names), names)
+        free = already_anonymous(dataset.domain, table, names, k)
+        if free:
+            return JSONResponse(_shaped(project_rows(dataset.domain, table, free, k).to_pylist(), format))
+    unchanged = _named(dataset.domain, _listed(whitelist, "whitelist") or [], "whitelist")
+    positions = _listed(qi_indexes, "qi_indexes")
+    every = [name for name in dataset.domain.names if dataset.domain[name].kind != "identifier"]
+    quasi = _named(dataset.domain, positions, "qi_indexes") if positions else tuple(every)
+    recipe = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
+    return _rows(recipe.prepare(dataset.domain).run(services.engine_for(dataset)), format)
+
+
+def _shaped(rows: list[dict[str, Any]], format: str) -> list[Any]:
+    texts = [{name: str(value) for name, value in row.items()} for row in rows]
+    return [[{name: value} for name, value in row.items()] for row in texts] if format == "legacy" else list(texts)
+
+
+def _rows(made: Anonymized, format: str) -> Response:
+    known = {
+        "X-Tacita-K": made.achieved.k,
+        "X-Tacita-GCP": f"{made.loss.gcp:.6f}",
+        "X-Tacita-Classes": made.achieved.classes,
+    }
+    return JSONResponse(
+        _shaped(made.rows.to_pylist(), format), headers={name: str(value) for name, value in known.items()}
+    )
+
+
+# -- /diffpriv -------------------------------------------------------------------------------------------------------
+
+
+@router.get("/diffpriv", summary="A private statistic, as the P-PPA service gave it", response_model=None)
+def diffpriv(
+    request: Request,
+    services: Services_,
+    query: str,
+    epsilon: float,
+    column_indexes: Numbers,
+    token: Text = None,
+    bounds: Numbers = None,
+    bins: Numbers = None,
+    density: bool = False,
+    axis: Text = None,
+    dtype: Text = None,
+    keepdims: Text = None,
+    weights: Text = None,
+    data_source: Text = None,
+    csv_path: Text = None,
+    table_coll_data: Text = None,
+    format: Literal["nested", "legacy"] = "nested",
+) -> Response:
+    """sum, mean, var, std and their nan forms, histogram, histogram2d, histogramdd. Bounds must be given, or stand in
+    the schema; they are never read off the data."""
+    who = _token(request, services, token)
+    dataset = _dataset(request, services, who, data_source, csv_path, table_coll_data)
+    for name, value in (("weights", weights), ("axis", axis), ("dtype", dtype), ("keepdims", keepdims)):
+        if value not in (None, "", "0", "None"):
+            hint = "Each column has a statistic of its own; a weight has no bound" if name == "weights" else None
+            raise InvalidInput("is not supported", field=name, hint=hint)
+    columns = _named(dataset.domain, _listed(column_indexes, "column_indexes") or [], "column_indexes")
+    if not 1 <= len(columns) <= _MOST_COLUMNS:
+        raise InvalidInput(f"must be 1 to {_MOST_COLUMNS} columns", field="column_indexes", value=len(columns))
+    limits = _bounds(bounds, columns)
+    kind = query.lower()
+    budget = Budget.pure(epsilon)
+    if kind.removeprefix("nan") in _STATISTICS:
+        given = dict(zip(columns, limits, strict=True)) if limits else {}
+        wanted = [Aggregate(kind=kind, column=name, bounds=given.get(name), name=name) for name in columns]
+        plan = Aggregates(aggregates=tuple(wanted)).calibrate(
+            dataset.domain, budget, unit=dataset.account.unit, neighbours=dataset.account.neighbours
+        )
+        found = answer(
+            services, dataset, plan, principal=who.principal, purpose=f"diffpriv {kind}", key=None, repeat=False
+        )
+        values = [float(found[name].value[0]) for name in columns]
+        numbers = [value if math.isfinite(value) else None for value in values]
+        scalar = numbers[0] if len(numbers) == 1 else numbers
+        return JSONResponse(str(scalar) if format == "legacy" else scalar)
+    if kind not in ("histogram", "histogram2d", "histogramdd"):
+        known = [*_STATISTICS, *(f"nan{name}" for name in _STATISTICS), "histogram", "histogram2d", "histogramdd"]
+        raise UnknownName(query, field="query", available=known)
+    if {"histogram": 1, "histogram2d": 2}.get(kind, len(columns)) != len(columns):
+        raise InvalidInput(f"{kind} has another number of columns", field="column_indexes", value=len(columns))
+    return _histogram(services, dataset, who.principal, kind, columns, limits, bins, budget, density, format)
+
+
+def _bounds(texts: Sequence[str] | None, columns: Sequence[str]) -> list[tuple[float, float]] | None:
+    if not texts:
+        return None
+    parts = [part.strip(" []()") for text in texts for part in text.split(",")]
+    try:
+        ends = [float(part) for part in parts if part]
+    except ValueError:
+        raise InvalidInput("must be numbers: low,high for each column", field="bounds") from None
+    if len(ends) == 2:
+        ends *= len(columns)
+    pairs = list(zip(ends[::2], ends[1::2], strict=False))
+    if len(ends) != 2 * len(columns) or not all(math.isfinite(a) and math.isfinite(b) and a < b for a, b in pairs):
+        raise InvalidInput("must be low,high for each column, low below high", field="bounds")
+    return pairs
+
+
+def _histogram(
+    services: Services,
+    dataset: Dataset,
+    principal: str,
+    kind: str,
+    columns: tuple[str, ...],
+    limits: list[tuple[float, float]] | None,
+    bins: Sequence[str] | None,
+    budget: Budget,
+    density: bool,
+    format: str,
+) -> Response:
+    domain = _binned(dataset.domain, columns, limits, bins)
+    plan = NoisyTables(Workload.of(columns)).calibrate(
+        domain, budget, unit=dataset.account.unit, neighbours=dataset.account.neighbours
+    )
+    paid = f"diffpriv {kind}"
+    found = answer(services, dataset, plan, principal=principal, purpose=paid, key=None, repeat=False, domain=domain)
+    counts = np.asarray(found[columns].values, dtype=float)
+    cut = tuple(slice(0, len(domain[name].labels)) for name in columns)
+    edges = [[*domain[name].starts, domain[name].line_bounds[1]] for name in columns]  # type: ignore[union-attr]
+    values = counts[cut]
+    if density:
+        widths = np.ones_like(values)
+        for axis, ends in enumerate(edges):
+            shape = [1] * values.ndim
+            shape[axis] = -1
+            widths = widths * np.diff(ends).reshape(shape)
+        values = values / max(float(values.sum()), 1.0) / widths
+    parts = [values.tolist(), *(edges if kind != "histogramdd" else [edges])]
+    return JSONResponse([json.dumps(part) for part in parts] if format == "legacy" else parts)
+
+
+def _binned(
+    domain: Domain, columns: Sequence[str], limits: list[tuple[float, float]] | None, bins: Sequence[str] | None
+) -> Domain:
+    """The schema with the bins that were asked for; they come from the request or the schema, never from the data."""
+    counts = _listed(bins, "bins") if bins else None
+    if counts is not None and len(counts) == 1:
+        counts *= len(columns)
+    if counts is not None and (len(counts) != len(columns) or min(counts) < 1):
+        raise InvalidInput("must be one number of bins, or one for each column", field="bins")
+    attributes = []
+    for attribute in domain.attributes:
+        if attribute.name not in columns:
+            attributes.append(attribute)
+            continue
+        if not isinstance(attribute, Numeric):
+            raise InvalidInput("must be a number", field=attribute.name, value=attribute.kind)
+        place = list(columns).index(attribute.name)
+        low, high = limits[place] if limits else attribute.line_bounds
+        number = counts[place] if counts else len(attribute.labels)
+        plain = {"name": attribute.name, "bounds": (low, high), "bins": number, "missing": attribute.missing}
+        same = limits is None and counts is None
+        attributes.append(attribute if same else Numeric(**plain))
+    return Domain(title=domain.title, person=domain.person, nulls=domain.nulls, attributes=tuple(attributes))

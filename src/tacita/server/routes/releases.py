@@ -1,0 +1,116 @@
+"""Rows that may leave: what an owner allows, and releases by it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from tacita.errors import Conflict, UnknownName
+from tacita.server.anonymized import file_of
+from tacita.server.answers import AnonymizedResponse, Format
+from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.errors import DOCUMENTED
+from tacita.server.jobs import Job
+from tacita.server.models import AnonymizedInfo, AnonymizedPlan, AnonymizedRequest, JobInfo, PolicyInfo, PolicyModel
+from tacita.server.policies import Policy
+from tacita.server.refusals import rebuild
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.routes.query import Key
+from tacita.server.services import Services
+from tacita.server.tokens import Token
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["releases"], responses=DOCUMENTED)
+
+Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
+Steward = Annotated[Token, Depends(allow_on("steward"))]
+Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
+
+
+@router.put("/v1/datasets/{name}/policy", summary="Say which rows may leave")
+def put_policy(name: str, body: PolicyModel, token: Steward, services: Services_) -> PolicyInfo:
+    """Quasi-identifiers and what leaves unchanged are the owner's choice, not the buyer's."""
+    dataset = dataset_of(services, token, name)
+    policy = Policy.from_dict(body.model_dump())
+    policy.check(dataset.domain)
+    return PolicyInfo.model_validate(services.policies.put(name, policy).as_dict())
+
+
+@router.get("/v1/datasets/{name}/policy", summary="Which rows may leave")
+def get_policy(name: str, token: Reader, services: Services_) -> PolicyInfo:
+    """What a release must hold at least, and which columns it may have."""
+    dataset_of(services, token, name)
+    return PolicyInfo.model_validate(services.policies.get(name).as_dict())
+
+
+@router.post("/v1/releases/anonymized/plan", summary="What an anonymized release would be")
+def plan_anonymized(body: AnonymizedRequest, token: Asker, services: Services_) -> AnonymizedPlan:
+    """Touches no data: which columns would leave, how, and what would hold for them."""
+    check_scope(token, body.dataset)
+    dataset = dataset_of(services, token, body.dataset)
+    policy = services.policies.get(body.dataset)
+    columns = policy.chosen(body.columns)
+    plan = policy.recipe(**body.asked()).prepare(dataset.domain)
+    general = [name for name in columns if name in plan.quasi]
+    return AnonymizedPlan(columns=list(columns), generalised=general, conditions=plan.recipe.conditions.as_dict())
+
+
+@router.post("/v1/releases/anonymized", status_code=202, summary="Make an anonymized release")
+def make_release(
+    body: AnonymizedRequest, token: Asker, services: Services_, response: Response, key: Key = None
+) -> JobInfo:
+    """A job: look at it until it is done, then fetch the rows. Nothing leaves unless the rows, recounted, hold it."""
+    plan_anonymized(body, token, services)
+    request = body.model_dump()
+    job = services.jobs.submit("anonymize", request, owner=token.id, key=key)
+    response.headers["Location"] = f"/v1/releases/{job.id}"
+    return JobInfo.model_validate(job.as_dict())
+
+
+@router.get("/v1/releases/{id}", summary="What is known of a release")
+def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo:
+    """What was asked, what holds, what was lost."""
+    return AnonymizedInfo.model_validate(json.loads(_done(services, token, id)))
+
+
+@router.get(
+    "/v1/releases/{id}/rows",
+    summary="The rows of a release",
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}}}},
+)
+def get_rows(id: str, token: Has, services: Services_, format: Format = "csv") -> Response:
+    """In pieces, as CSV, NDJSON, an Arrow stream or Parquet."""
+    _done(services, token, id)
+    path = file_of(services, id)
+    if not path.is_file():
+        raise Conflict("was deleted", field="release", value=id)
+    return AnonymizedResponse(path, format)
+
+
+@router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
+def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
+    """The job stays in the list; who has fetched the rows has them."""
+    job = _own(services, token, id)
+    file_of(services, id).unlink(missing_ok=True)
+    return JobInfo.model_validate(job.as_dict())
+
+
+def _own(services: Services, token: Token, id: str) -> Job:
+    job = services.jobs.get(id)
+    if job.kind != "anonymize" or (token.role != "admin" and job.owner != token.id):
+        raise UnknownName(id, field="release", available=())  # not even that it exists
+    return job
+
+
+def _done(services: Services, token: Token, id: str) -> str:
+    job = _own(services, token, id)
+    if job.error is not None:
+        raise rebuild(job.error)
+    if job.state != "done" or job.result is None:
+        raise Conflict(f"is {job.state}, not done", field="release", value=id, hint="Look again until it is done")
+    return job.result

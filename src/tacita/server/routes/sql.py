@@ -1,0 +1,49 @@
+"""Questions in SQL: compiled to the same recipes, paid from the same account."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from tacita.errors import InvalidInput
+from tacita.query.sql import table_of
+from tacita.server.answers import StatisticsResponse
+from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import SqlPlan, SqlRequest, StatisticsModel
+from tacita.server.queries import answer, make_sql_plan, show_sql_plan
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.routes.query import Key
+from tacita.server.tokens import Token
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["query"], responses=DOCUMENTED)
+
+Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
+
+
+@router.post(
+    "/v1/query",
+    summary="Ask in SQL, or plan it",
+    response_model=None,
+    responses={200: {"model": StatisticsModel | SqlPlan, "description": "Statistics; a plan, when it is a dry run."}},
+)
+def query_sql(body: SqlRequest, token: Asker, services: Services_, key: Key = None) -> Response:
+    """What was answered before, with the same noise and of the same data, is answered again and costs nothing."""
+    name = table_of(body.sql)
+    check_scope(token, name)
+    dataset = dataset_of(services, token, name)
+    plan = make_sql_plan(dataset, body)
+    if body.dry_run:
+        return JSONResponse(SqlPlan.model_validate(show_sql_plan(services, dataset, plan)).model_dump(mode="json"))
+    if key is not None and body.fresh:
+        raise InvalidInput("a key stands for one answer; fresh asks for another", field="fresh")
+    # the token's id is part of the key: nobody finds another's answer by guessing
+    scoped = None if key is None else f"token:{token.id}:{key}"
+    repeat = body.fresh or scoped is not None
+    found = answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped, repeat=repeat)
+    return StatisticsResponse(found)

@@ -1,0 +1,231 @@
+"""Anonymized releases over HTTP: what an owner allows, and no more."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.ipc
+import pyarrow.json
+import pyarrow.parquet as pq
+import pytest
+
+from tacita.server.jobs import Jobs
+
+SCHEMA: dict[str, Any] = {
+    "tacita": 1,
+    "attributes": [
+        {"name": "smokes", "kind": "categorical", "levels": ["never", "daily"]},
+        {"name": "age", "kind": "numeric", "bounds": [0, 99], "bins": 5, "integer": True},
+    ],
+}
+
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5}
+PATH = "/v1/datasets/patients/policy"
+
+
+def work(world) -> None:
+    """Do what a worker would."""
+    jobs: Jobs = world.services.jobs
+    for job in jobs.list():
+        if job.state == "queued":
+            jobs.work(job.id, world.services)
+
+
+def policy(world, **changes: Any) -> Any:
+    return world.call("PUT", PATH, token=world.token("steward"), json=POLICY | changes)
+
+
+def make(world, token: str, **changes: Any) -> Any:
+    body = {"dataset": "patients", "k": 5} | changes
+    return world.call("POST", "/v1/releases/anonymized", token=token, json=body)
+
+
+@pytest.fixture
+def buyer(world) -> str:
+    world.register()
+    assert policy(world).status_code == 200
+    return world.token("analyst")
+
+
+def test_from_policy_to_rows(world, buyer) -> None:
+    submitted = make(world, buyer)
+    assert submitted.status_code == 202, submitted.text
+    place = submitted.headers["location"]
+    assert world.call("GET", place, token=buyer).status_code == 409
+    work(world)
+    known = world.call("GET", place, token=buyer).json()
+    assert (known["guarantee"], known["achieved"]["k"] >= 5, known["columns"]) == ("none", True, ["age", "smokes"])
+    rows = {}
+    for format, read in (
+        ("csv", lambda data: pacsv.read_csv(io.BytesIO(data))),
+        ("parquet", lambda data: pq.read_table(io.BytesIO(data))),
+        ("arrow", lambda data: pyarrow.ipc.open_stream(data).read_all()),
+        ("ndjson", lambda data: pa.json.read_json(io.BytesIO(data))),
+    ):
+        response = world.call("GET", f"{place}/rows?format={format}", token=buyer)
+        assert response.status_code == 200, response.text
+        rows[format] = read(response.content)
+    assert {table.num_rows for table in rows.values()} == {known["rows"]}
+    sizes = rows["csv"].group_by("age").aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert min(sizes) >= 5
+    assert world.call("DELETE", place, token=buyer).status_code == 200
+    assert world.call("GET", f"{place}/rows", token=buyer).status_code == 409
+
+
+def test_a_release_belongs_to_who_asked_for_it(world, buyer) -> None:
+    place = make(world, buyer).headers["location"]
+    work(world)
+    other = world.token("analyst")
+    for path in (place, f"{place}/rows"):
+        assert world.call("GET", path, token=other).status_code == 404
+    assert world.call("DELETE", place, token=other).status_code == 404
+    assert world.call("GET", place, token=world.token("admin")).status_code == 200
+
+
+def test_nothing_leaves_without_a_policy(world) -> None:
+    world.register()
+    refused = make(world, world.token("analyst"))
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"k": 2},
+        {"suppress": 0.5},
+        {"columns": ["name"]},
+        {"columns": []},
+        {"quasi": []},
+        {"keep": ["age"]},
+        {"whitelist": ["age"]},
+        {"k": 0},
+        {"k": "5"},
+        {"l": 0.5},
+        {"t": 2},
+    ],
+)
+def test_a_buyer_cannot_go_less_far(world, buyer, wish) -> None:
+    assert make(world, buyer, **wish).status_code in (403, 404, 422)
+
+
+def test_no_combination_of_parameters_gives_a_raw_column(world, buyer) -> None:
+    """By enumeration: whatever a buyer may say, every value of `age` that leaves is shared by k rows."""
+    choices = {
+        "k": [5, 7, 50],
+        "columns": [None, ["age"], ["smokes"], ["age", "smokes"]],
+        "l": [None, 1, 2],
+        "t": [None, 0.9],
+        "suppress": [None, 0.0],
+    }
+    exact = {str(age) for age in range(90)}
+    for values in itertools.product(*choices.values()):
+        wish = dict(zip(choices, values, strict=True))
+        submitted = make(world, buyer, **wish)
+        if submitted.status_code != 202:
+            continue
+        work(world)
+        rows = world.call("GET", f"{submitted.headers['location']}/rows", token=buyer)
+        if rows.status_code != 200:
+            continue
+        table = pacsv.read_csv(io.BytesIO(rows.content))
+        assert set(table.column_names) <= {"age", "smokes"}
+        if "age" in table.column_names:
+            sizes = table.group_by("age").aggregate([([], "count_all")]).to_pylist()
+            assert all(each["count_all"] >= wish["k"] for each in sizes)
+            assert not {str(each["age"]) for each in sizes} <= exact or wish["k"] <= 13  # 1,234 rows of 90 ages
+
+
+def test_a_plan_reads_nothing(world, buyer) -> None:
+    body = {"dataset": "patients", "k": 9, "columns": ["age"]}
+    plan = world.call("POST", "/v1/releases/anonymized/plan", token=buyer, json=body).json()
+    assert plan == {"columns": ["age"], "generalised": ["age"], "conditions": {"k": 9}}
+
+
+def test_more_people_than_there_are(world, buyer) -> None:
+    place = make(world, buyer, k=5000).headers["location"]
+    work(world)
+    refused = world.call("GET", place, token=buyer)
+    assert (refused.status_code, refused.json()["field"]) == (422, "k")
+    assert "1234" in refused.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"quasi": []},
+        {"quasi": ["nothing"]},
+        {"keep": ["age"]},
+        {"k": 1},
+        {"hierarchies": {"smokes": [["never", "*"]]}},
+        {"l": 2.0, "sensitive": []},
+        {"unknown": 1},
+    ],
+)
+def test_bad_policies(world, changes) -> None:
+    world.register()
+    assert policy(world, **changes).status_code in (404, 422)
+
+
+def test_only_stewards_set_policies(world, buyer) -> None:
+    assert world.call("PUT", PATH, token=buyer, json=POLICY).status_code == 403
+    assert world.call("GET", PATH, token=buyer).json()["k"] == 5
+
+
+def test_the_same_key_is_the_same_release(world, buyer) -> None:
+    body = {"dataset": "patients", "k": 5}
+    two = [
+        world.call("POST", "/v1/releases/anonymized", token=buyer, json=body, headers={"Idempotency-Key": "a"})
+        for _ in range(2)
+    ]
+    assert two[0].json()["id"] == two[1].json()["id"]
+
+
+# -- files that are sent ---------------------------------------------------------------------------------------------
+
+ROWS = "smokes,age\n" + "\n".join(f"{'daily' if i % 3 == 0 else 'never'},{i % 40}" for i in range(400)) + "\n"
+
+
+def send(world, data: bytes, options: str = '{"quasi": ["age"], "sensitive": ["smokes"], "k": 5}', **form: Any) -> Any:
+    parts = {"schema": json.dumps(SCHEMA), "options": options} | form
+    return world.call("POST", "/v1/anonymize", token=world.token("steward"), files={"file": ("x", data)}, data=parts)
+
+
+def test_a_file_in_and_rows_out(world) -> None:
+    response = send(world, ROWS.encode())
+    assert response.status_code == 200, response.text
+    table = pacsv.read_csv(io.BytesIO(response.content))
+    assert min(table.group_by("age").aggregate([([], "count_all")])["count_all"].to_pylist()) >= 5
+    out = io.BytesIO()
+    pq.write_table(pacsv.read_csv(io.BytesIO(ROWS.encode())), out)
+    assert send(world, out.getvalue()).content == response.content
+    assert json.loads(response.headers["x-tacita-release"])["k"] >= 5
+
+
+@pytest.mark.parametrize(
+    ("data", "form", "status"),
+    [
+        (b"PAR1 but no more", {}, 422),
+        (ROWS.encode(), {"options": "{"}, 422),
+        (ROWS.encode(), {"options": '{"quasi": ["age"]}'}, 422),
+        (ROWS.encode(), {"options": '{"quasi": ["age"], "k": 5, "raw": true}'}, 422),
+        (ROWS.encode(), {"options": '{"quasi": ["age"], "k": 5000}'}, 422),
+        (ROWS.encode(), {"schema": "{"}, 422),
+        (ROWS.encode(), {"format": "xml"}, 422),
+        (b"other\n1\n", {}, 422),
+    ],
+)
+def test_files_that_cannot_be_used(world, data, form, status) -> None:
+    response = send(world, data, **form)
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_only_the_owner_sends_files_and_only_there(world) -> None:
+    files = {"file": ("x", ROWS.encode())}
+    assert world.call("POST", "/v1/anonymize", token=world.token("analyst"), files=files).status_code == 403
+    assert world.call("POST", "/v1/tokens", token=world.token("admin"), files=files).status_code == 415

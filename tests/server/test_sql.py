@@ -1,0 +1,91 @@
+"""Questions in SQL over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+SQL = "SELECT smokes, COUNT(*) AS n, AVG(age) AS age FROM patients GROUP BY smokes"
+
+
+def ask(world, token: str, sql: str = SQL, epsilon: float = 0.25, **more: Any) -> Any:
+    body = {"sql": sql, "budget": {"epsilon": epsilon}} | more
+    return world.call("POST", "/v1/query", token=token, json=body)
+
+
+@pytest.fixture
+def analyst(world) -> str:
+    world.register()
+    return world.token("analyst")
+
+
+def left(world) -> float:
+    found: float = world.call("GET", "/v1/datasets/patients/budget", token=world.token("analyst")).json()["remaining"]
+    return found
+
+
+def test_an_answer_with_intervals_that_is_paid_for_once(world, analyst) -> None:
+    first = ask(world, analyst)
+    assert first.status_code == 200, first.text
+    data = first.json()
+    assert (data["tacita"], data["groups"]) == ("statistics/1", [["never"], ["daily"]])
+    assert abs(sum(data["columns"]["n"]["value"]) - 1234) < 200
+    rest = left(world)
+    assert rest == pytest.approx(0.75, abs=0.01)
+    other = world.token("analyst")  # whoever asks the same of the same data gets the same
+    assert ask(world, other).json()["columns"] == data["columns"]
+    assert left(world) == rest
+    assert ask(world, analyst, fresh=True).json()["columns"] != data["columns"]
+    assert left(world) < rest
+
+
+def test_a_dry_run_costs_nothing(world, analyst) -> None:
+    plan = ask(world, analyst, dry_run=True).json()
+    assert plan["affordable"]
+    assert len(plan["expected"]) == 2
+    assert left(world) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT age FROM patients", "GROUP BY"),
+        ("SELECT MAX(age) FROM patients", "max"),
+        ("SELECT COUNT(*) FROM patients; DROP TABLE patients", ""),
+        ("SELECT COUNT(*) FROM patients WHERE name = 'Ada'", "name"),
+        ("SELECT COUNT(*) FROM patients JOIN other ON 1=1", ""),
+        ("DELETE FROM patients", ""),
+        ("nonsense", ""),
+        ("SELECT SUM(smokes) FROM patients", "smokes"),
+    ],
+)
+def test_what_is_not_in_the_subset_is_refused_by_name(world, analyst, sql: str, says: str) -> None:
+    response = ask(world, analyst, sql)
+    assert response.status_code in (404, 422), response.text
+    assert says.lower() in response.text.lower()
+    assert left(world) == 1.0
+
+
+def test_scopes_and_unknown_datasets(world, analyst) -> None:
+    assert ask(world, world.token("analyst", datasets=["x"])).status_code == 403
+    assert ask(world, analyst, "SELECT COUNT(*) FROM nothing").status_code == 404
+    assert ask(world, analyst, epsilon=-1).status_code == 422
+    assert ask(world, analyst, epsilon=50).json()["code"] == "budget-exceeded"
+
+
+def test_two_buyers_race_for_the_last_of_a_budget(both) -> None:
+    both.register()
+    tokens = [both.token("analyst") for _ in range(2)]
+    sqls = ["SELECT COUNT(*) FROM patients", "SELECT AVG(age) FROM patients"]
+    statuses: list[int] = []
+    threads = [
+        threading.Thread(target=lambda t=t, q=q: statuses.append(ask(both, t, q, 0.7).status_code))
+        for t, q in zip(tokens, sqls, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200, 403]
