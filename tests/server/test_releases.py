@@ -229,3 +229,39 @@ def test_only_the_owner_sends_files_and_only_there(world) -> None:
     files = {"file": ("x", ROWS.encode())}
     assert world.call("POST", "/v1/anonymize", token=world.token("analyst"), files=files).status_code == 403
     assert world.call("POST", "/v1/tokens", token=world.token("admin"), files=files).status_code == 415
+
+
+def test_a_second_release_is_warned_of(world, buyer) -> None:
+    other = world.token("analyst")
+    first, same, second = make(world, buyer), make(world, other, columns=["age"]), make(world, other, k=40)
+    work(world)
+    known = [
+        world.call("GET", each.headers["location"], token=token).json()["warnings"]
+        for each, token in ((first, buyer), (same, other), (second, other))
+    ]
+    work_order = sorted(known, key=len)
+    assert work_order[0] == []
+    assert any("intersected" in warning for warnings in known for warning in warnings)
+
+
+def test_only_those_who_agreed_leave(world_of, tmp_path) -> None:
+    lines = "\n".join(f"p{i},{'daily' if i % 3 else 'never'},{i % 40}" for i in range(400))
+    (tmp_path / "persons.csv").write_text(f"person,smokes,age\n{lines}\n")
+    agreed = "\n".join(f"p{i},release,yes,2020-01-01," for i in range(0, 400, 2))
+    (tmp_path / "consent.csv").write_text(f"person,purpose,answer,since,until\n{agreed}\n")
+    source = {"path": tmp_path / "persons.csv", "consent": tmp_path / "consent.csv"}
+    world = world_of(sources={"persons": source}, data_folders=(tmp_path,))
+    attributes = [{"kind": "identifier", "name": "person"}, *SCHEMA["attributes"]]
+    schema = {"tacita": 1, "person": "person", "attributes": attributes}
+    made = world.register("persons", source="persons", schema=schema, unit="person:person:1")
+    assert made.status_code == 201, made.text
+    path = "/v1/datasets/persons/policy"
+    assert world.call("PUT", path, token=world.token("steward"), json=POLICY).status_code == 200
+    token = world.token("analyst")
+    place = make(world, token, dataset="persons").headers["location"]
+    work(world)
+    assert world.call("GET", place, token=token).json()["rows"] == 200
+    refused = make(world, token, dataset="persons", purpose="marketing")
+    work(world)
+    found = world.call("GET", refused.headers["location"], token=token)
+    assert found.status_code in (403, 404, 422), found.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
 from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.release_log import Released, concerns, digest_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
 from tacita.server.services import Services
@@ -30,9 +33,15 @@ def file_of(services: Services, id: str) -> Path:
 
 
 def make_anonymized(
-    services: Services, dataset: Dataset, *, columns: Sequence[str] | None = None, **asked: Any
-) -> Anonymized:
-    """Run a recipe that the dataset's policy allows.
+    services: Services,
+    dataset: Dataset,
+    *,
+    recipient: str,
+    purpose: str = "release",
+    columns: Sequence[str] | None = None,
+    **asked: Any,
+) -> tuple[Anonymized, tuple[str, ...]]:
+    """Run a recipe that the dataset's policy allows, write it down, and say what it could be laid over.
 
     Classes are made over all quasi-identifiers, whichever columns are wanted, so that two buyers with two choices of
     columns cannot put together more than one with all of them. What goes wrong at the source is told without its
@@ -41,15 +50,32 @@ def make_anonymized(
     policy = services.policies.get(dataset.name)
     chosen, recipe = policy.chosen(columns), policy.recipe(**asked)
     try:
-        made = recipe.prepare(dataset.domain).run(services.engine_for(dataset))
+        made = recipe.prepare(dataset.domain).run(services.engine(dataset, purpose))
     except (SourceUnavailable, DataError) as error:
         hint = "Ask the steward to check the source"
         rule = "the data of this dataset cannot be read now"
         raise type(error)(rule, field="dataset", value=dataset.name, hint=hint) from error
+    entry = Released(
+        dataset=dataset.name,
+        kind="k-anonymous",
+        recipe=digest_of(made.recipe),
+        attributes=chosen,
+        classes=_digest(made.rows.select(policy.quasi)),
+        recipient=recipient,
+    )
+    warnings = concerns(entry, services.release_log.record(entry))
     if chosen == policy.columns:
-        return made
+        return made, warnings
     rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
-    return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen]))
+    return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen])), warnings
+
+
+def _digest(rows: pa.Table) -> str:
+    """Of which rows were made equal: they leave in an order that only their values decide."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return hashlib.sha256(out.getvalue()).hexdigest()
 
 
 def write_rows(rows: pa.Table, path: Path) -> None:
@@ -70,7 +96,7 @@ def _anonymize(task: Task) -> str:
     given = dict(task.job.request)
     dataset = task.services.datasets.get(given.pop("dataset"))
     task.progress.step(0.1, "reading and cutting")
-    made = make_anonymized(task.services, dataset, **given)
+    made, warnings = make_anonymized(task.services, dataset, **given)
     task.progress.step(0.9, "writing")
     write_rows(made.rows, file_of(task.services, task.job.id))
-    return json.dumps(made.as_dict())
+    return json.dumps(made.as_dict() | {"warnings": warnings})

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tacita.consent import ConsentFile, ConsentFilter
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
@@ -138,16 +139,21 @@ class Datasets:
                 found = self._engines[dataset.name] = self.open_engine(dataset.source, dataset.domain)
             return found
 
+    def consent(self, dataset: Dataset) -> ConsentFilter | None:
+        """Who agreed to what, where the source has such a list."""
+        place = self._place(dataset.source).consent
+        return None if place is None else ConsentFile(place.expanduser())
+
     def version(self, dataset: Dataset) -> str:
         """Which state of the data an answer is about: files that were written anew are asked anew.
 
         A database is taken as it is: who wants an answer about what has changed in it asks for a fresh one.
         """
         place = self._place(dataset.source)
-        if place.path is None:
+        roots = [found.expanduser() for found in (place.path, place.consent) if found is not None]
+        files = sorted(file for root in roots for file in (root, *root.rglob("*")) if file.is_file())
+        if not files:
             return dataset.source
-        path = place.path.expanduser()
-        files = sorted(file for file in (path, *path.rglob("*")) if file.is_file())
         marks = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
         return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 

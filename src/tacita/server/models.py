@@ -313,10 +313,11 @@ class AnonymizedRequest(_Request):
     t: float | None = Field(default=None, ge=0, le=1)
     suppress: float | None = Field(default=None, ge=0, lt=1)
     columns: list[str] | None = Field(default=None, description="Among those that may leave; all if not given.")
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
 
     def asked(self) -> dict[str, Any]:
         """What a policy makes a recipe of."""
-        return self.model_dump(exclude={"dataset", "columns"})
+        return self.model_dump(exclude={"dataset", "columns", "purpose"})
 
 
 class AnonymizedPlan(_Answer):
@@ -338,6 +339,7 @@ class AnonymizedInfo(_Answer):
     rows: int
     columns: list[str]
     recipe: dict[str, Any]
+    warnings: list[str] = Field(description="Earlier releases of the same people that this one could be laid over.")
 
 
 # -- campaigns -----------------------------------------------------------------------------------------------

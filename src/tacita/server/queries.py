@@ -87,7 +87,7 @@ def answer(
     """
     try:
         datasets = services.datasets
-        engine = services.engine_for(dataset) if domain is None else datasets.open_engine(dataset.source, domain)
+        engine = services.engine(dataset, purpose, domain)
         session = Session(
             engine=engine,
             ledger=services.ledger,

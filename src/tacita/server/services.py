@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacita.collect.campaigns import Campaigns
+from tacita.consent import ConsentedEngine
+from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
+from tacita.release_log import ReleaseLog, StoredReleaseLog
 from tacita.server.commits import GroupCommit
 from tacita.server.datasets import Dataset, Datasets
 from tacita.server.limits import RateLimiter
@@ -37,6 +40,7 @@ class Services:
     tokens: Tokens
     datasets: Datasets
     policies: Policies
+    release_log: ReleaseLog
     campaigns: Campaigns
     commits: GroupCommit
     jobs: Jobs
@@ -65,6 +69,7 @@ class Services:
             tokens=Tokens(database),
             datasets=datasets,
             policies=Policies(database),
+            release_log=StoredReleaseLog(database),
             campaigns=campaigns,
             commits=GroupCommit(campaigns.accept_all),
             jobs=Jobs(
@@ -78,6 +83,18 @@ class Services:
             randomness=SecureSource(),
             engine_for=engine_for or datasets.engine,
         )
+
+    def engine(self, dataset: Dataset, purpose: str, domain: Domain | None = None) -> Engine:
+        """Where the data of a dataset is; only of those who agreed to the purpose, where they were asked.
+
+        Args:
+            dataset: Whose data.
+            purpose: What it is used for.
+            domain: Another schema to read it with, such as one with other bins.
+        """
+        engine = self.engine_for(dataset) if domain is None else self.datasets.open_engine(dataset.source, domain)
+        consent = self.datasets.consent(dataset)
+        return engine if consent is None else ConsentedEngine(engine, consent, purpose)
 
     def close(self) -> None:
         """Give back what was opened."""

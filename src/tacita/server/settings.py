@@ -43,6 +43,9 @@ class SourceSettings(BaseModel):
     unwind: str | None = Field(
         default=None, min_length=1, description="The list whose elements are the rows, when the source is MongoDB."
     )
+    consent: Path | None = Field(
+        default=None, description="A CSV of who agreed to which purpose; without consent no row of a person is read."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -137,11 +137,12 @@ def kanon(
             hint = "The steward sets a policy; see PUT /v1/datasets/{name}/policy"
             raise Forbidden("is the owner's choice", field=name, hint=hint)
     if not owner or (qi_indexes is None and whitelist is None and user_choice_index is None):
-        return _rows(make_anonymized(services, dataset, k=k), format)
+        made, _ = make_anonymized(services, dataset, k=k, recipient=who.principal)
+        return _rows(made, format)
     chosen = _listed(user_choice_index, "user_choice_index")
     if chosen is not None:
         names = _named(dataset.domain, chosen, "user_choice_index")
-        table = joined(services.engine_for(dataset).rows(names), names)
+        table = joined(services.engine(dataset, "release").rows(names), names)
         free = already_anonymous(dataset.domain, table, names, k)
         if free:
             return JSONResponse(_shaped(project_rows(dataset.domain, table, free, k).to_pylist(), format))
@@ -150,7 +151,7 @@ def kanon(
     every = [name for name in dataset.domain.names if dataset.domain[name].kind != "identifier"]
     quasi = _named(dataset.domain, positions, "qi_indexes") if positions else tuple(every)
     recipe = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
-    return _rows(recipe.prepare(dataset.domain).run(services.engine_for(dataset)), format)
+    return _rows(recipe.prepare(dataset.domain).run(services.engine(dataset, "release")), format)
 
 
 def _shaped(rows: list[dict[str, Any]], format: str) -> list[Any]:

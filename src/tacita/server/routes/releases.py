@@ -64,7 +64,7 @@ def make_release(
 ) -> JobInfo:
     """A job: look at it until it is done, then fetch the rows. Nothing leaves unless the rows, recounted, hold it."""
     plan_anonymized(body, token, services)
-    request = body.model_dump()
+    request = body.model_dump() | {"recipient": token.principal}
     job = services.jobs.submit("anonymize", request, owner=token.id, key=key)
     response.headers["Location"] = f"/v1/releases/{job.id}"
     return JobInfo.model_validate(job.as_dict())
