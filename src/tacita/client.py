@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -27,7 +27,6 @@ from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.answer import Answer as Statistics
 from tacita.release import Releases
 from tacita.server.models import (
     Accepted,
@@ -47,6 +46,9 @@ from tacita.server.models import (
 )
 from tacita.server.refusals import rebuild
 from tacita.server.roles import Role
+
+if TYPE_CHECKING:
+    from tacita.query.answer import Answer as Statistics
 
 __all__ = ["Client"]
 
@@ -191,6 +193,8 @@ class Client:
         key: str | None = None,
     ) -> Statistics:
         """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`."""
+        from tacita.query.answer import Answer as Statistics  # brings more than a client needs otherwise
+
         body = {"sql": sql, "budget": budget.as_dict(), "level": level, "purpose": purpose, "fresh": fresh}
         # without a key of its own, a question that is not fresh is its own key, so it may be sent twice
         return Statistics.from_json(self._post("/v1/query", body, key=key, safe=not fresh).decode())

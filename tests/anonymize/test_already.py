@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.anonymize.already import already_anonymous, project_rows, together
-from tacita.domain import Categorical, Domain, Identifier
+from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.errors import InvalidInput
 
 NAMES = ["a", "b", "c", "d"]
@@ -61,3 +61,12 @@ def test_identifiers_and_too_many_columns_are_refused():
         already_anonymous(ROWS, table, ["a"] * 21, 1)
     with pytest.raises(InvalidInput, match="distinct"):
         already_anonymous(ROWS, table, ["a", "a"], 1)
+
+
+def test_values_leave_in_one_spelling():
+    """Who wrote a number unusually would stand out among those with the same number."""
+    domain = Domain(attributes=[Numeric(name="n", bounds=(0, 9), bins=2)], nulls=("NA",))
+    table = pa.table({"n": ["1"] * 9 + ["01.0"] + ["2"] * 9 + ["+2"]})
+    rows = project_rows(domain, table, ["n"], 5)
+    counts = {str(value): rows.column("n").to_pylist().count(value) for value in set(rows.column("n").to_pylist())}
+    assert counts == {"1": 10, "2": 10}

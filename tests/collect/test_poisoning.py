@@ -161,7 +161,11 @@ def test_where_the_total_tells_nothing():
     subset = SubsetSelection.of(levels=9, epsilon=0.5)
     reports = subset.randomize(np.arange(9), SeededSource(1))
     assert not excess_support(subset, subset.tally(reports)).applicable
-    wrong = excess_support(subset, subset.tally(np.concatenate([reports, packed(np.ones((1, 9)))])))
+    with pytest.raises(InvalidInput, match="levels each"):
+        subset.tally(np.concatenate([reports, packed(np.ones((1, 9)))]))
+    counts = subset.tally(reports)
+    counts[0] += 1
+    wrong = excess_support(subset, counts)
     assert (wrong.applicable, wrong.z, wrong.p_value) == (True, np.inf, 0.0)
     hadamard = HadamardResponse.of(levels=8, epsilon=1.0)
     few = excess_support(hadamard, hadamard.tally(hadamard.randomize(np.arange(8), SeededSource(1))))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5}
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "several": True}
 
 
 @pytest.fixture
@@ -127,3 +127,24 @@ def test_a_budget_that_is_spent(world, buyer) -> None:
     assert diffpriv(world, buyer, "mean", epsilon=0.9).status_code == 200
     refused = diffpriv(world, buyer, "sum", epsilon=0.9)
     assert (refused.status_code, refused.json()["code"]) == (403, "budget-exceeded")
+
+
+def test_what_the_owner_takes_is_written_down_too(world, buyer) -> None:
+    steward = world.token("steward")
+    kanon(world, steward, qi_indexes=1, whitelist=0)
+    kanon(world, steward, user_choice_index="0")
+    kinds = [each.kind for each in world.services.release_log.history("patients")]
+    assert kinds == ["k-anonymous", "unchanged columns"]
+
+
+@pytest.mark.parametrize("bounds", ["0,1e-320", "0,1e-300", "0,1.7e308", "-1.7e308,1.7e308", "0,1e200"])
+@pytest.mark.parametrize("query", ["sum", "mean", "var", "histogram"])
+def test_bounds_beyond_reach_are_refused_before_they_cost(world, buyer, query, bounds) -> None:
+    response = diffpriv(world, buyer, query, bounds=bounds)
+    assert response.status_code == 422, response.text
+    left = world.call("GET", "/v1/datasets/patients/budget", token=buyer).json()
+    assert left["remaining"] == 1.0
+
+
+def test_too_many_bins(world, buyer) -> None:
+    assert diffpriv(world, buyer, "histogram", bounds="0,100", bins=3_000_000).status_code == 422

@@ -37,8 +37,11 @@ def routes(world) -> list[tuple[str, str, dict[str, Any]]]:
     return found
 
 
+NEEDS = {"/kanon": "?k=2", "/diffpriv": "?query=sum&epsilon=1&column_indexes=0"}
+
+
 def at(path: str) -> str:
-    return path.replace("{name}", "nothing").replace("{id}", "nothing")
+    return path.replace("{name}", "nothing").replace("{id}", "nothing") + NEEDS.get(path, "")
 
 
 def test_wrong_method_everywhere(world) -> None:
@@ -73,7 +76,7 @@ def test_no_role_everywhere(world) -> None:
 def test_bad_bodies_everywhere(world) -> None:
     token, json_type = world.token(), {"Content-Type": "application/json"}
     for method, path, spec in routes(world):
-        if "requestBody" not in spec:
+        if "application/json" not in spec.get("requestBody", {}).get("content", {}):
             continue
         for content, status in ((b"{", 400), (b"[]", 422), (b'"text"', 422), (b'{"unknown": 1}', 422)):
             response = world.call(method, at(path), token=token, content=content, headers=json_type)
@@ -102,9 +105,10 @@ def test_a_fault_everywhere_says_nothing(world, caplog: pytest.LogCaptureFixture
     services, world.app.state.services = world.services, Exploding()
     try:
         for method, path, _ in routes(world):
-            if path == "/healthz":
+            if path in ("/healthz", "/v1/anonymize"):  # one has no parts that could break, the other needs a file first
                 continue
-            response = world.call(method, at(path), token=token, json={"reports": []} if method == "POST" else None)
+            body = {"reports": []} if method == "POST" else None
+            response = world.call(method, at(path), token=token, json=body)
             assert response.status_code == 500, path
             body = check_shape(response)
             assert body["code"] == "internal-error"

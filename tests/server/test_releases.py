@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
     ],
 }
 
-POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5}
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "several": True}
 PATH = "/v1/datasets/patients/policy"
 
 
@@ -265,3 +265,64 @@ def test_only_those_who_agreed_leave(world_of, tmp_path) -> None:
     work(world)
     found = world.call("GET", refused.headers["location"], token=token)
     assert found.status_code in (403, 404, 422), found.text
+
+
+def test_other_classes_leave_only_if_the_owner_says_so(world) -> None:
+    world.register()
+    assert policy(world, several=False).status_code == 200
+    one, two = world.token("analyst"), world.token("analyst")
+    assert make(world, one).status_code == 202
+    work(world)
+    same = make(world, two, columns=["age"]).headers["location"]
+    other = make(world, two, k=40).headers["location"]
+    work(world)
+    assert world.call("GET", same, token=two).status_code == 200
+    refused = world.call("GET", other, token=two)
+    assert (refused.status_code, "intersect" in refused.text) == (403, True)
+    history = world.call("GET", "/v1/datasets/patients/releases", token=world.token("steward")).json()
+    assert [each["attributes"] for each in history] == [["age", "smokes"], ["age"]]
+    assert world.call("GET", "/v1/datasets/patients/releases", token=one).status_code == 403
+
+
+def test_a_buyer_learns_no_other_buyers_name(world, buyer) -> None:
+    world.services.tokens.issue(name="Acme", role="analyst")
+    rival = world.services.tokens.issue(name="Rival", role="analyst").text
+    make(world, rival)
+    place = make(world, buyer, k=40).headers["location"]
+    work(world)
+    assert "Rival" not in world.call("GET", place, token=buyer).text
+
+
+def test_nothing_of_a_row_that_stays_is_in_the_bytes(world_of, tmp_path) -> None:
+    """A dictionary holds the values of all rows; only those that leave may be in the file."""
+    ages, towns = [i % 4 for i in range(80)] + [77], ["a", "b"] * 40 + ["SECRETVALUE"]
+    table = pa.table({"age": ages, "town": pa.array(towns).dictionary_encode()})
+    pq.write_table(table, tmp_path / "towns.parquet")
+    world = world_of(sources={"towns": {"path": tmp_path / "towns.parquet"}}, data_folders=(tmp_path,))
+    attributes = [
+        {"name": "age", "kind": "numeric", "bounds": [0, 99], "bins": 5, "integer": True},
+        {"name": "town", "kind": "categorical", "levels": ["a", "b", "SECRETVALUE"]},
+    ]
+    schema = {"tacita": 1, "attributes": attributes}
+    assert world.register("towns", source="towns", schema=schema).status_code == 201
+    path, rules = "/v1/datasets/towns/policy", {"quasi": ["age"], "keep": ["town"], "k": 5, "suppress": 0.1}
+    assert world.call("PUT", path, token=world.token("steward"), json=rules).status_code == 200
+    token = world.token("analyst")
+    for columns in (None, ["town"]):
+        place = make(world, token, dataset="towns", columns=columns).headers["location"]
+        work(world)
+        for format in ("csv", "ndjson", "arrow", "parquet"):
+            response = world.call("GET", f"{place}/rows?format={format}", token=token)
+            assert response.status_code == 200, response.text
+            assert b"SECRETVALUE" not in response.content
+
+
+def test_texts_that_look_like_numbers_stay_texts(world) -> None:
+    rows = "zip,n\n" + "".join("01234,1\n1234,2\n" for _ in range(10))
+    levels = [{"name": "zip", "kind": "categorical", "levels": ["01234", "1234"]}]
+    levels += [{"name": "n", "kind": "categorical", "levels": ["1", "2"]}]
+    schema = json.dumps({"tacita": 1, "attributes": levels})
+    options = '{"quasi": ["n"], "keep": ["zip"], "k": 5}'
+    response = send(world, rows.encode(), options, schema=schema)
+    assert b"01234" in response.content, response.text
+    assert send(world, b"age,age\n1,2\n").status_code == 422

@@ -89,3 +89,38 @@ def test_two_buyers_race_for_the_last_of_a_budget(both) -> None:
     for thread in threads:
         thread.join()
     assert sorted(statuses) == [200, 403]
+
+
+def test_long_questions_are_refused_or_answered_but_never_break(world, analyst) -> None:
+    for join in (" OR ", " AND "):
+        where = join.join(["smokes = 'never'"] * 700)
+        assert ask(world, analyst, f"SELECT COUNT(*) FROM patients WHERE {where}").status_code == 422
+    many = ", ".join(f"AVG(age) AS a{i}" for i in range(300))
+    assert ask(world, analyst, f"SELECT {many} FROM patients").status_code == 422
+    assert ask(world, analyst, "SELECT STDDEV_SAMP(age) FROM patients").status_code == 422
+
+
+def test_an_answer_does_not_cross_purposes(world_of, tmp_path) -> None:
+    """A thousand agreed to research and ten to marketing: whoever asks for marketing gets the ten."""
+    lines = "\n".join(f"p{i},never,{i % 40}" for i in range(1000))
+    (tmp_path / "persons.csv").write_text(f"person,smokes,age\n{lines}\n")
+    agreed = [f"p{i},research,yes,2020-01-01," for i in range(1000)]
+    agreed += [f"p{i},marketing,yes,2020-01-01," for i in range(10)]
+    (tmp_path / "consent.csv").write_text("person,purpose,answer,since,until\n" + "\n".join(agreed) + "\n")
+    source = {"path": tmp_path / "persons.csv", "consent": tmp_path / "consent.csv"}
+    world = world_of(sources={"persons": source}, data_folders=(tmp_path,))
+    attributes = [
+        {"kind": "identifier", "name": "person"},
+        {"name": "smokes", "kind": "categorical", "levels": ["never", "daily"]},
+        {"name": "age", "kind": "numeric", "bounds": [0, 99], "bins": 5, "integer": True},
+    ]
+    schema = {"tacita": 1, "person": "person", "attributes": attributes}
+    made = world.register("persons", source="persons", schema=schema, unit="person:person:1", budget={"epsilon": 500.0})
+    assert made.status_code == 201, made.text
+    token, sql = world.token("analyst"), "SELECT COUNT(*) AS n FROM persons"
+    found = [
+        ask(world, token, sql, 20.0, purpose=purpose).json()["columns"]["n"]["value"][0]
+        for purpose in ("research", "marketing")
+    ]
+    assert abs(found[0] - 1000) < 10
+    assert abs(found[1] - 10) < 10

@@ -1,4 +1,4 @@
-"""The fast path: which of some columns are k-anonymous as they are, so that they may leave with nothing changed.
+"""The fast path: which of some columns are k-anonymous as they are, so that they may leave with nothing generalised.
 
 When a set of columns is not k-anonymous, no larger one is, so sets are built from the bottom and only of what held.
 Each such release is k-anonymous by itself. Two of them together need not be: who has both can join them on what they
@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from tacita.anonymize.criteria import Achieved, Conditions
 from tacita.anonymize.quasi import Crowd, distinct_rows, read_crowd
-from tacita.anonymize.recount import recount
+from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
-from tacita.errors import InvalidInput
-from tacita.recoding.render import ranks
+from tacita.errors import InternalError, InvalidInput
 
 __all__ = ["MOST_COLUMNS", "already_anonymous", "project_rows", "together"]
 
@@ -60,12 +59,21 @@ def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]])
 
 
 def project_rows(domain: Domain, table: pa.Table, columns: Sequence[str], k: int) -> pa.Table:
-    """Some columns as they are, sorted by themselves; refused when they are not k-anonymous."""
-    found = _found(_crowd(domain, table, columns), tuple(range(len(columns))))
-    if found.k < k:
+    """Some columns, sorted by themselves; refused when they are not k-anonymous.
+
+    Values leave in one spelling: 1, 01.0 and +1 are the same number, and who wrote it unusually would stand out.
+    """
+    crowd = _crowd(domain, table, columns)
+    if _found(crowd, tuple(range(len(columns)))).k < k:
         raise InvalidInput("these columns are not k-anonymous as they are", field="k", value=k)
-    order = np.lexsort([ranks(table.column(name)) for name in reversed(columns)])
-    return table.select(list(columns)).combine_chunks().take(pa.array(order))
+    codes = crowd.codes[crowd.of_row]
+    order = np.lexsort([codes[:, place] for place in reversed(range(len(columns)))])
+    spelled = [pa.array(axis.texts, pa.string()).take(pa.array(codes[order, j])) for j, axis in enumerate(crowd.axes)]
+    rows = pa.table(spelled, names=list(columns))
+    persons = None if crowd.persons is None else crowd.persons[order]
+    if recount(classes_of(rows, columns), {}, Conditions(k=1), sizes={}, edges={}, persons=persons).k < k:
+        raise InternalError("the columns do not hold what was asked, and do not leave", field="k")
+    return rows
 
 
 def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> Crowd:

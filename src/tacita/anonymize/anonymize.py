@@ -100,7 +100,8 @@ class Anonymize:
         twice = next((name for name in listed if listed.count(name) > 1), None)
         if twice is not None:
             raise InvalidInput("has two roles, or is there twice", field=twice)
-        known = next((name for name in self.keep if domain[name].role == "quasi-identifier"), None)
+        unchanged = (*sensitive, *self.keep)
+        known = next((name for name in unchanged if domain[name].role == "quasi-identifier"), None)
         if known is not None:
             raise InvalidInput("is a quasi-identifier and would leave unchanged", field=known)
         if self.conditions.about_values and not sensitive:

@@ -291,7 +291,9 @@ class Intervals:
 
     def _label(self, value: float, width: float, whole: bool) -> str:
         low = self.origin + (value - self.origin) // width * width
-        return f"{low:g}..{low + width - 1:g}" if whole else f"[{low:g}, {low + width:g})"
+        if whole:
+            return f"{int(low)}..{int(low + width - 1)}"
+        return f"[{low!r}, {low + width!r})"  # all digits: two intervals must not share a name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,8 @@ def anonymize(
     """
     if output.suffix.lower() not in (".csv", ".parquet"):
         raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    if not output.parent.is_dir():
+        raise InvalidInput("its folder must exist", field="output", value=output)
     domain = Domain.read(schema)
     recipe = Anonymize(
         conditions=Conditions(k=k, l=diversity, l_kind=l_kind, c=c, t=closeness, t_distance=t_distance, alpha=alpha),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,7 +98,7 @@ def query(
         account=paying.name,
         principal="command line",
         source=SecureSource(),
-        version=_version(data or question),
+        version=_version(data or question, table),
     )
     answer = session.ask(plan, purpose="query", key=key, repeat=not sql or fresh or key is not None)
     if output is not None:
@@ -122,13 +123,14 @@ def _table_of(text: str) -> str:
     return table_of(text)
 
 
-def _version(data: str) -> str:
-    """Which state of the data is asked: a file that was written anew is asked anew; a database stays what it is."""
-    path = Path(data)
-    if not path.is_file():
-        return data
-    found = path.stat()
-    return f"{path.resolve()} {found.st_size} {found.st_mtime_ns}"
+def _version(data: str, table: str | None) -> str:
+    """Which state of the data is asked: files that were written anew are asked anew; a database stays what it is."""
+    path = Path(data).expanduser()
+    if not path.exists():
+        return f"{data} {table}"
+    files = sorted(file for file in (path, *path.rglob("*")) if file.is_file())
+    marks = [f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 
 
 _PER = {"answer": "", "rows": "/ rows of the group, at most", "rank": "ranks"}

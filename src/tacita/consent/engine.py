@@ -29,6 +29,7 @@ from tacita.engines.local.engine import LocalEngine
 from tacita.errors import InternalError, InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.recoding import Recoding
+from tacita.recoding.render import plain
 from tacita.store import now
 from tacita.table import Table
 from tacita.tables import Tables, Workload
@@ -88,7 +89,9 @@ class ConsentedEngine:
         who = self._who()
         read = list(dict.fromkeys([*names, self._person]))
         for batch in self._engine.rows(read, batch_rows):
-            yield batch.filter(pa.array(self._mask(batch.column(self._person), who))).select(names)
+            kept = batch.filter(pa.array(self._mask(batch.column(self._person), who))).select(names)
+            # a dictionary would still hold what those said who did not agree
+            yield pa.RecordBatch.from_arrays([plain(column) for column in kept.columns], names=kept.schema.names)
 
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -252,8 +253,11 @@ class CalibratedAggregates:
 
     def _of(self, aggregate: Aggregate) -> list[int]:
         """Where the measures of a statistic stand among all; the recipe's differ from ours in the grid at most."""
-        every = self.recipe.measures(self.domain)
-        return [every.index(measure) for measure in self.recipe.measures_of(aggregate, self.domain)]
+        return [self._places[measure] for measure in self.recipe.measures_of(aggregate, self.domain)]
+
+    @cached_property
+    def _places(self) -> dict[Measure, int]:
+        return {measure: place for place, measure in enumerate(self.recipe.measures(self.domain))}
 
     def expect(self) -> tuple[Expected, ...]:
         """The error of every statistic, before any data is read."""

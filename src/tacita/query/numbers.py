@@ -17,7 +17,19 @@ from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
 from tacita.domain.encode import check_type, days_of, encode, parse_line, read_text
 from tacita.errors import InvalidInput
 
-__all__ = ["Array", "Bounds", "Measurable", "bounds_of", "is_whole", "measurable", "numbers", "presence"]
+_FAR = 1e100
+
+__all__ = [
+    "Array",
+    "Bounds",
+    "Measurable",
+    "bounds_of",
+    "check_reach",
+    "is_whole",
+    "measurable",
+    "numbers",
+    "presence",
+]
 
 Array = npt.NDArray[np.float64]
 Bounds = tuple[float, float]
@@ -35,14 +47,24 @@ def measurable(domain: Domain, name: str, bounds: Bounds | None = None) -> Measu
             hint="Declare it as numeric with bounds, or count it",
         )
     if bounds is None:
+        if isinstance(attribute, Numeric):
+            check_reach(name, *attribute.line_bounds)
         return attribute
     low, high = (float(end) for end in bounds)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidInput("must be finite and rising", field=f"bounds of {name}", value=[low, high])
+    check_reach(name, low, high)
     if not isinstance(attribute, Numeric):
         raise InvalidInput("only numbers can have other bounds than the schema's", field=name, value=attribute.kind)
     whole = attribute.integer and low.is_integer() and high.is_integer()
     return Numeric(name=name, bounds=(low, high), bins=1, integer=whole, missing=True, other=True)
+
+
+def check_reach(name: str, low: float, high: float) -> None:
+    """Refuse bounds whose squares no float holds, before anything is charged."""
+    if max(abs(low), abs(high)) > _FAR or high - low < 1 / _FAR:
+        rule = f"must lie within {_FAR:g} of 0 and {1 / _FAR:g} apart at least"
+        raise InvalidInput(rule, field=f"bounds of {name}", value=[low, high])
 
 
 def bounds_of(attribute: Measurable) -> Bounds:

@@ -90,7 +90,7 @@ class Reading:
         ends = max(low - off, float(top.min())), min(high + off, float(top.max()))
         if n <= 0:  # the noise has drowned everybody
             return math.nan, math.nan, ends
-        value = float(top @ counts) / n
+        value = min(max(float(top @ counts) / n, float(top.min())), float(top.max()))  # no mean lies beyond its values
         return value, self.law.std * float(np.linalg.norm(top - value)) / n, ends
 
     def _variance(self, counts: Array, level: float) -> tuple[float, float, Ends]:
@@ -105,4 +105,4 @@ class Reading:
         c = min(max(mean, 0.0), 1.0)
         value, std, (low, high) = self._ratio(np.array([c * c, c * c - c, (1 - c) ** 2]), counts, both)
         off = max((end - c) ** 2 for end in around)
-        return max(value, 0.0), std, (min(max(low - off, 0.0), 0.25), min(max(high, 0.0), 0.25))
+        return min(max(value, 0.0), 0.25), std, (min(max(low - off, 0.0), 0.25), min(max(high, 0.0), 0.25))

@@ -37,7 +37,6 @@ _KINDS: dict[type[exp.Expr], str] = {
     exp.VariancePop: "var",
     exp.Stddev: "std",
     exp.StddevPop: "std",
-    exp.StddevSamp: "std",
     exp.Median: "median",
 }
 _RELATIONS: dict[type[exp.Expr], Comparison] = {
@@ -86,9 +85,15 @@ _KNOWN: dict[type[exp.Expr], set[str]] = {
 """The kinds of node that may occur, with the members that may be set. Whatever a parser adds later is refused."""
 
 
+_MOST_COLUMNS = 100
+
+
 def table_of(text: str) -> str:
     """The name after FROM."""
-    select = _select(text)
+    try:
+        select = _select(text)
+    except RecursionError:
+        raise InvalidInput("is nested too deeply", field="sql", hint="Use IN or BETWEEN for long lists") from None
     source = select.args.get("from") or select.args.get("from_")
     assert source is not None
     return str(source.this.name)
@@ -96,7 +101,17 @@ def table_of(text: str) -> str:
 
 def compile_sql(text: str, domain: Domain, *, family: Family = "auto", level: float = 0.95) -> Aggregates:
     """The recipe that a query means."""
+    try:
+        return _compiled(text, domain, family, level)
+    except RecursionError:
+        raise InvalidInput("is nested too deeply", field="sql", hint="Use IN or BETWEEN for long lists") from None
+
+
+def _compiled(text: str, domain: Domain, family: Family, level: float) -> Aggregates:
     select = _select(text)
+    if len(select.expressions) > _MOST_COLUMNS:
+        rule = f"must ask for at most {_MOST_COLUMNS} columns"
+        raise InvalidInput(rule, field="sql", value=len(select.expressions))
     by = _groups(select, domain)
     aggregates = []
     for part in select.expressions:

@@ -153,7 +153,7 @@ def read_keys(
         distinct = column.dictionary
         used = column.indices
     elif pa.types.is_floating(column.type) and isinstance(attribute, Numeric):
-        return _floats(column)
+        return _floats(attribute, column)
     else:
         encoded = column.dictionary_encode()
         distinct, used = encoded.dictionary, encoded.indices
@@ -162,8 +162,10 @@ def read_keys(
     return np.asarray(indices), [*keys, None]
 
 
-def _floats(column: pa.Array) -> tuple[NDArray[np.int64], list[Key]]:
+def _floats(attribute: Attribute, column: pa.Array) -> tuple[NDArray[np.int64], list[Key]]:
     line = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # null becomes NaN
+    if np.isinf(line).any():
+        raise _misfit(attribute, "infinity")
     values, indices = np.unique(line, return_inverse=True)
     return indices.astype(np.int64), [None if math.isnan(value) else _number(value) for value in values.tolist()]
 

@@ -18,7 +18,7 @@ from tacita.errors import InvalidInput
 from tacita.recoding.axis import read_keys
 from tacita.recoding.recoding import SUPPRESSED, Recoding
 
-__all__ = ["check_leaving", "encode_rows", "ranks", "recode", "render"]
+__all__ = ["check_leaving", "encode_rows", "plain", "ranks", "recode", "render"]
 
 Ints = NDArray[np.int64]
 
@@ -78,8 +78,17 @@ def render(
     for place, words in enumerate(recoding.texts):
         labels = recoding.labels[classes[rows], place] if len(rows) else np.zeros(0, np.int32)
         arrays.append(pa.array(words, pa.string()).take(pa.array(labels)))
-    arrays += [table.column(name).combine_chunks().take(chosen) for name in columns]
+    arrays += [plain(table.column(name)).take(chosen) for name in columns]
     return pa.table(arrays, names=[*recoding.names, *columns]), rows
+
+
+def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column without a dictionary.
+
+    A dictionary holds the values of all rows, also of those that do not leave, in the order of the source.
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
 
 def _positions(order: Ints | None, rows: int) -> Ints:

@@ -15,13 +15,13 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
-from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.errors import Conflict, DataError, Forbidden, SourceUnavailable
 from tacita.release_log import Released, concerns, digest_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
 from tacita.server.services import Services
 
-__all__ = ["MARK", "file_of", "make_anonymized", "write_rows"]
+__all__ = ["MARK", "file_of", "make_anonymized", "record", "write_rows"]
 
 MARK = {"tacita": "anonymized/1"}
 _ROWS = 65_536
@@ -55,19 +55,41 @@ def make_anonymized(
         hint = "Ask the steward to check the source"
         rule = "the data of this dataset cannot be read now"
         raise type(error)(rule, field="dataset", value=dataset.name, hint=hint) from error
-    entry = Released(
-        dataset=dataset.name,
-        kind="k-anonymous",
-        recipe=digest_of(made.recipe),
-        attributes=chosen,
-        classes=_digest(made.rows.select(policy.quasi)),
-        recipient=recipient,
-    )
-    warnings = concerns(entry, services.release_log.record(entry))
+    classes = _digest(made.rows.select(policy.quasi))
+    if not policy.several and any(old.classes != classes for old in services.release_log.history(dataset.name)):
+        rule = "rows of these people have left in other classes, and who has both could intersect them"
+        hint = "Ask for the same k, l and t as before, or the owner to allow several releases"
+        raise Forbidden(rule, field="k", value=recipe.conditions.k, hint=hint)
+    warnings = record(services, dataset, chosen, made.rows.select(policy.quasi), made.recipe, recipient)
     if chosen == policy.columns:
         return made, warnings
     rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
     return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen])), warnings
+
+
+def record(
+    services: Services,
+    dataset: Dataset,
+    leaving: Sequence[str],
+    classes: pa.Table,
+    recipe: Any,
+    recipient: str,
+    *,
+    kind: str = "k-anonymous",
+) -> tuple[str, ...]:
+    """Write a release down before it leaves, and say what it could be laid over; names no other recipient."""
+    entry = Released(
+        dataset=dataset.name,
+        kind=kind,
+        recipe=digest_of(recipe),
+        attributes=tuple(leaving),
+        classes=_digest(classes),
+        recipient=recipient,
+    )
+    earlier = services.release_log.record(entry)
+    # who else bought what is the owner's to know
+    anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "somebody") for old in earlier]
+    return concerns(entry, anonymous)
 
 
 def _digest(rows: pa.Table) -> str:

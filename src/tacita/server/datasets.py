@@ -144,17 +144,20 @@ class Datasets:
         place = self._place(dataset.source).consent
         return None if place is None else ConsentFile(place.expanduser())
 
-    def version(self, dataset: Dataset) -> str:
+    def version(self, dataset: Dataset, purpose: str) -> str:
         """Which state of the data an answer is about: files that were written anew are asked anew.
+
+        Where consent decides whose rows are read, nothing is handed out again: consents
+        begin and end at any moment, and a purpose has people of its own.
 
         A database is taken as it is: who wants an answer about what has changed in it asks for a fresh one.
         """
         place = self._place(dataset.source)
         roots = [found.expanduser() for found in (place.path, place.consent) if found is not None]
         files = sorted(file for root in roots for file in (root, *root.rglob("*")) if file.is_file())
-        if not files:
-            return dataset.source
         marks = [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+        if place.consent is not None:
+            marks += [f"purpose {purpose}", f"at {now().isoformat()}"]
         return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 
     def open_engine(self, source: str, domain: Domain) -> Engine:

@@ -41,6 +41,7 @@ __all__ = [
     "QueryRequest",
     "RaiseBudget",
     "ReleaseModel",
+    "ReleasedInfo",
     "ReleasesModel",
     "ReportBatch",
     "RuleInfo",
@@ -289,6 +290,7 @@ class PolicyModel(_Request):
     t: float | None = Field(default=None, ge=0, le=1, description="Most distance of sensitive values from the whole.")
     suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
     hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
+    several: bool = Field(default=False, description="Whether rows may leave in other classes than before.")
 
 
 class PolicyInfo(_Answer):
@@ -302,6 +304,18 @@ class PolicyInfo(_Answer):
     t: float | None
     suppress: float
     hierarchies: dict[str, list[list[str]]]
+    several: bool
+
+
+class ReleasedInfo(_Answer):
+    """One release that left, for the owner."""
+
+    id: str
+    kind: str
+    attributes: list[str]
+    classes: str = Field(description="Digest of which rows were made equal.")
+    recipient: str
+    at: dt.datetime
 
 
 class AnonymizedRequest(_Request):

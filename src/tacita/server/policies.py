@@ -33,6 +33,8 @@ class Policy:
         k, l, t: The least that every release must hold.
         suppress: Most share of rows that may be left out.
         hierarchies: Rows of levels, leaf first, for some attributes.
+        several: Whether rows may leave in other classes than in an earlier release. Who has both could intersect them,
+            so without this the first classes that left are the only ones.
     """
 
     quasi: tuple[str, ...]
@@ -43,6 +45,7 @@ class Policy:
     t: float | None = None
     suppress: float = 0.0
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    several: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from tacita.server.models import SqlRequest, TableQuery
 from tacita.server.services import Services
 from tacita.tables import Workload
 
-__all__ = ["answer", "make_plan", "make_sql_plan", "show_plan", "show_sql_plan"]
+__all__ = ["answer", "check_cells", "make_plan", "make_sql_plan", "show_plan", "show_sql_plan"]
 
 A = TypeVar("A", bound=Answer)
 
@@ -23,26 +23,32 @@ A = TypeVar("A", bound=Answer)
 def make_plan(services: Services, dataset: Dataset, request: TableQuery) -> CalibratedTables:
     """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
     workload = Workload(tuple(tuple(table) for table in request.tables), tuple(request.weights or ()))
-    account, most = dataset.account, services.settings.max_cells
-    cells = sum(dataset.domain.project(key).size for key in workload.check(dataset.domain))
-    if cells > most:
-        raise InvalidInput(
-            f"must have at most {most} cells together",
-            field="tables",
-            value=cells,
-            hint="Ask for fewer tables, fewer attributes or coarser bins; an admin can raise max_cells",
-        )
+    account = dataset.account
+    check_cells(services, sum(dataset.domain.project(key).size for key in workload.check(dataset.domain)), "tables")
     return NoisyTables(workload, request.family).calibrate(
         dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours
     )
 
 
-def make_sql_plan(dataset: Dataset, request: SqlRequest) -> CalibratedAggregates:
+def check_cells(services: Services, cells: int, field: str) -> None:
+    """Refuse a question whose answer would be too large."""
+    most = services.settings.max_cells
+    if cells > most:
+        raise InvalidInput(
+            f"must have at most {most} cells together",
+            field=field,
+            value=cells,
+            hint="Ask for fewer tables, fewer attributes or coarser bins; an admin can raise max_cells",
+        )
+
+
+def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> CalibratedAggregates:
     """The same for a question in SQL."""
     from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
 
     account = dataset.account
     recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level)
+    check_cells(services, dataset.domain.project(recipe.by).size * len(recipe.aggregates), "by")
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
 
@@ -94,7 +100,7 @@ def answer(
             account=dataset.account.name,
             principal=principal,
             source=services.randomness,
-            version=datasets.version(dataset),
+            version=datasets.version(dataset, purpose),
         )
         return session.ask(plan, purpose=purpose, key=key, repeat=repeat)
     except Conflict as error:

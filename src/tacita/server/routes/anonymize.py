@@ -78,6 +78,11 @@ def _read(file: UploadFile) -> pa.Table:
     try:
         if data[:4] == b"PAR1":
             return pq.read_table(io.BytesIO(data))
-        return pacsv.read_csv(io.BytesIO(data))
-    except pa.ArrowInvalid:
+        head = pacsv.open_csv(io.BytesIO(data)).schema.names
+        if len(set(head)) < len(head):
+            raise DataError("must not have two columns of one name", field="file")
+        # as texts: 01234 is no number, and what leaves must be what came
+        texts = pacsv.ConvertOptions(column_types=dict.fromkeys(head, pa.string()), strings_can_be_null=False)
+        return pacsv.read_csv(io.BytesIO(data), convert_options=texts)
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
         raise DataError("cannot be read as CSV or Parquet", field="file") from None

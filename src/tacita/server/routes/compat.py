@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
+from fastapi.security import HTTPBearer
 
 from tacita.anonymize import Anonymized
 from tacita.anonymize.already import already_anonymous, project_rows
@@ -28,11 +29,12 @@ from tacita.errors import Forbidden, InvalidInput, Unauthorized, UnknownName
 from tacita.mechanisms import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.query.aggregates import Aggregate, Aggregates
-from tacita.server.anonymized import make_anonymized
+from tacita.query.numbers import check_reach
+from tacita.server.anonymized import make_anonymized, record
 from tacita.server.auth import Services_, check_anonymous, check_scope
 from tacita.server.datasets import Dataset
 from tacita.server.policies import Policy
-from tacita.server.queries import answer
+from tacita.server.queries import answer, check_cells
 from tacita.server.refusals import BadRequest, UnknownSource
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.services import Services
@@ -49,6 +51,10 @@ _KINDS = ("csv", "postgresql", "postgres", "mongodb", "mongo")
 _REFUSED = ("server_data", "host_data", "port_data", "user_data", "pass_data", "db_data")
 _STATISTICS = ("sum", "mean", "var", "std")
 _MOST_COLUMNS = 8
+
+
+# only for OpenAPI; `_token` reads the header or, as the original did, the query
+_SHOWN = Depends(HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>."))
 
 
 def _token(request: Request, services: Services, text: str | None) -> Token:
@@ -112,7 +118,9 @@ def _named(domain: Domain, indexes: Sequence[int], field: str) -> tuple[str, ...
 # -- /kanon ----------------------------------------------------------------------------------------------------------
 
 
-@router.get("/kanon", summary="Anonymized rows, as the P-PPA service gave them", response_model=None)
+@router.get(
+    "/kanon", summary="Anonymized rows, as the P-PPA service gave them", response_model=None, dependencies=[_SHOWN]
+)
 def kanon(
     request: Request,
     services: Services_,
@@ -124,6 +132,7 @@ def kanon(
     data_source: Text = None,
     csv_path: Text = None,
     table_coll_data: Text = None,
+    purpose: str = "release",
     format: Literal["records", "legacy"] = "records",
 ) -> Response:
     """Positions are those of the schema. Which columns are quasi-identifiers is the owner's choice, so a buyer's
@@ -137,21 +146,26 @@ def kanon(
             hint = "The steward sets a policy; see PUT /v1/datasets/{name}/policy"
             raise Forbidden("is the owner's choice", field=name, hint=hint)
     if not owner or (qi_indexes is None and whitelist is None and user_choice_index is None):
-        made, _ = make_anonymized(services, dataset, k=k, recipient=who.principal)
+        made, _ = make_anonymized(services, dataset, k=k, recipient=who.principal, purpose=purpose)
         return _rows(made, format)
     chosen = _listed(user_choice_index, "user_choice_index")
     if chosen is not None:
         names = _named(dataset.domain, chosen, "user_choice_index")
-        table = joined(services.engine(dataset, "release").rows(names), names)
+        table = joined(services.engine(dataset, purpose).rows(names), names)
         free = already_anonymous(dataset.domain, table, names, k)
         if free:
-            return JSONResponse(_shaped(project_rows(dataset.domain, table, free, k).to_pylist(), format))
+            found = project_rows(dataset.domain, table, free, k)
+            record(services, dataset, free, found, {"already": k}, who.principal, kind="unchanged columns")
+            return JSONResponse(_shaped(found.to_pylist(), format))
     unchanged = _named(dataset.domain, _listed(whitelist, "whitelist") or [], "whitelist")
     positions = _listed(qi_indexes, "qi_indexes")
     every = [name for name in dataset.domain.names if dataset.domain[name].kind != "identifier"]
     quasi = _named(dataset.domain, positions, "qi_indexes") if positions else tuple(every)
     recipe = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
-    return _rows(recipe.prepare(dataset.domain).run(services.engine(dataset, "release")), format)
+    made = recipe.prepare(dataset.domain).run(services.engine(dataset, purpose))
+    leaving = tuple(made.rows.column_names)
+    record(services, dataset, leaving, made.rows.select(recipe.quasi), made.recipe, who.principal)
+    return _rows(made, format)
 
 
 def _shaped(rows: list[dict[str, Any]], format: str) -> list[Any]:
@@ -173,7 +187,9 @@ def _rows(made: Anonymized, format: str) -> Response:
 # -- /diffpriv -------------------------------------------------------------------------------------------------------
 
 
-@router.get("/diffpriv", summary="A private statistic, as the P-PPA service gave it", response_model=None)
+@router.get(
+    "/diffpriv", summary="A private statistic, as the P-PPA service gave it", response_model=None, dependencies=[_SHOWN]
+)
 def diffpriv(
     request: Request,
     services: Services_,
@@ -191,6 +207,7 @@ def diffpriv(
     data_source: Text = None,
     csv_path: Text = None,
     table_coll_data: Text = None,
+    purpose: str = "query",
     format: Literal["nested", "legacy"] = "nested",
 ) -> Response:
     """sum, mean, var, std and their nan forms, histogram, histogram2d, histogramdd. Bounds must be given, or stand in
@@ -213,9 +230,7 @@ def diffpriv(
         plan = Aggregates(aggregates=tuple(wanted)).calibrate(
             dataset.domain, budget, unit=dataset.account.unit, neighbours=dataset.account.neighbours
         )
-        found = answer(
-            services, dataset, plan, principal=who.principal, purpose=f"diffpriv {kind}", key=None, repeat=False
-        )
+        found = answer(services, dataset, plan, principal=who.principal, purpose=purpose, key=None, repeat=False)
         values = [float(found[name].value[0]) for name in columns]
         numbers = [value if math.isfinite(value) else None for value in values]
         scalar = numbers[0] if len(numbers) == 1 else numbers
@@ -225,7 +240,7 @@ def diffpriv(
         raise UnknownName(query, field="query", available=known)
     if {"histogram": 1, "histogram2d": 2}.get(kind, len(columns)) != len(columns):
         raise InvalidInput(f"{kind} has another number of columns", field="column_indexes", value=len(columns))
-    return _histogram(services, dataset, who.principal, kind, columns, limits, bins, budget, density, format)
+    return _histogram(services, dataset, who.principal, purpose, kind, columns, limits, bins, budget, density, format)
 
 
 def _bounds(texts: Sequence[str] | None, columns: Sequence[str]) -> list[tuple[float, float]] | None:
@@ -241,6 +256,8 @@ def _bounds(texts: Sequence[str] | None, columns: Sequence[str]) -> list[tuple[f
     pairs = list(zip(ends[::2], ends[1::2], strict=False))
     if len(ends) != 2 * len(columns) or not all(math.isfinite(a) and math.isfinite(b) and a < b for a, b in pairs):
         raise InvalidInput("must be low,high for each column, low below high", field="bounds")
+    for low, high in pairs:
+        check_reach("column", low, high)
     return pairs
 
 
@@ -248,6 +265,7 @@ def _histogram(
     services: Services,
     dataset: Dataset,
     principal: str,
+    purpose: str,
     kind: str,
     columns: tuple[str, ...],
     limits: list[tuple[float, float]] | None,
@@ -256,12 +274,11 @@ def _histogram(
     density: bool,
     format: str,
 ) -> Response:
-    domain = _binned(dataset.domain, columns, limits, bins)
+    domain = _binned(services, dataset.domain, columns, limits, bins)
     plan = NoisyTables(Workload.of(columns)).calibrate(
         domain, budget, unit=dataset.account.unit, neighbours=dataset.account.neighbours
     )
-    paid = f"diffpriv {kind}"
-    found = answer(services, dataset, plan, principal=principal, purpose=paid, key=None, repeat=False, domain=domain)
+    found = answer(services, dataset, plan, principal=principal, purpose=purpose, key=None, repeat=False, domain=domain)
     counts = np.asarray(found[columns].values, dtype=float)
     cut = tuple(slice(0, len(domain[name].labels)) for name in columns)
     edges = [[*domain[name].starts, domain[name].line_bounds[1]] for name in columns]  # type: ignore[union-attr]
@@ -278,7 +295,11 @@ def _histogram(
 
 
 def _binned(
-    domain: Domain, columns: Sequence[str], limits: list[tuple[float, float]] | None, bins: Sequence[str] | None
+    services: Services,
+    domain: Domain,
+    columns: Sequence[str],
+    limits: list[tuple[float, float]] | None,
+    bins: Sequence[str] | None,
 ) -> Domain:
     """The schema with the bins that were asked for; they come from the request or the schema, never from the data."""
     counts = _listed(bins, "bins") if bins else None
@@ -286,6 +307,7 @@ def _binned(
         counts *= len(columns)
     if counts is not None and (len(counts) != len(columns) or min(counts) < 1):
         raise InvalidInput("must be one number of bins, or one for each column", field="bins")
+    check_cells(services, math.prod(counts) if counts else domain.project(columns).size, "bins")
     attributes = []
     for attribute in domain.attributes:
         if attribute.name not in columns:

@@ -13,7 +13,15 @@ from tacita.server.answers import AnonymizedResponse, Format
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
-from tacita.server.models import AnonymizedInfo, AnonymizedPlan, AnonymizedRequest, JobInfo, PolicyInfo, PolicyModel
+from tacita.server.models import (
+    AnonymizedInfo,
+    AnonymizedPlan,
+    AnonymizedRequest,
+    JobInfo,
+    PolicyInfo,
+    PolicyModel,
+    ReleasedInfo,
+)
 from tacita.server.policies import Policy
 from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
@@ -44,6 +52,23 @@ def get_policy(name: str, token: Reader, services: Services_) -> PolicyInfo:
     """What a release must hold at least, and which columns it may have."""
     dataset_of(services, token, name)
     return PolicyInfo.model_validate(services.policies.get(name).as_dict())
+
+
+@router.get("/v1/datasets/{name}/releases", summary="Which rows have left, and to whom")
+def list_released(name: str, token: Steward, services: Services_) -> list[ReleasedInfo]:
+    """For the owner: what somebody who has several of them could lay over each other."""
+    dataset_of(services, token, name)
+    return [
+        ReleasedInfo(
+            id=old.id,
+            kind=old.kind,
+            attributes=list(old.attributes),
+            classes=old.classes,
+            recipient=old.recipient,
+            at=old.at,
+        )
+        for old in services.release_log.history(name)
+    ]
 
 
 @router.post("/v1/releases/anonymized/plan", summary="What an anonymized release would be")

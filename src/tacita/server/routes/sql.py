@@ -37,7 +37,7 @@ def query_sql(body: SqlRequest, token: Asker, services: Services_, key: Key = No
     name = table_of(body.sql)
     check_scope(token, name)
     dataset = dataset_of(services, token, name)
-    plan = make_sql_plan(dataset, body)
+    plan = make_sql_plan(services, dataset, body)
     if body.dry_run:
         return JSONResponse(SqlPlan.model_validate(show_sql_plan(services, dataset, plan)).model_dump(mode="json"))
     if key is not None and body.fresh:
