@@ -94,3 +94,13 @@ def test_refusals_leave_nothing_behind(folder, options, words):
 def test_a_file_of_no_known_kind_is_refused(folder):
     code, _, err = tacita("--k", "5", "-o", "out.xlsx")
     assert (code, "must end in .csv or .parquet" in err) == (2, True)
+
+
+@pytest.mark.parametrize("method", ["datafly", "samarati", "ola", "incognito", "bayardo"])
+def test_whole_columns_are_recoded(method, folder):
+    options = ("--qi", "town", "--k", "20", "--method", method, "--hierarchy", "town=towns.csv", "-o", "out.csv")
+    code, out, err = tacita(*options, "--json")
+    assert code == 0, err
+    rows = list(csv.DictReader((folder / "out.csv").read_text().splitlines()))
+    assert min(Counter(row["town"] for row in rows).values()) >= 20
+    assert 0 <= json.loads(out)["loss"]["gcp"] <= 1

@@ -186,7 +186,7 @@ class Plan:
         rows, origin = render(recoding, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
         achieved = self._recount(rows, origin, crowd, recoding, combinations)
         wrong = achieved.failures(asked)
-        lost = loss_of(crowd, recoding, k=asked.k)
+        lost = loss_of(crowd, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")
         if lost.suppressed > recipe.suppress * leaving:
             wrong.append(f"{lost.suppressed} rows are suppressed")
         if wrong:

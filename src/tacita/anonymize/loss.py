@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.label_loss import as_written
 from tacita.anonymize.quasi import Crowd, sorted_distinct
 from tacita.errors import InvalidInput
 from tacita.recoding import SUPPRESSED, Axis, Recoding
@@ -62,13 +63,24 @@ class Loss:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def loss_of(crowd: Crowd, recoding: Recoding, *, k: int, reading: Reading = "published") -> Loss:
-    """All measures at once."""
+def loss_of(crowd: Crowd, recoding: Recoding, *, k: int, reading: Reading = "published", written: bool = False) -> Loss:
+    """All measures at once.
+
+    Args:
+        crowd: The people.
+        recoding: Where they go.
+        k: What was asked for.
+        reading: What a generalised cell loses.
+        written: Whether labels may say less than the narrowest true of their class, so that they count as they stand.
+            The entropy is that of the narrowest labels all the same.
+    """
     rows = entry_rows(crowd, recoding)
     gone = recoding.classes == SUPPRESSED
     sizes = np.bincount(recoding.classes[~gone], weights=rows[~gone], minlength=len(recoding.labels)).astype(np.int64)
     boxes = _boxes_of(crowd, recoding)
     cells = _cells(crowd, boxes, reading)
+    if written and reading == "published":
+        cells = np.maximum(cells, as_written(crowd, recoding))
     total = max(int(rows.sum()), 1)
     suppressed = int(rows[gone].sum())
     means = ((cells * sizes[:, None]).sum(axis=0) + suppressed) / total

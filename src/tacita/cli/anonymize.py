@@ -10,7 +10,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import typer
 
-from tacita.anonymize.anonymize import Anonymize, Anonymized
+from tacita.anonymize.anonymize import Anonymize, Anonymized, Method
 from tacita.anonymize.criteria import Conditions, Distance, Diversity
 from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.mondrian import Mode, Mondrian
@@ -53,7 +53,11 @@ def anonymize(
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="How classes are cut.")] = "strict",
+    method: Annotated[
+        Literal["mondrian", "datafly", "samarati", "ola", "incognito", "bayardo"],
+        typer.Option(help="How classes are made; all but mondrian recode whole columns by their hierarchies."),
+    ] = "mondrian",
+    mode: Annotated[Mode, typer.Option(help="How mondrian cuts classes.")] = "strict",
     choose: Annotated[Literal["loss", "span"], typer.Option(help="Which cut is made, in strict mode.")] = "loss",
     table: TableName = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
@@ -75,7 +79,7 @@ def anonymize(
         keep=_names(keep) or (),
         hierarchies=dict(_hierarchy(text) for text in hierarchy or []),
         suppress=suppress,
-        method=Mondrian(mode=mode, choose=choose),
+        method=_method(method, mode, choose),
     )
     plan = recipe.prepare(domain)
     result = plan.run(connect(data, domain, table))
@@ -88,6 +92,16 @@ def anonymize(
     for section in _sections(result):
         show.grid(section.title, ("", ">"), section.facts)
     show.say(_NOTE)
+
+
+def _method(name: str, mode: Mode, choose: Literal["loss", "span"]) -> Method:
+    from tacita import anonymize as room
+
+    makers = {"datafly": "Datafly", "samarati": "Samarati", "ola": "Ola", "incognito": "Incognito"}
+    if name == "mondrian":
+        return Mondrian(mode=mode, choose=choose)
+    made: Method = room.Bayardo(early="best") if name == "bayardo" else getattr(room, makers[name])()
+    return made
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
