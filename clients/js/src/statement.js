@@ -45,7 +45,8 @@ export function sheetOffer(offers) {
     `by a factor of ${short(Math.exp(loss))} at most (epsilon ${short(loss)}).`,
     left(charge, remaining, "all of them"),
   ].join(" ");
-  return Object.freeze({ campaign, offers: Object.freeze(offers), loss, charge, remaining, statement: words });
+  const said = offers.length > 1 ? words : offers[0].statement;
+  return Object.freeze({ campaign, offers: Object.freeze(offers), loss, charge, remaining, statement: said });
 }
 
 function statement({ campaign, asks, channel, cells }, { loss, charge, kept, odds, remaining }, known) {

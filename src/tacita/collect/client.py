@@ -378,5 +378,5 @@ def _sheet_offer(offers: Sequence[Offer]) -> SheetOffer:
         loss=loss,
         charge=charge,
         remaining=offers[0].remaining,
-        statement=" ".join(lines),
+        statement=" ".join(lines) if len(offers) > 1 else offers[0].statement,
     )
