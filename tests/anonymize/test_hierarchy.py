@@ -82,6 +82,8 @@ def test_intervals_of_numbers():
     assert [tree.labels[node] for node in tree.ancestors[:, 1]] == ["[0, 0.5)", "[0.5, 1)"]
     _, tree = bound(Intervals(widths=(5,), origin=1, bounds=(1, 100)), Axis(name="x", kind="number", keys=(1, 5)))
     assert (tree.leaves.max(), tree.labels[tree.ancestors[0, 1]]) == (100, "1..5")
+    _, tree = bound(Intervals(widths=(10,)), Axis(name="x", kind="number", keys=(12_345_678, 12_345_691)))
+    assert [tree.labels[node] for node in tree.ancestors[:, 1]] == ["12345670..12345679", "12345690..12345699"]
 
 
 def test_periods_of_dates_and_prefixes_of_texts():

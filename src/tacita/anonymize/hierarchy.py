@@ -293,7 +293,7 @@ class Intervals:
         low = self.origin + (value - self.origin) // width * width
         if whole:
             return f"{int(low)}..{int(low + width - 1)}"
-        return f"[{low!r}, {low + width!r})"  # all digits: two intervals must not share a name
+        return f"[{low:.17g}, {low + width:.17g})"  # all digits: two intervals must not share a name
 
 
 @dataclass(frozen=True, kw_only=True)
