@@ -27,7 +27,7 @@ FLOORS = [
     {"engines"},
     {"consent", "release_log"},
     {"mechanisms"},
-    {"anonymize", "collect", "query"},
+    {"anonymize", "collect", "query", "synthesize"},
     {"report"},
     {"studies"},
     {"demo"},

@@ -17,7 +17,21 @@ import typer
 
 from tacita import errors
 from tacita._version import __version__
-from tacita.cli import anonymize, budget, campaign, collect, demo, findings, query, schema, serve, show, study, token
+from tacita.cli import (
+    anonymize,
+    budget,
+    campaign,
+    collect,
+    demo,
+    findings,
+    query,
+    schema,
+    serve,
+    show,
+    study,
+    synthesize,
+    token,
+)
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
@@ -49,6 +63,7 @@ app.add_typer(token.app, name="token")
 app.add_typer(study.app, name="study")
 app.command("anonymize")(anonymize.anonymize)
 app.command("query")(query.query)
+app.command("synthesize")(synthesize.synthesize)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 

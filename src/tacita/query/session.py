@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.mechanisms.recipe import Answer, Plan
 from tacita.noise import Source
 from tacita.privacy.ledger import Balance, Charge, Ledger
-from tacita.query.answer import Answer as Statistics
-from tacita.query.model import Model
 from tacita.release import Releases
 
 __all__ = ["Session", "question_of"]
 
 A = TypeVar("A", bound=Answer)
+
+
+@runtime_checkable
+class _Chargeable(Protocol):
+    """An answer that can name what paid for it: statistics, models, synthesizers."""
+
+    def with_charge(self, charge: str, dataset: str, /) -> Answer:
+        """The same answer, naming what paid for it."""
 
 
 def question_of(plan: Plan[Answer]) -> str:
@@ -95,4 +101,4 @@ def _charged(answer: Answer, charge: Charge) -> Answer:
     """The answer, naming what paid for it."""
     if isinstance(answer, Releases):
         return Releases(release.with_charge(charge.id, charge.account) for release in answer.values())
-    return answer.with_charge(charge.id, charge.account) if isinstance(answer, Statistics | Model) else answer
+    return answer.with_charge(charge.id, charge.account) if isinstance(answer, _Chargeable) else answer

@@ -1,0 +1,111 @@
+"""`tacita synthesize`: made-up rows under a privacy budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, ledger_of
+from tacita.domain import Decode, Domain
+from tacita.engines.connect import connect
+from tacita.errors import InvalidInput
+from tacita.noise import SecureSource
+from tacita.query import Session
+from tacita.report import Section, number, write
+from tacita.synthesize import Synthesize, Synthesized
+from tacita.synthesize.quality import Method
+
+__all__ = ["synthesize"]
+
+_NOTE = (
+    "Made-up rows are good for many unknown uses. For one known task, such as one classifier, private training on the "
+    "real rows is usually better at the same budget."
+)
+
+
+def synthesize(
+    data: Data,
+    schema: SchemaFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="How many; about as many as the data has if not given.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How; `quality` picks one.")] = "quality",
+    attributes: Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")] = None,
+    people: Annotated[int | None, typer.Option(help="About how many rows the data has, where that is public.")] = None,
+    decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    table: TableName = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
+    key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
+    model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Release made-up rows, paid from an account.
+
+    [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
+    """
+    if output.suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    if rows is not None and rows < 0:
+        raise InvalidInput("must be 0 or more", field="rows", value=rows)
+    ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
+    paying = ledger.account(account)
+    names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))
+    recipe = Synthesize(method=method, attributes=names, people=people)
+    plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
+    if dry_run:
+        planned = plan.as_dict()
+        facts = [("method", planned["recipe"]["method"]), ("cost", f"{planned['cost']:.6g}"), ("why", plan.reason)]
+        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        return
+    session = Session(
+        engine=connect(data, domain, table),
+        ledger=ledger,
+        account=paying.name,
+        principal="command line",
+        source=SecureSource(),
+    )
+    result = session.ask(plan, purpose="synthesize", key=key)
+    wanted = max(0, round(result.people)) if rows is None else rows
+    result.write(output, wanted, np.random.default_rng(), policy=decode)
+    if model is not None:
+        model.write_text(result.to_json(), encoding="utf-8")
+    sections = _sections(result, wanted)
+    if report is not None:
+        write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", sections)
+    if json:
+        plain = {name: value for name, value in result.as_dict().items() if name != "model"}
+        show.print_json(plain | {"rows": wanted, "balance": session.balance().as_dict()})
+        return
+    for section in sections:
+        show.grid(section.title, ("", ""), section.facts)
+    show.say(_NOTE)
+    show.balance(session.balance())
+
+
+def _sections(result: Synthesized, rows: int) -> list[Section]:
+    """What is promised and what was done, for the terminal and the page."""
+    recipe = result.provenance.recipe
+    facts = [
+        ("rows written", f"{rows:,}"),
+        ("rows of the data, about", f"{number(result.people)} ± {number(2 * result.people_std)}"),
+        ("method", str(recipe["method"])),
+        ("guarantee", result.guarantee),
+        ("who is protected", f"{result.unit}, {result.neighbours}"),
+        ("noise", "simulated: NOT private" if result.provenance.simulated else "secure randomness"),
+    ]
+    notes = [(f"{place}", note) for place, note in enumerate(result.notes, start=1)]
+    return [
+        Section(title="What was released", text=f"{result.statement()} {_NOTE}", facts=facts),
+        Section(title="What the method did", facts=notes),
+    ]

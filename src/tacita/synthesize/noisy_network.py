@@ -1,0 +1,33 @@
+"""A network from noisy tables that need not agree: singles are averaged over all that tell them, then each joint table
+is projected and scaled to them, before conditionals are taken.
+
+Privacy: post-processing of released tables.   Claim: docs/claims/privbayes.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacita.cells import Cells
+from tacita.domain import Domain
+from tacita.networks.fit import fit_network
+from tacita.networks.network import Network
+from tacita.release import Release
+from tacita.synthesize.estimate import projected, singles_of, targets_of
+
+__all__ = ["network_of"]
+
+
+def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release]) -> Network:
+    """The network with these parents that released counts over families, and over singles, give."""
+    targets, _, _ = targets_of(releases)
+    singles = singles_of(domain, targets)
+    by_set = {frozenset(release.attributes): release.estimate for release in releases}
+
+    def table(key: tuple[str, ...]) -> Cells:
+        if len(key) == 1:
+            return Cells(domain.project(key), singles[key[0]])
+        noisy = by_set[frozenset(key)].project(key)
+        return Cells(noisy.domain, projected(noisy.values.astype(float)))
+
+    return fit_network(domain, parents, table, repair=lambda cells: cells)

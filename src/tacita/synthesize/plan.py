@@ -1,0 +1,108 @@
+"""What all synthesizers share: which attributes, whether the domain fits, and a plan that can be charged and run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.mechanisms.additive import CalibratedTables, NoisyTables
+from tacita.mechanisms.recipe import check_engine
+from tacita.noise import Law, Source
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Provenance, Release
+from tacita.synthesize.result import Model, Synthesized
+from tacita.tables import Workload
+
+__all__ = ["Key", "SynthesisPlan", "check_attributes", "generator"]
+
+Key = tuple[str, ...]
+
+
+def check_attributes(domain: Domain, attributes: Key | None, unit: Unit) -> Key:
+    """The attributes to synthesise: those named, or all that can be counted."""
+    domain.require_public()
+    unit.check(domain)
+    names = domain.countable if attributes is None else domain.check_countable(attributes)
+    if not names:
+        raise InvalidInput("must be at least one attribute that can be counted", field="attributes")
+    return tuple(names)
+
+
+def generator(source: Source) -> np.random.Generator:
+    """Draws that need no secrecy, such as where a fit starts; they can be repeated when the source can."""
+    return np.random.default_rng(source.words(4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisPlan(ABC):
+    """A synthesizer with its noise fixed. Reads no data until it runs."""
+
+    recipe: Any
+    domain: Domain = field(repr=False)
+    unit: Unit
+    neighbours: Neighbours
+    budget: Budget
+    names: Key
+    reason: str = ""
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What running it costs each unit, read off the laws that draw."""
+
+    @abstractmethod
+    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+        """The model, the number of rows, its standard error, and notes."""
+
+    def run(self, engine: Engine, source: Source) -> Synthesized:
+        """Count, add noise, fit. Charge the event first: see `tacita.query.Session`."""
+        check_engine(self, engine)
+        model, people, error, notes = self.model(engine, source)
+        return Synthesized(
+            model=model,
+            people=people,
+            people_std=error,
+            notes=((self.reason,) if self.reason else ()) + notes,
+            event=self.event,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
+        )
+
+    def read(self, text: str, /) -> Synthesized:
+        """What `to_json` wrote."""
+        return Synthesized.from_json(text)
+
+    def measured(self, engine: Engine, source: Source, keys: list[Key], law: Law) -> list[Release]:
+        """Tables with noise of one law; what they cost stands in `event`."""
+        tables = CalibratedTables(
+            recipe=NoisyTables(Workload.of(*keys)),
+            domain=self.domain,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            budget=self.budget,
+            laws=(law,) * len(keys),
+        )
+        return list(tables.run(engine, source).values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+            "attributes": list(self.names),
+            "reason": self.reason,
+        }

@@ -1,0 +1,245 @@
+"""PrivBayes: a Bayesian network whose structure is chosen privately and whose tables are noisy.  [Zhang et al. 2017]
+
+The first attribute is the first of the schema. Then, step by step, one attribute and its parents among those placed are
+chosen by how much the parents tell, among all parent sets whose table stands out from noise. Then the table of each
+attribute with its parents is measured, the tables are made to agree, and conditionals are read off them.
+
+Privacy:  d-1 choices, and noise on d tables; they add up.   Claim: docs/claims/privbayes.md
+Utility:  a table may have so many cells that a mean cell is `theta` standard errors of the noise ("theta-useful"),
+          which sets the degree by the budget. Where not even a pair does, attributes stay without parents, and the
+          notes say so.
+Cost:     counts come from the engine in one batch for each step; no more than `degree` parents are looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.networks.network import topological_order
+from tacita.noise import Law, Source
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event, Repeated
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.choose import Choice
+from tacita.synthesize.estimate import targets_of
+from tacita.synthesize.marginals import EMPTY
+from tacita.synthesize.noisy_network import network_of
+from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
+from tacita.synthesize.purse import Purse, in_sequence
+from tacita.synthesize.result import Model
+from tacita.synthesize.scores import SCORES, Score, sensitivity
+from tacita.table import Table
+from tacita.tables import Workload
+
+__all__ = ["PrivBayes", "PrivBayesPlan", "useful_parents"]
+
+_MOST_PARENTS = 3
+_COUNTING = Fraction(1, 50)  # of the budget, to learn how many rows there are
+_MOST_CELLS = 1 << 22
+_FAR = 1e12
+
+BARE = "The budget is too small for any structure: attributes are independent."
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes:
+    """A Bayesian network from private choices and noisy tables.
+
+    Args:
+        attributes: Which; all that can be counted if nothing is said.
+        degree: Most parents of an attribute; "auto" leaves it to `theta`, up to three.
+        theta: How far a mean cell must stand above the noise.
+        score: What is maximised: "R", or under replace-one "mi", or for two levels "F".
+        split: Share of the budget that goes to the structure.
+        structure: Parents of each attribute if somebody knows them; then nothing is spent on choosing.
+        people: The number of rows, where it is public. If not given, a little of the budget is spent on it.
+    """
+
+    attributes: Key | None = None
+    degree: int | Literal["auto"] = "auto"
+    theta: float = 4.0
+    score: Score = "R"
+    split: float = 0.3
+    structure: Mapping[str, tuple[str, ...]] | None = None
+    people: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.degree != "auto" and (type(self.degree) is not int or not 0 <= self.degree <= 8):
+            raise InvalidInput('must be "auto" or a whole number from 0 to 8', field="degree", value=self.degree)
+        if not (math.isfinite(self.theta) and self.theta > 0):
+            raise InvalidInput("must be positive and finite", field="theta", value=self.theta)
+        if not 0 < self.split < 1:
+            raise InvalidInput("must lie between 0 and 1", field="split", value=self.split)
+        if self.people is not None and (type(self.people) is not int or self.people < 1):
+            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+        if self.score not in SCORES:
+            raise InvalidInput("must be mi, R or F", field="score", value=self.score)
+        if self.structure is not None:
+            frozen = {name: tuple(above) for name, above in self.structure.items()}
+            object.__setattr__(self, "structure", MappingProxyType(frozen))
+
+    def calibrate(
+        self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours, reason: str = ""
+    ) -> PrivBayesPlan:
+        """Fix choices and noise so that all together cost at most the budget; reads no data."""
+        names = check_attributes(domain, self.attributes, unit)
+        purse = Purse.of(budget, unit, neighbours)
+        choosing = self.structure is None and len(names) > 1 and self.degree != 0
+        if self.structure is not None:
+            self._check_structure(domain, names)
+        bound = sensitivity(self.score, unit, neighbours, self.people) if choosing else 1.0
+        counting = _COUNTING if choosing and self.people is None else Fraction(0)
+        split = Fraction(repr(self.split)) if choosing else Fraction(0)
+        return PrivBayesPlan(
+            recipe=self,
+            domain=domain,
+            unit=unit,
+            neighbours=neighbours,
+            budget=budget,
+            names=names,
+            reason=reason,
+            purse=purse,
+            count=purse.law(counting, 1) if counting else None,
+            choice=purse.choice(split, len(names) - 1) if choosing else None,
+            bound=bound,
+            tables=purse.law(1 - counting - split, len(names)),
+        )
+
+    def _check_structure(self, domain: Domain, names: Key) -> None:
+        structure = self.structure or {}
+        if set(structure) != set(names):
+            raise InvalidInput("must name each attribute once", field="structure", value=sorted(structure))
+        topological_order(names, structure)
+        for name in names:
+            family = domain.project((*structure[name], name))
+            if family.size > _MOST_CELLS:
+                hint = f"Bin or leave out some of: {', '.join(family.names)}"
+                raise InvalidInput(f"a table may have {_MOST_CELLS} cells", field=name, value=family.size, hint=hint)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        known = self.structure
+        return {
+            "method": "privbayes",
+            "attributes": self.attributes and list(self.attributes),
+            "degree": self.degree,
+            "theta": self.theta,
+            "score": self.score,
+            "split": self.split,
+            "structure": known if known is None else {name: list(above) for name, above in known.items()},
+            "people": self.people,
+        }
+
+
+def useful_parents(domain: Domain, child: str, placed: Key, degree: int, most_cells: float) -> list[Key]:
+    """The largest parent sets whose table with the child has at most so many cells; only () if there is none.
+
+    Parents tell more together, so sets that fit into a larger one are left out. Depends on sizes only, not on data.
+    """
+    found: list[Key] = []
+    for size in range(min(degree, len(placed)), 0, -1):
+        for above in itertools.combinations(placed, size):
+            cells = domain[child].size * math.prod(domain[name].size for name in above)
+            if cells <= most_cells and not any(set(above) <= set(larger) for larger in found):
+                found.append(above)
+    return found or [()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayesPlan(SynthesisPlan):
+    """Choices and noise of a private network."""
+
+    purse: Purse
+    count: Law | None
+    choice: Choice | None
+    bound: float
+    """Sensitivity of the scores."""
+    tables: Law
+
+    @property
+    def event(self) -> Event:
+        """The count, the choices, the tables."""
+        events: list[Event] = []
+        if self.count is not None:
+            events.append(self.purse.table_event(self.count))
+        if self.choice is not None:
+            events.append(Repeated(event=self.choice.event, count=len(self.names) - 1))
+        events.append(Repeated(event=self.purse.table_event(self.tables), count=len(self.names)))
+        return in_sequence(*events)
+
+    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+        """Structure, tables, network."""
+        domain = self.domain.project(self.names)
+        parents = self._structure(engine, source)
+        keys = list(dict.fromkeys((*parents[name], name) for name in self.names))
+        releases = self.measured(engine, source, _distinct(keys), self.tables)
+        _, people, error = targets_of(releases)
+        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        if self.recipe.structure is None and len(self.names) > 1 and not any(parents.values()):
+            notes += (BARE,)
+        edges = "; ".join(f"{name} from {', '.join(above)}" for name, above in parents.items() if above)
+        notes += (f"Structure: {edges}.",) if edges else ()
+        return network_of(domain, parents, releases), people, error, notes
+
+    def _structure(self, engine: Engine, source: Source) -> dict[str, Key]:
+        if self.recipe.structure is not None:
+            return dict(self.recipe.structure)
+        if self.choice is None:
+            return dict.fromkeys(self.names, ())
+        most = self._most_cells(engine, source)
+        degree = _MOST_PARENTS if self.recipe.degree == "auto" else self.recipe.degree
+        parents: dict[str, Key] = {self.names[0]: ()}
+        known: dict[frozenset[str], Table] = {}
+        while len(parents) < len(self.names):
+            placed = tuple(name for name in self.names if name in parents)
+            left = [name for name in self.names if name not in parents]
+            pairs = [(name, above) for name in left for above in self._sets(name, placed, degree, most)]
+            self._count(engine, known, pairs)
+            scores = [self._score(known, name, above) for name, above in pairs]
+            name, above = pairs[self.choice.draw(scores, sensitivity=self.bound, source=source)]
+            parents[name] = above
+        return {name: parents[name] for name in self.names}
+
+    def _sets(self, child: str, placed: Key, degree: int, most: float) -> list[Key]:
+        sets = useful_parents(self.domain, child, placed, degree, most)
+        if self.recipe.score != "F":
+            return sets
+        sizes = [math.prod(self.domain[name].size for name in above) for above in sets]
+        return [above for above, size in zip(sets, sizes, strict=True) if size <= 16] or [()]
+
+    def _most_cells(self, engine: Engine, source: Source) -> float:
+        """Cells that a table may have: the mean cell must be theta standard errors. Reads rows only through noise."""
+        if self.count is None:
+            people = float(self.recipe.people or 0)
+        else:
+            (total,) = self.measured(engine, source, [()], self.count)
+            people = float(total.values)
+        return min(people / (float(self.recipe.theta) * self.tables.std), float(_MOST_CELLS))
+
+    def _count(self, engine: Engine, known: dict[frozenset[str], Table], pairs: list[tuple[str, Key]]) -> None:
+        wanted = _distinct([(*above, name) for name, above in pairs if above])
+        fresh = [key for key in wanted if frozenset(key) not in known]
+        if fresh:
+            tables = engine.tables(Workload.of(*fresh), self.unit)
+            known.update({frozenset(key): tables[key] for key in fresh})
+
+    def _score(self, known: dict[frozenset[str], Table], name: str, above: Key) -> float:
+        if not above:  # nothing is told: the least that a score can be, whatever the data
+            return 0.0 if self.recipe.score != "F" else -_FAR
+        counts = known[frozenset((*above, name))].project((*above, name)).values
+        rows = self.recipe.people or 0
+        return SCORES[self.recipe.score](counts.reshape(-1, counts.shape[-1]), rows)
+
+
+def _distinct(keys: list[Key]) -> list[Key]:
+    """The keys, each set of attributes once."""
+    return list({frozenset(key): key for key in keys}.values())

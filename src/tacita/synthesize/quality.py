@@ -1,0 +1,120 @@
+"""The method for those who do not want to choose one: picked from what is public, with the reason in words.
+
+    one attribute                            its table
+    more pairs than can be measured at once  a tree of chosen pairs
+    noise that drowns a mean cell of a pair  single attributes
+    otherwise                                all pairs
+
+Privacy:  the choice looks at the schema, the budget and what the caller says is public; never at data.
+          Claim: docs/claims/marginal-synthesis.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
+from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
+from tacita.synthesize.privbayes import PrivBayes
+from tacita.synthesize.select import Adaptive, SpanningTree
+
+__all__ = ["METHODS", "Method", "Synthesize"]
+
+Method = Literal["quality", "privbayes", "mst", "aim", "pairs", "independent"]
+METHODS: tuple[Method, ...] = ("quality", "privbayes", "mst", "aim", "pairs", "independent")
+
+_MOST_PAIRS = 5000
+_DROWNED = 0.1
+"""A mean cell of this many standard errors, or fewer, is not worth measuring."""
+_QUICK = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesize:
+    """A model of the data by the method that suits it.
+
+    Args:
+        method: One by name, or "quality" for the one that promises most.
+        attributes: Which; all that can be counted if nothing is said.
+        people: About how many rows there are, where that is public. It decides whether pairs stand out from noise.
+        seconds: About how long fitting may take.
+    """
+
+    method: Method = "quality"
+    attributes: Key | None = None
+    people: int | None = None
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InvalidInput(f"must be one of {', '.join(METHODS)}", field="method", value=self.method)
+        if self.people is not None and (type(self.people) is not int or self.people < 2):
+            rule = "must be a whole number of at least 2: of fewer rows nothing can be told"
+            raise InvalidInput(rule, field="people", value=self.people)
+        if math.isnan(self.seconds) or self.seconds <= 0:
+            raise InvalidInput("must be positive", field="seconds", value=self.seconds)
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
+        """The plan of the method; reads no data. Its `reason` says why this one."""
+        names = check_attributes(domain, self.attributes, unit)
+        chosen: Any
+        if self.method != "quality":
+            chosen, reason = self._named(self.method), ""
+        elif len(names) == 1:
+            chosen, reason = Independent(attributes=names), "There is one attribute: its table is released."
+        elif len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
+            chosen = SpanningTree(attributes=names)
+            reason = f"There are more than {_MOST_PAIRS} pairs of attributes: a tree of them is chosen."
+        else:
+            return self._pairs_or_less(domain, budget, unit, neighbours, names)
+        plan: SynthesisPlan = chosen.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
+        return plan
+
+    def _named(self, method: Method) -> Any:
+        names, people = self.attributes, self.people
+        known = {
+            "privbayes": PrivBayes(attributes=names, people=people),
+            "mst": SpanningTree(attributes=names),
+            "aim": Adaptive(attributes=names, seconds=self.seconds),
+            "pairs": Pairs(attributes=names, seconds=self.seconds),
+            "independent": Independent(attributes=names),
+        }
+        return known[method]
+
+    def _pairs_or_less(
+        self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
+    ) -> PairsPlan:
+        recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
+        known = self.people is not None
+        reason = "All pairs are measured" + (": they stand out from the noise." if known else ".")
+        plan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
+        if known and self._signal(plan) < _DROWNED:
+            reason = (
+                f"At {budget} the noise on pairs drowns {self.people} rows: only single attributes are measured, "
+                "and they are independent."
+            )
+            return Independent(attributes=names).calibrate(
+                domain, budget, unit=unit, neighbours=neighbours, reason=reason
+            )
+        return plan
+
+    def _signal(self, plan: PairsPlan) -> float:
+        """Standard errors that a mean cell of a mean pair is worth."""
+        predictions = plan.tables.predict()
+        noise = sum(each.cells * each.std for each in predictions) / len(predictions)
+        return (self.people or 0) / noise
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        return {
+            "method": self.method,
+            "attributes": self.attributes and list(self.attributes),
+            "people": self.people,
+            "seconds": None if math.isinf(self.seconds) else self.seconds,
+        }

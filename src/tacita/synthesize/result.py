@@ -1,0 +1,178 @@
+"""What a synthesizer gives: a model, what it cost, and as many made-up rows as one likes.
+
+Privacy: the model was fitted to released tables only; rows are post-processing and cost nothing more, however many.
+Neither has a place for an exact count: what is written here was read off noise.
+Claim: docs/claims/marginal-synthesis.md
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tacita.cells import Cells
+from tacita.domain import Decode, Domain
+from tacita.errors import InvalidInput
+from tacita.networks.mixture import Mixture
+from tacita.networks.network import Network
+from tacita.networks.synthetic import synthetic_rows
+from tacita.privacy.event import Event, NonPrivate, event_from_dict
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Provenance
+
+__all__ = ["Synthesized"]
+
+Model = Network | Mixture
+
+_BATCH = 1 << 18
+_READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
+    "network/1": Network.from_dict,
+    "mixture/1": Mixture.from_dict,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Synthesized:
+    """A model of the data that may leave.
+
+    Attributes:
+        model: Gives rows and tables of shares.
+        people: About how many rows the data has, read off noise, with its standard error; public under replace-one.
+        notes: What the method decided, in words: structure, fallbacks.
+        event, unit, neighbours: What it cost, who is protected, against what change.
+        provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
+    """
+
+    model: Model = field(repr=False)
+    people: float
+    people_std: float
+    notes: tuple[str, ...]
+    event: Event
+    unit: Unit
+    neighbours: Neighbours
+    provenance: Provenance = field(repr=False)
+
+    # -- Projectable ----------------------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> Domain:
+        """What the attributes are."""
+        return self.model.domain
+
+    def supports(self, attributes: Iterable[str]) -> bool:
+        """Whether all these attributes are here."""
+        return self.model.supports(attributes)
+
+    def project(self, attributes: Iterable[str]) -> Cells:
+        """The table of shares that the model has over these attributes, without the error of drawing rows."""
+        return self.model.project(attributes)
+
+    @property
+    def guarantee(self) -> str:
+        """In one word, what kind of promise the event makes."""
+        return "none" if isinstance(self.event, NonPrivate) else "central"
+
+    def statement(self) -> str:
+        """What is promised, in words."""
+        if self.guarantee == "none":
+            return "No guarantee: made from exact counts."
+        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
+        return f"The model and all rows drawn from it are {kind}; protected is a {self.unit} under {self.neighbours}."
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
+        """Made-up rows, decoded; bins come back as `policy` says."""
+        return synthetic_rows(self.domain, self.model, rows, rng, event=self.event, policy=policy)
+
+    def batches(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> Iterator[pa.Table]:
+        """The rows in batches, drawn side by side; the same for the same generator, whatever the threads."""
+        sizes = [min(_BATCH, rows - start) for start in range(0, rows, _BATCH)] or [0]
+        workers = max(1, min(len(sizes), os.cpu_count() or 1))
+        with ThreadPoolExecutor(workers) as pool:
+            ahead = []
+            for size, child in zip(sizes, rng.spawn(len(sizes)), strict=True):
+                ahead.append(pool.submit(self.sample, size, child, policy=policy))
+                if len(ahead) > workers:  # so many are held at once, and no more
+                    yield ahead.pop(0).result()
+            for each in ahead:
+                yield each.result()
+
+    def write(self, path: str | Path, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> None:
+        """Write rows as .parquet or .csv. The file appears when it is whole, or not at all."""
+        target = Path(path)
+        if type(rows) is not int or rows < 0:
+            raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
+        if target.suffix.lower() not in (".csv", ".parquet"):
+            raise InvalidInput("must end in .csv or .parquet", field="path", value=target)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            self._write(unfinished, target.suffix.lower(), self.batches(rows, rng, policy=policy))
+            unfinished.replace(target)
+        except OSError as error:
+            raise InvalidInput("cannot be written", field="path", value=f"{target}: {error.strerror}") from None
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _write(self, path: Path, kind: str, batches: Iterator[pa.Table]) -> None:
+        first = next(batches)
+        make = pq.ParquetWriter if kind == ".parquet" else pa_csv.CSVWriter
+        with make(path, first.schema) as writer:
+            writer.write_table(first)
+            for batch in batches:
+                writer.write_table(batch)
+
+    # -- plain data -----------------------------------------------------------------------------------------------
+
+    def with_charge(self, charge: str, dataset: str | None) -> Synthesized:
+        """The same, naming the ledger's charge that paid for it."""
+        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "tacita": "synthesized/1",
+            "model": self.model.as_dict(),
+            "people": self.people,
+            "people_std": self.people_std,
+            "notes": list(self.notes),
+            "guarantee": self.guarantee,
+            "event": self.event.as_dict(),
+            "unit": self.unit.as_dict(),
+            "neighbours": str(self.neighbours),
+            "provenance": self.provenance.as_dict(),
+        }
+
+    def to_json(self) -> str:
+        """All of it as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Synthesized:
+        """What `to_json` wrote."""
+        data = json.loads(text)
+        if data.get("tacita") != "synthesized/1":
+            raise InvalidInput("must be `synthesized/1`", field="tacita", value=data.get("tacita"))
+        kind = data["model"].get("tacita")
+        if kind not in _READERS:
+            raise InvalidInput("must be one of " + ", ".join(_READERS), field="model.tacita", value=kind)
+        return cls(
+            model=_READERS[kind](data["model"]),
+            people=data["people"],
+            people_std=data["people_std"],
+            notes=tuple(data["notes"]),
+            event=event_from_dict(data["event"]),
+            unit=Unit.from_dict(data["unit"]),
+            neighbours=Neighbours(data["neighbours"]),
+            provenance=Provenance(**data["provenance"]),
+        )

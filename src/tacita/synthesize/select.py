@@ -1,0 +1,230 @@
+"""Synthesis from few pairs that are chosen privately.
+
+    SpanningTree   the pairs that single attributes explain worst, as a tree    [McKenna, Miklau, Sheldon 2021: MST]
+    Adaptive       round by round the pair that the model so far explains worst [McKenna et al. 2022: AIM, pairs only]
+
+Privacy:  a pair's score is the L1 distance of its counts from what was released before, so it moves by at most what
+          the counts do: m rows, twice that for replace-one, in either direction. Choices and noise add up.
+          Claim: docs/claims/marginal-synthesis.md
+Utility:  few tables, so less noise on each. All pairs at once (`Pairs`) did better wherever we measured it; these are
+          for comparison, and for domains with very many pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tacita.cells import Projectable
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.networks.chow_liu import chow_liu
+from tacita.networks.network import Network
+from tacita.noise import Law, Source
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event, Repeated
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Release
+from tacita.synthesize.choose import Choice
+from tacita.synthesize.estimate import check_width, fit_mixture, targets_of
+from tacita.synthesize.marginals import EMPTY, product_of
+from tacita.synthesize.noisy_network import network_of
+from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
+from tacita.synthesize.purse import Purse, in_sequence
+from tacita.synthesize.result import Model
+from tacita.table import Table
+from tacita.tables import Workload
+
+__all__ = ["Adaptive", "ChosenPlan", "SpanningTree", "distance"]
+
+_ONES, _CHOICES = Fraction(1, 5), Fraction(1, 5)
+"""Shares of the budget for single attributes and for choosing; the rest is for the pairs."""
+
+
+def distance(exact: Table, model: Projectable, people: float) -> float:
+    """L1 distance of counts from what a model expects of so many rows: it moves no further than the counts do."""
+    expected = model.project(exact.attributes).values * people
+    return float(np.abs(exact.values - expected).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanningTree:
+    """Measure single attributes and a tree of pairs."""
+
+    attributes: Key | None = None
+
+    def calibrate(
+        self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours, reason: str = ""
+    ) -> ChosenPlan:
+        """Fix noise and choices so that all together cost at most the budget; reads no data."""
+        names = check_attributes(domain, self.attributes, unit)
+        return _planned(self, len(names) - 1, names, domain, budget, unit, neighbours, reason)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        return {"method": "mst", "attributes": self.attributes and list(self.attributes)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive:
+    """Measure single attributes, then the worst pair of each round.
+
+    Args:
+        attributes: Which; all that can be counted if nothing is said.
+        rounds: How many pairs; twice as many as attributes if nothing is said.
+        seconds: No further round is begun after this; what it would have cost stays charged.
+    """
+
+    attributes: Key | None = None
+    rounds: int | None = None
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.rounds is not None and (type(self.rounds) is not int or self.rounds < 1):
+            raise InvalidInput("must be a whole number of at least 1", field="rounds", value=self.rounds)
+
+    def calibrate(
+        self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours, reason: str = ""
+    ) -> ChosenPlan:
+        """Fix noise and choices so that all rounds together cost at most the budget; reads no data."""
+        names = check_attributes(domain, self.attributes, unit)
+        check_width(domain.project(names))
+        rounds = min(self.rounds or 2 * len(names), len(names) * (len(names) - 1) // 2)
+        return _planned(self, rounds, names, domain, budget, unit, neighbours, reason)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        limit = None if math.isinf(self.seconds) else self.seconds
+        attributes = self.attributes and list(self.attributes)
+        return {"method": "aim", "rounds": self.rounds, "seconds": limit, "attributes": attributes}
+
+
+def _planned(
+    recipe: SpanningTree | Adaptive,
+    rounds: int,
+    names: Key,
+    domain: Domain,
+    budget: Budget,
+    unit: Unit,
+    neighbours: Neighbours,
+    reason: str,
+) -> ChosenPlan:
+    purse = Purse.of(budget, unit, neighbours)
+    ones = _ONES if rounds else Fraction(1)
+    return ChosenPlan(
+        recipe=recipe,
+        domain=domain,
+        unit=unit,
+        neighbours=neighbours,
+        budget=budget,
+        names=names,
+        reason=reason,
+        purse=purse,
+        ones=purse.law(ones, len(names)),
+        pairs=purse.law(1 - _ONES - _CHOICES, rounds) if rounds else None,
+        choice=purse.choice(_CHOICES, rounds) if rounds else None,
+        rounds=rounds,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenPlan(SynthesisPlan):
+    """Noise of singles and pairs, and the choices between them."""
+
+    purse: Purse
+    ones: Law
+    pairs: Law | None
+    choice: Choice | None
+    rounds: int
+
+    @property
+    def event(self) -> Event:
+        """Singles, then a choice and a table in each round."""
+        events: list[Event] = [Repeated(event=self.purse.table_event(self.ones), count=len(self.names))]
+        if self.pairs is not None and self.choice is not None:
+            events.append(Repeated(event=self.choice.event, count=self.rounds))
+            events.append(Repeated(event=self.purse.table_event(self.pairs), count=self.rounds))
+        return in_sequence(*events)
+
+    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+        """Singles, choices, pairs, fit."""
+        domain = self.domain.project(self.names)
+        singles = self.measured(engine, source, [(name,) for name in self.names], self.ones)
+        _, people, error = targets_of(singles)
+        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        product = product_of(domain, singles)
+        if self.pairs is None or self.choice is None:
+            return product, people, error, notes
+        keys: list[Key] = list(itertools.combinations(self.names, 2))
+        exact = engine.tables(Workload.of(*keys), self.unit)
+        tables = {key: exact[key] for key in keys}
+        make = self._tree if isinstance(self.recipe, SpanningTree) else self._rounds
+        model, chosen = make(engine, source, domain, tables, singles, product, max(people, 1.0))
+        listed = "; ".join(" x ".join(key) for key in chosen)
+        return model, people, error, (*notes, f"Pairs that were chosen and measured: {listed}.")
+
+    def _pick(
+        self, tables: dict[Key, Table], keys: list[Key], model: Projectable, people: float, source: Source
+    ) -> Key:
+        assert self.choice is not None
+        assert self.pairs is not None
+        # what the noise of measuring would put there is no reason to measure; it depends on the size alone
+        noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}
+        scores = [distance(tables[key], model, people) - noise[key] for key in keys]
+        return keys[self.choice.draw(scores, sensitivity=self.purse.moves, source=source)]
+
+    def _tree(
+        self,
+        engine: Engine,
+        source: Source,
+        domain: Domain,
+        tables: dict[Key, Table],
+        singles: list[Release],
+        product: Network,
+        people: float,
+    ) -> tuple[Model, list[Key]]:
+        assert self.pairs is not None
+        piece = {name: name for name in self.names}
+        chosen: list[Key] = []
+        while len(chosen) < self.rounds:
+            open_keys = [key for key in tables if piece[key[0]] != piece[key[1]]]
+            key = self._pick(tables, open_keys, product, people, source)
+            chosen.append(key)
+            gone, kept = piece[key[1]], piece[key[0]]
+            piece = {name: kept if at == gone else at for name, at in piece.items()}
+        pairs = self.measured(engine, source, chosen, self.pairs)
+        parents = chow_liu(self.names, lambda a, b: 1.0 if (a, b) in chosen or (b, a) in chosen else -1.0)
+        return network_of(domain, parents, [*singles, *pairs]), chosen
+
+    def _rounds(
+        self,
+        engine: Engine,
+        source: Source,
+        domain: Domain,
+        tables: dict[Key, Table],
+        singles: list[Release],
+        product: Network,
+        people: float,
+    ) -> tuple[Model, list[Key]]:
+        assert self.pairs is not None
+        until = time.monotonic() + self.recipe.seconds
+        rng = generator(source)
+        chosen: list[Key] = []
+        found = list(singles)
+        current: Model = product
+        while len(chosen) < self.rounds and time.monotonic() < until:
+            left = [key for key in tables if key not in chosen]
+            key = self._pick(tables, left, current, people, source)
+            chosen.append(key)
+            found += self.measured(engine, source, [key], self.pairs)
+            last = len(chosen) == self.rounds
+            size = {} if last else {"components": 100, "fits": 1, "steps": 80}
+            current = fit_mixture(domain, targets_of(found)[0], rng, **size).model
+        return current, chosen

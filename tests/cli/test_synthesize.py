@@ -1,0 +1,93 @@
+"""Made-up rows on the command line, as a user runs it."""
+
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from tacita.cli import main, show
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 99], edges: [0, 18, 65, 99], integer: true}
+- {name: sex, kind: categorical, levels: [f, m]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("TACITA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show.out, "_width", 200)
+    monkeypatch.setattr(show.err, "_width", 500)
+    (tmp_path / "people.csv").write_text("age,sex\n" + "".join(f"{i % 80},{'fm'[i % 2]}\n" for i in range(800)))
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    run("budget", "open", "people", "--epsilon", "2")
+    return tmp_path
+
+
+def run(*arguments):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["tacita", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def made(*more, account="people", output="rows.parquet"):
+    return run("synthesize", "people.csv", "-s", "people.yaml", "-a", account, "-o", output, *more)
+
+
+def spent():
+    return json.loads(run("budget", "show", "people", "--json").out)[0]["spent"]
+
+
+def test_rows_are_paid_for_and_written(folder):
+    shown = made("--epsilon", "1", "--rows", "300", "--report", "r.html", "--model", "m.json", "--key", "first")
+    assert shown.code == 0, shown.err
+    assert "remaining" in shown.out
+    assert pq.read_table("rows.parquet").num_rows == 300
+    assert "Made-up rows" in (folder / "r.html").read_text()
+    assert json.loads((folder / "m.json").read_text())["guarantee"] == "central"
+    assert spent() == 1
+    again = json.loads(made("--epsilon", "1", "--key", "first", "--json", "--decode", "low", output="rows.csv").out)
+    assert spent() == 1, "the same key again costs nothing"
+    assert "model" not in again
+    assert again["rows"] == pytest.approx(800, abs=400)
+    assert set(pa_csv.read_csv("rows.csv")["age"].to_pylist()) <= {0, 18, 65}
+
+
+@pytest.mark.parametrize("method", ["privbayes", "mst", "aim", "pairs", "independent"])
+def test_every_method_runs(method):
+    shown = made("--epsilon", "0.5", "-n", "10", "--method", method)
+    assert shown.code == 0, shown.err
+    assert method in shown.out
+
+
+def test_a_plan_charges_nothing():
+    assert "cost" in made("--epsilon", "1", "--dry-run").out
+    assert json.loads(made("--epsilon", "1", "--dry-run", "--json").out)["cost"] == pytest.approx(1)
+    assert spent() == 0
+
+
+def test_nothing_is_written_that_is_not_paid(folder):
+    assert made("--epsilon", "3").code == 5
+    assert made("--epsilon", "1", output="rows.txt").code == 2
+    assert made("--epsilon", "1", "--rows", "-4").code == 2
+    assert made("--epsilon", "1", "--people", "1").code == 2
+    assert made("--epsilon", "1", account="nobody").code == 2
+    assert spent() == 0
+    assert not (folder / "rows.parquet").exists()

@@ -1,0 +1,57 @@
+import math
+
+import pytest
+
+from tacita.domain import Boolean, Domain
+from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize import Independent, Pairs, SpanningTree, Synthesize
+
+ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
+
+
+ONE = Budget.pure(1.0)
+
+
+def planned(domain, budget=ONE, **options):
+    return Synthesize(**options).calibrate(domain, budget, unit=ROW, neighbours=ADD)
+
+
+def test_pairs_are_the_default_and_the_reason_is_said(domain, engine):
+    plan = planned(domain)
+    assert isinstance(plan.recipe, Pairs)
+    assert "pairs" in plan.run(engine, SeededSource(1)).notes[0]
+
+
+def test_a_budget_that_is_too_small_falls_back_to_single_attributes_and_says_so(domain, engine):
+    plan = planned(domain, Budget.pure(0.001), people=1000)
+    assert isinstance(plan.recipe, Independent)
+    notes = plan.run(engine, SeededSource(1)).notes
+    assert "independent" in notes[0]
+    assert "1000 rows" in notes[0]
+    assert isinstance(planned(domain, Budget.pure(1.0), people=1000).recipe, Pairs)
+
+
+def test_very_many_pairs_are_not_all_measured():
+    wide = Domain(attributes=[Boolean(name=f"x{i}") for i in range(102)])
+    assert isinstance(planned(wide).recipe, SpanningTree)
+
+
+def test_one_attribute_and_little_time(domain):
+    assert isinstance(planned(domain, attributes=("a",)).recipe, Independent)
+    assert planned(domain, seconds=1.0).recipe.fits == 1
+
+
+@pytest.mark.parametrize("method", ["privbayes", "mst", "aim", "pairs", "independent"])
+def test_methods_by_name(domain, method):
+    assert planned(domain, method=method).as_dict()["recipe"]["method"] == method
+
+
+@pytest.mark.parametrize(
+    "bad", [{"method": "magic"}, {"people": 0}, {"people": 1}, {"seconds": 0.0}, {"seconds": math.nan}]
+)
+def test_bad_input(bad):
+    with pytest.raises(InvalidInput, match=next(iter(bad))):
+        Synthesize(**bad)
