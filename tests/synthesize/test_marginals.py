@@ -156,3 +156,28 @@ def test_an_attacker_finds_no_more_than_was_claimed_and_would_find_more(domain, 
     assert attacked(honest, engines, 1000) <= claimed
     underpaid = planned(Independent(), domain, Budget.pure(15 * claimed))
     assert attacked(underpaid, engines, 1000) > claimed
+
+
+def test_rows_from_seeded_noise_say_so():
+    """What leaves the result must still be told from a real release."""
+    import json
+
+    import numpy as np
+    import pyarrow as pa
+
+    from tacita.domain import Boolean, Domain
+    from tacita.engines.local import LocalEngine
+    from tacita.noise import SecureSource, SeededSource
+    from tacita.privacy.budget import Budget
+    from tacita.privacy.unit import Neighbours, Unit
+    from tacita.synthesize import Synthesize
+
+    domain = Domain(attributes=[Boolean(name="x"), Boolean(name="y")])
+    engine = LocalEngine(domain, pa.table({"x": [True, False] * 50, "y": [True] * 100}))
+    recipe = Synthesize(method="independent")
+    plan = recipe.calibrate(domain, Budget.pure(1.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    marks = []
+    for source in (SeededSource(1), SecureSource()):
+        rows = plan.run(engine, source).sample(5, np.random.default_rng(1))
+        marks.append(json.loads(rows.schema.metadata[b"tacita"]).get("simulated", False))
+    assert marks == [True, False]

@@ -119,7 +119,7 @@ def _diverse(counts: Ints, rules: Rules) -> Any:
     total = counts.sum()
     if total == 0:
         return rules.diversity <= 1.0
-    if counts.max() > rules.alpha * total:
+    if counts.max() > rules.alpha * total + 1e-12:
         return False
     if rules.diversity <= 1.0:
         return True
@@ -130,7 +130,7 @@ def _diverse(counts: Ints, rules: Rules) -> Any:
         for count in counts:
             if count > 0:
                 entropy -= count / total * np.log(count / total)
-        return entropy >= np.log(rules.diversity)
+        return entropy >= np.log(rules.diversity) - 1e-12  # l values that are equally frequent hold it
     rising = np.sort(counts)
     tail = rising[: len(rising) - np.int64(rules.diversity) + 1].sum()
     return rising[-1] < rules.constant * tail
@@ -148,7 +148,7 @@ def _close(counts: Ints, rules: Rules, s: int) -> bool:
     distance = 0.0
     for e in range(rules.edge_start[s], rules.edge_start[s + 1]):
         distance += rules.edge_length[e] * abs(below[rules.edge_last[e] + 1] - below[rules.edge_first[e]])
-    return distance <= rules.closeness
+    return distance <= rules.closeness + 1e-12
 
 
 @compiled

@@ -58,6 +58,9 @@ def synthesize(
         raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
+    for field, path in (("output", output), ("model", model), ("report", report)):
+        if path is not None and not path.parent.is_dir():  # before anything is paid for
+            raise InvalidInput("its folder must exist", field=field, value=path)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))

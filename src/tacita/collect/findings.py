@@ -132,9 +132,9 @@ def synthetic(
     domain = tally.design.domain
     if by == "network":
         learned = network(tally, degree=degree)
-        return synthetic_rows(domain, learned.network, rows, rng, event=learned.event)
+        return synthetic_rows(domain, learned.network, rows, rng, event=learned.event, simulated=learned.simulated)
     cost = Pure(epsilon=tally.design.epsilon_upper)
-    return synthetic_rows(domain, model(tally).latent, rows, rng, event=cost)
+    return synthetic_rows(domain, model(tally).latent, rows, rng, event=cost, simulated=tally.simulated)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,14 @@ class Model(Protocol):
 
 
 def synthetic_rows(
-    domain: Domain, model: Model, rows: int, rng: np.random.Generator, *, event: Event, policy: Decode = "label"
+    domain: Domain,
+    model: Model,
+    rows: int,
+    rng: np.random.Generator,
+    *,
+    event: Event,
+    policy: Decode = "label",
+    simulated: bool = False,
 ) -> pa.Table:
     """Rows drawn from a model, one column for each attribute that it knows.
 
@@ -40,6 +47,7 @@ def synthetic_rows(
         rng: For the draws; they need no secrecy, because the model itself may be published.
         event: What the model cost; `NonPrivate` if it was fitted to exact tables.
         policy: How bins come back: as labels, or as numbers inside the bin.
+        simulated: Whether the model's noise came from a seed; the rows say so.
     """
     if type(rows) is not int or rows < 0:
         raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
@@ -50,4 +58,5 @@ def synthetic_rows(
             uniforms = rng.random(rows) if policy == "uniform" else None
             columns[name] = decode(domain[name], np.asarray(codes[name]), policy, uniforms)
     mark = {"synthetic": True, "by": "post-processing", "event": event.as_dict()}
+    mark |= {"simulated": True} if simulated else {}
     return pa.table(columns).replace_schema_metadata({"tacita": json.dumps(mark)})

@@ -128,7 +128,7 @@ def shares_of(release: Release) -> Cells:
 
 
 def _std(release: Release) -> float:
-    return float(np.mean(release.std()))
+    return max(float(np.mean(release.std())), 1e-6)  # a budget that is hardly one leaves no noise to weigh by
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

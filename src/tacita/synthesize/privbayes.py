@@ -96,6 +96,10 @@ class PrivBayes:
         choosing = self.structure is None and len(names) > 1 and self.degree != 0
         if self.structure is not None:
             self._check_structure(domain, names)
+        if choosing and self.score == "F" and any(domain[name].size != 2 for name in names[1:]):
+            wide = next(name for name in names[1:] if domain[name].size != 2)
+            hint = "Take R, or put it first"
+            raise InvalidInput("F needs attributes of two levels, but for the first", field=wide, hint=hint)
         bound = sensitivity(self.score, unit, neighbours, self.people) if choosing else 1.0
         counting = _COUNTING if choosing and self.people is None else Fraction(0)
         split = Fraction(repr(self.split)) if choosing else Fraction(0)

@@ -93,7 +93,8 @@ class Synthesized:
 
     def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
         """Made-up rows, decoded; bins come back as `policy` says."""
-        return synthetic_rows(self.domain, self.model, rows, rng, event=self.event, policy=policy)
+        simulated = self.provenance.simulated
+        return synthetic_rows(self.domain, self.model, rows, rng, event=self.event, policy=policy, simulated=simulated)
 
     def batches(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> Iterator[pa.Table]:
         """The rows in batches, drawn side by side; the same for the same generator, whatever the threads."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.cells import Projectable
+from tacita.cells import MAX_DENSE, Projectable
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -54,6 +54,16 @@ def distance(exact: Table, model: Projectable, people: float) -> float:
     return float(np.abs(exact.values - expected).sum())
 
 
+def _check_pairs(domain: Domain, names: Key) -> None:
+    """Refuse pairs that cannot all be counted at once, before anything is paid for; says what to bin."""
+    sizes = [domain[name].size for name in names]
+    cells = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+    if cells > MAX_DENSE:
+        widest = max(names, key=lambda name: domain[name].size)
+        rule = f"all pairs together may have {MAX_DENSE} cells"
+        raise InvalidInput(rule, field="attributes", value=cells, hint=f"Bin or group the widest: {widest}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpanningTree:
     """Measure single attributes and a tree of pairs."""
@@ -65,6 +75,7 @@ class SpanningTree:
     ) -> ChosenPlan:
         """Fix noise and choices so that all together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
+        _check_pairs(domain, names)
         return _planned(self, len(names) - 1, names, domain, budget, unit, neighbours, reason)
 
     def as_dict(self) -> dict[str, Any]:
