@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.cells import MAX_DENSE, Cells
-from tacita.compiled import compiled
 from tacita.domain import Domain, code_dtype
 from tacita.errors import InvalidInput
+from tacita.networks._draw import draw_codes
 
 __all__ = ["Mixture"]
 
@@ -28,17 +28,6 @@ Array = NDArray[np.float64]
 
 _ROUNDING = 1e-6
 _DIGITS = 9
-
-
-@compiled
-def _draw_levels(components: Any, cumulative: Any, uniforms: Any, drawn: Any) -> None:
-    # the first level whose cumulative probability exceeds the draw, in the row of the component
-    last = cumulative.shape[1] - 1
-    for i in range(components.size):
-        row, code = components[i], 0
-        while code < last and uniforms[i] >= cumulative[row, code]:
-            code += 1
-        drawn[i] = code
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,7 +82,7 @@ class Mixture:
         columns = {}
         for name in self.domain.names:
             drawn = np.empty(rows, code_dtype(self.domain[name].size))
-            _draw_levels(component, self._cumulative[name], rng.random(rows), drawn)
+            draw_codes(component, self._cumulative[name], rng.random(rows), drawn)
             columns[name] = drawn
         return columns
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.cells import MAX_DENSE, Cells
-from tacita.compiled import compiled
 from tacita.domain import Domain, code_dtype
 from tacita.errors import InvalidInput, UnknownName
+from tacita.networks._draw import draw_codes
 
 __all__ = ["Network", "topological_order"]
 
@@ -39,17 +39,6 @@ def topological_order(names: Iterable[str], parents: Parents) -> tuple[str, ...]
         order.append(ready[0])
         left.remove(ready[0])
     return tuple(order)
-
-
-@compiled
-def _draw(rows: Array, cumulative: Array, uniforms: Array, drawn: Array) -> None:
-    # the first level whose cumulative probability exceeds the draw, in the row of the parents' cell
-    last = cumulative.shape[1] - 1
-    for i in range(rows.size):
-        row, code = rows[i], 0
-        while code < last and uniforms[i] >= cumulative[row, code]:
-            code += 1
-        drawn[i] = code
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,7 +103,7 @@ class Network:
             table = self.conditionals[name]
             cumulative = np.cumsum(table.values.reshape(-1, table.shape[-1]), axis=1)
             drawn = np.empty(rows, code_dtype(table.shape[-1]))
-            _draw(self._rows(name, columns, rows), cumulative, rng.random(rows), drawn)
+            draw_codes(self._rows(name, columns, rows), cumulative, rng.random(rows), drawn)
             columns[name] = drawn
         return {name: columns[name] for name in self.domain.names}
 
