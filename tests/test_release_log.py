@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tacita.errors import InvalidInput
+from tacita.errors import Forbidden, InvalidInput
 from tacita.release_log import Released, StoredReleaseLog, concerns, digest_of
 from tacita.store import Database
 
@@ -116,3 +116,25 @@ def test_the_warning_is_true_of_an_attack() -> None:
 def test_half_an_entry_is_none(changes) -> None:
     with pytest.raises(InvalidInput):
         released(**changes)
+
+
+def test_of_two_that_race_with_other_classes_one_is_refused(database) -> None:
+    """Looking first and writing afterwards would let both out, and who has both could intersect them."""
+    log, outcomes = StoredReleaseLog(database), []
+    start = threading.Barrier(4)
+
+    def release(number: int) -> None:
+        start.wait()
+        try:
+            log.record(released(classes=digest_of([number])), same_classes=True)
+            outcomes.append("left")
+        except Forbidden:
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=release, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["left", "refused", "refused", "refused"]
+    assert len(log.history("patients")) == 1  # what was refused is not written down

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from tacita.errors import InvalidInput
+from tacita.errors import Forbidden, InvalidInput
 from tacita.store import Database, aware, now
 from tacita.store.schema import releases
 
@@ -75,8 +75,11 @@ class Released:
 class ReleaseLog(Protocol):
     """Where releases are written down."""
 
-    def record(self, released: Released) -> tuple[Released, ...]:
-        """Write a release down, before it leaves, and give all earlier ones of its dataset, oldest first."""
+    def record(self, released: Released, *, same_classes: bool = False) -> tuple[Released, ...]:
+        """Write a release down, before it leaves, and give all earlier ones of its dataset, oldest first.
+
+        With `same_classes` it is refused, and not written down, where rows have left in other classes.
+        """
 
     def history(self, dataset: str) -> tuple[Released, ...]:
         """All releases of a dataset, oldest first."""
@@ -88,7 +91,7 @@ class StoredReleaseLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, released: Released) -> tuple[Released, ...]:
+    def record(self, released: Released, *, same_classes: bool = False) -> tuple[Released, ...]:
         """Write a release down and give all earlier ones of its dataset; of two that race, one sees the other."""
         row = {
             "id": released.id,
@@ -104,6 +107,10 @@ class StoredReleaseLog:
             if self._database.is_postgres:  # on SQLite a writer is alone anyway
                 connection.execute(sa.text("LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE"))
             earlier = _read(connection, released.dataset)
+            if same_classes and any(old.classes != released.classes for old in earlier):
+                rule = "rows of these people have left in other classes, and who has both could intersect them"
+                hint = "Ask for the same k, l and t as before, or the owner to allow several releases"
+                raise Forbidden(rule, field="k", hint=hint)
             connection.execute(releases.insert().values(row))
         return earlier
 

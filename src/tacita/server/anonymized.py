@@ -15,7 +15,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
-from tacita.errors import Conflict, DataError, Forbidden, SourceUnavailable
+from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.release_log import Released, concerns, digest_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
@@ -55,12 +55,8 @@ def make_anonymized(
         hint = "Ask the steward to check the source"
         rule = "the data of this dataset cannot be read now"
         raise type(error)(rule, field="dataset", value=dataset.name, hint=hint) from error
-    classes = _digest(made.rows.select(policy.quasi))
-    if not policy.several and any(old.classes != classes for old in services.release_log.history(dataset.name)):
-        rule = "rows of these people have left in other classes, and who has both could intersect them"
-        hint = "Ask for the same k, l and t as before, or the owner to allow several releases"
-        raise Forbidden(rule, field="k", value=recipe.conditions.k, hint=hint)
-    warnings = record(services, dataset, chosen, made.rows.select(policy.quasi), made.recipe, recipient)
+    classes = made.rows.select(policy.quasi)
+    warnings = record(services, dataset, chosen, classes, made.recipe, recipient, same_classes=not policy.several)
     if chosen == policy.columns:
         return made, warnings
     rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
@@ -76,6 +72,7 @@ def record(
     recipient: str,
     *,
     kind: str = "k-anonymous",
+    same_classes: bool = False,
 ) -> tuple[str, ...]:
     """Write a release down before it leaves, and say what it could be laid over; names no other recipient."""
     entry = Released(
@@ -86,7 +83,7 @@ def record(
         classes=_digest(classes),
         recipient=recipient,
     )
-    earlier = services.release_log.record(entry)
+    earlier = services.release_log.record(entry, same_classes=same_classes)
     # who else bought what is the owner's to know
     anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "somebody") for old in earlier]
     return concerns(entry, anonymous)
