@@ -11,7 +11,7 @@ from tacita.studies.learning import Result
 
 __all__ = ["write_page"]
 
-_W, _H, _L, _B = 560, 240, 46, 34
+_W, _H, _L, _B, _RIGHT = 560, 240, 46, 34, 20
 _COLOURS = ("#3b6fb6", "#c2572b", "#3f8f5f", "#8a5aa8")
 
 
@@ -62,10 +62,10 @@ def _chart(lines: dict[str, list[tuple[int, float]]], label: str, top: float) ->
     span = math.log(max(ks[-1], 2)) or 1.0
 
     def place(k: int, y: float) -> str:
-        x = _L + (_W - _L - 8) * math.log(k) / span
+        x = _L + (_W - _L - _RIGHT) * math.log(k) / span
         return f"{x:.1f},{_H - _B - (_H - _B - 10) * y / top:.1f}"
 
-    parts = [f'<text x="4" y="14">{html.escape(label)}</text>']
+    parts = []
     for k in ks:
         x = place(k, 0).split(",")[0]
         parts.append(f'<text x="{x}" y="{_H - 14}" text-anchor="middle" font-size="11">{k}</text>')
@@ -81,7 +81,8 @@ def _chart(lines: dict[str, list[tuple[int, float]]], label: str, top: float) ->
         points = " ".join(place(k, y) for k, y in line)
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
         legend.append(f'<span style="color:{colour}">{"╌" if dash else "─"} {html.escape(name)}</span>')
-    return f'<svg viewBox="0 0 {_W} {_H}" role="img">{"".join(parts)}</svg><p>{" &nbsp; ".join(legend)}</p>'
+    drawn = f'<svg viewBox="0 0 {_W} {_H}" role="img">{"".join(parts)}</svg>'
+    return f"<p>{html.escape(label)} by k</p>{drawn}<p>{' &nbsp; '.join(legend)}</p>"
 
 
 def _table(results: Sequence[Result]) -> str:
