@@ -50,6 +50,8 @@ class Section:
     release: Release | None = None
     statistics: Sequence[Statistic] = field(default=())
     facts: Sequence[tuple[str, str]] = field(default=())
+    picture: str = ""
+    """An SVG of our own making, such as `draw_network` gives: it stands in the page as it is."""
 
 
 def number(value: float, *, share: bool = False, digits: int = 1) -> str:
@@ -156,6 +158,7 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
             body.append(f"<p>{html.escape(section.text)}</p>")
         if section.release is not None:
             body.append(bars(section.release))
+        body.append(section.picture)
         body.append(_statistics(section.statistics))
         body.append(_facts(section.facts))
         if section.release is not None:

@@ -91,3 +91,19 @@ def test_nothing_is_written_that_is_not_paid(folder):
     assert made("--epsilon", "1", account="nobody").code == 2
     assert spent() == 0
     assert not (folder / "rows.parquet").exists()
+
+
+def test_parts_make_a_folder_and_a_report_shows_the_network(folder):
+    shown = made("--epsilon", "1", "--rows", "100", "--parts", "3", "--method", "privbayes", "--report", "r.html")
+    assert shown.code == 0, shown.err
+    assert sorted(path.name for path in (folder / "rows.parquet").iterdir()) == [
+        f"part-0000{place}.parquet" for place in range(3)
+    ]
+    assert pq.read_table(folder / "rows.parquet").num_rows == 100
+    page = (folder / "r.html").read_text()
+    assert "<svg viewBox=" in page
+    assert "<title>age</title>" in page
+    before = spent()
+    for more in (("--parts", "3"), ("--parts", "0"), ()):  # the folder is there: refused before anything is paid
+        assert made("--epsilon", "0.1", *more).code != 0
+    assert spent() == before

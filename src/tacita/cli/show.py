@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
 from tacita.errors import TacitaError
@@ -18,7 +20,7 @@ from tacita.query import Statistic
 from tacita.release import Release
 from tacita.report import number
 
-__all__ = ["balance", "grid", "plan", "print_json", "problem", "release", "say", "statistics"]
+__all__ = ["balance", "grid", "plan", "print_json", "problem", "progress", "release", "say", "statistics"]
 
 # no emoji: a text such as person:KEY:3 is not a picture of a key
 out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
@@ -42,6 +44,15 @@ def problem(error: TacitaError) -> None:
     err.print(f"[bold red]{escape(error.title)}[/]: {escape(str(error))}")
     if error.private:
         err.print(f"  [dim]{escape(error.private)}[/]")
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal while the block runs; nothing where nobody looks."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

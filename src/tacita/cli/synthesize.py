@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +14,18 @@ from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, Stat
 from tacita.domain import Decode, Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
+from tacita.networks import Network, chow_liu, draw_network, mutual_information
 from tacita.noise import SecureSource
 from tacita.query import Session
 from tacita.report import Section, number, write
 from tacita.synthesize import Synthesize, Synthesized
 from tacita.synthesize.quality import Method
+from tacita.synthesize.writing import check_target
 
 __all__ = ["synthesize"]
 
+_MOST_DRAWN = 24
+_LEAST_BITS = 0.005  # less is not worth an arrow
 _NOTE = (
     "Made-up rows are good for many unknown uses. For one known task, such as one classifier, private training on the "
     "real rows is usually better at the same budget."
@@ -42,6 +47,7 @@ def synthesize(
     attributes: Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")] = None,
     people: Annotated[int | None, typer.Option(help="About how many rows the data has, where that is public.")] = None,
     decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    parts: Annotated[int | None, typer.Option(help="Write a folder of so many files instead of one file.")] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
@@ -54,8 +60,9 @@ def synthesize(
 
     [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
     """
-    if output.suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    check_target(output, folder=parts is not None)
+    if parts is not None and parts < 1:
+        raise InvalidInput("must be 1 or more", field="parts", value=parts)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
     for field, path in (("output", output), ("model", model), ("report", report)):
@@ -80,12 +87,13 @@ def synthesize(
     )
     result = session.ask(plan, purpose="synthesize", key=key)
     wanted = max(0, round(result.people)) if rows is None else rows
-    result.write(output, wanted, np.random.default_rng(), policy=decode)
+    with show.progress("rows", wanted) as tell:
+        result.write(output, wanted, np.random.default_rng(), policy=decode, parts=parts, progress=tell)
     if model is not None:
         model.write_text(result.to_json(), encoding="utf-8")
     sections = _sections(result, wanted)
     if report is not None:
-        write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", sections)
+        write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
     if json:
         plain = {name: value for name, value in result.as_dict().items() if name != "model"}
         show.print_json(plain | {"rows": wanted, "balance": session.balance().as_dict()})
@@ -112,3 +120,20 @@ def _sections(result: Synthesized, rows: int) -> list[Section]:
         Section(title="What was released", text=f"{result.statement()} {_NOTE}", facts=facts),
         Section(title="What the method did", facts=notes),
     ]
+
+
+def _picture(result: Synthesized) -> Section:
+    """The model's own network, or the tree of what tells most about each other; post-processing."""
+    names = result.domain.names[:_MOST_DRAWN]
+    told = {frozenset(pair): mutual_information(result.project(pair), pair[:1]) for pair in combinations(names, 2)}
+    if isinstance(result.model, Network) and len(names) == len(result.domain.names):
+        parents = dict(result.model.parents)
+    else:
+        parents = chow_liu(names, lambda a, b: told[frozenset((a, b))], least=_LEAST_BITS)
+    weights = {(parent, child): told[frozenset((parent, child))] for child in parents for parent in parents[child]}
+    title = "How the attributes hang together"
+    return Section(
+        title=title,
+        text="An arrow leads from what an attribute follows; a wide one tells much. Read off the private model.",
+        picture=draw_network(parents, weights=weights, title=title),
+    )

@@ -6,6 +6,7 @@ tables did, and tables that were exact make a network that is as sensitive as th
 
 from tacita.networks.bif import read_bif, write_bif
 from tacita.networks.chow_liu import chow_liu
+from tacita.networks.draw import draw_network
 from tacita.networks.exact_search import best_parents
 from tacita.networks.fit import fit_network
 from tacita.networks.greedy import greedy_parents, useful_cells
@@ -23,6 +24,7 @@ __all__ = [
     "bias_bits",
     "chow_liu",
     "conditional",
+    "draw_network",
     "entropy",
     "fit_network",
     "greedy_parents",

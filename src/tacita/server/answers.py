@@ -20,8 +20,17 @@ from starlette.responses import Response, StreamingResponse
 from tacita.errors import InternalError
 from tacita.query import Answer
 from tacita.release import Release, Releases
+from tacita.synthesize import Synthesized
 
-__all__ = ["FORMATS", "AnonymizedResponse", "Format", "ReleaseResponse", "StatisticsResponse", "SyntheticResponse"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "ModelResponse",
+    "ReleaseResponse",
+    "RowsResponse",
+    "StatisticsResponse",
+    "SyntheticResponse",
+]
 
 
 class ReleaseResponse(Response):
@@ -52,6 +61,18 @@ class SyntheticResponse(Response):
         super().__init__(out.getvalue())
 
 
+class ModelResponse(Response):
+    """What made-up rows are drawn from, as JSON; only with a guarantee, and with real noise."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Synthesized) -> None:
+        good = isinstance(content, Synthesized) and content.guarantee != "none" and not content.provenance.simulated
+        if not good:
+            raise InternalError("only a private model with real noise can be served", field="content")
+        super().__init__(content.to_json())
+
+
 class StatisticsResponse(Response):
     """Released statistics as JSON; one whose noise could be repeated is refused (privacy rule 6)."""
 
@@ -73,15 +94,25 @@ FORMATS: dict[Format, str] = {
 _ROWS = 65_536
 
 
-class AnonymizedResponse(StreamingResponse):
-    """The rows of an anonymized release from its file, in pieces; a file that does not say what it is is refused."""
+class RowsResponse(StreamingResponse):
+    """The rows of a release from its file, in pieces; a file that does not say what it is is refused."""
 
     def __init__(self, content: Path, format: Format) -> None:
         found = pq.ParquetFile(content)
-        if (found.schema_arrow.metadata or {}).get(b"tacita") != b"anonymized/1":
-            raise InternalError("only anonymized rows can be served", field="content")
+        if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
+            raise InternalError(
+                "only anonymized rows, and made-up rows with real noise, can be served", field="content"
+            )
         pieces = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow, "parquet": _bytes}[format]
         super().__init__(pieces(found, content), media_type=FORMATS[format])
+
+
+def _may_leave(mark: bytes | None) -> bool:
+    if mark is None or mark == b"anonymized/1":
+        return mark is not None
+    said = json.loads(mark)
+    made_up = said.get("synthetic") is True and not said.get("simulated", False)
+    return made_up and said.get("event", {}).get("kind", "non-private") != "non-private"
 
 
 def _csv(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:

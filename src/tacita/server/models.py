@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from tacita.domain import Decode
 from tacita.privacy.budget import Budget
 from tacita.server.roles import Role
+from tacita.synthesize.quality import Method
 
 __all__ = [
     "Accepted",
@@ -49,6 +51,9 @@ __all__ = [
     "SqlPlan",
     "SqlRequest",
     "StatisticsModel",
+    "SyntheticInfo",
+    "SyntheticPlan",
+    "SyntheticRequest",
     "TableQuery",
     "TallyInfo",
     "TallyModel",
@@ -332,6 +337,55 @@ class AnonymizedRequest(_Request):
     def asked(self) -> dict[str, Any]:
         """What a policy makes a recipe of."""
         return self.model_dump(exclude={"dataset", "columns", "purpose"})
+
+
+class SyntheticRequest(_Request):
+    """Made-up rows, paid for by the account of the dataset."""
+
+    dataset: Name
+    budget: BudgetModel
+    method: Method = Field(default="quality", description="`quality` picks one and says why.")
+    attributes: list[str] | None = Field(default=None, description="All that can be counted if not given.")
+    rows: int | None = Field(
+        default=None, ge=0, le=100_000_000, description="How many; about as many as the data has if not given."
+    )
+    people: int | None = Field(default=None, ge=2, description="About how many rows the data has, where it is public.")
+    seconds: float = Field(default=60.0, gt=0, le=3600, description="About how long fitting may take.")
+    decode: Decode = Field(default="label", description="What stands for a bin.")
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
+
+
+class SyntheticPlan(_Answer):
+    """What made-up rows would cost, and how they would be made."""
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float
+    event: dict[str, Any]
+    attributes: list[str]
+    reason: str
+    account_cost: float | None = Field(description="null when no budget would be enough.")
+    account_remaining: float
+    affordable: bool
+
+
+class SyntheticInfo(_Answer):
+    """What is known of made-up rows: what they cost, what is promised, how they were made."""
+
+    tacita: Literal["synthesized/1"]
+    guarantee: str
+    statement: str
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    people: float = Field(description="About how many rows the data has, read off noise.")
+    people_std: float
+    notes: list[str]
+    rows: int
+    columns: list[str]
+    provenance: dict[str, Any]
 
 
 class AnonymizedPlan(_Answer):

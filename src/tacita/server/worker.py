@@ -14,7 +14,15 @@ from tacita.server import logs
 from tacita.server.services import Services
 from tacita.server.settings import Settings
 
-__all__ = ["run_worker"]
+__all__ = ["load_kinds", "run_worker"]
+
+_OWN = ("tacita.server.anonymized", "tacita.server.synthetic")
+
+
+def load_kinds(settings: Settings) -> None:
+    """Import what registers kinds of job: the service's own, and those that the settings name."""
+    for module in (*_OWN, *settings.job_modules):
+        importlib.import_module(module)
 
 
 def run_worker(settings: Settings, *, parent: int | None = None) -> None:
@@ -25,8 +33,7 @@ def run_worker(settings: Settings, *, parent: int | None = None) -> None:
         parent: Process id of the server that started it; the worker ends when that is gone.
     """
     logs.configure(settings.log_level)
-    for module in settings.job_modules:
-        importlib.import_module(module)
+    load_kinds(settings)
     services = Services.open(settings)
     stop = threading.Event()
     watcher = threading.Thread(target=_watch, args=(services, stop, parent), name="watcher", daemon=True)

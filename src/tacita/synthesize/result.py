@@ -12,13 +12,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from tacita.cells import Cells
 from tacita.domain import Decode, Domain
@@ -29,12 +28,14 @@ from tacita.networks.synthetic import synthetic_rows
 from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance
+from tacita.synthesize.writing import Progress, write_file, write_parts
 
 __all__ = ["Synthesized"]
 
 Model = Network | Mixture
 
 _BATCH = 1 << 18
+_MOST_PARTS = 10_000
 _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
     "network/1": Network.from_dict,
     "mixture/1": Mixture.from_dict,
@@ -109,29 +110,41 @@ class Synthesized:
             for each in ahead:
                 yield each.result()
 
-    def write(self, path: str | Path, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> None:
-        """Write rows as .parquet or .csv. The file appears when it is whole, or not at all."""
-        target = Path(path)
+    def write(
+        self,
+        path: str | Path,
+        rows: int,
+        rng: np.random.Generator,
+        *,
+        policy: Decode = "label",
+        parts: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write rows as .parquet or .csv: what is there is whole, or it is not there at all.
+
+        Args:
+            path: Where to; with `parts`, a folder of so many files, written side by side.
+            rows: How many.
+            rng: For the draws.
+            policy: What stands for a bin.
+            parts: How many files; one, without a folder, if not given.
+            progress: Told how many rows are written; what it raises stops the writing.
+        """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
-        if target.suffix.lower() not in (".csv", ".parquet"):
-            raise InvalidInput("must end in .csv or .parquet", field="path", value=target)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            self._write(unfinished, target.suffix.lower(), self.batches(rows, rng, policy=policy))
-            unfinished.replace(target)
-        except OSError as error:
-            raise InvalidInput("cannot be written", field="path", value=f"{target}: {error.strerror}") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
+        if parts is None:
+            write_file(path, self.batches(rows, rng, policy=policy), progress)
+            return
+        if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
+            raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
+        sizes = [rows // parts + (place < rows % parts) for place in range(parts)]
+        draws = [partial(self._drawn, size, child, policy) for size, child in zip(sizes, rng.spawn(parts), strict=True)]
+        write_parts(path, draws, progress)
 
-    def _write(self, path: Path, kind: str, batches: Iterator[pa.Table]) -> None:
-        first = next(batches)
-        make = pq.ParquetWriter if kind == ".parquet" else pa_csv.CSVWriter
-        with make(path, first.schema) as writer:
-            writer.write_table(first)
-            for batch in batches:
-                writer.write_table(batch)
+    def _drawn(self, rows: int, rng: np.random.Generator, policy: Decode) -> Iterator[pa.Table]:
+        """The batches of one part, one after the other: the parts are what runs side by side."""
+        for start in range(0, max(rows, 1), _BATCH):
+            yield self.sample(min(_BATCH, rows - start), rng, policy=policy)
 
     # -- plain data -----------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from tacita.domain import Domain
 from tacita.errors import DataError, InvalidInput
 from tacita.server.anonymized import write_rows
-from tacita.server.answers import AnonymizedResponse, Format
+from tacita.server.answers import Format, RowsResponse
 from tacita.server.auth import allow
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import PolicyModel
@@ -58,7 +58,7 @@ def anonymize_file(
     folder = tempfile.TemporaryDirectory(prefix="tacita-")
     path = Path(folder.name) / "rows.parquet"
     write_rows(made.rows, path)
-    response = AnonymizedResponse(path, format)
+    response = RowsResponse(path, format)
     response.background = BackgroundTask(folder.cleanup)
     response.headers["X-Tacita-Release"] = json.dumps(made.as_dict()["achieved"])
     return response

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from tacita.errors import Conflict, UnknownName
 from tacita.server.anonymized import file_of
-from tacita.server.answers import AnonymizedResponse, Format
+from tacita.server.answers import Format, ModelResponse, RowsResponse
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
@@ -21,13 +21,18 @@ from tacita.server.models import (
     PolicyInfo,
     PolicyModel,
     ReleasedInfo,
+    SyntheticInfo,
+    SyntheticPlan,
+    SyntheticRequest,
 )
 from tacita.server.policies import Policy
 from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
+from tacita.server.synthetic import make_synthesis, model_of, show_synthesis
 from tacita.server.tokens import Token
+from tacita.synthesize import Synthesized
 
 __all__ = ["router"]
 
@@ -95,10 +100,49 @@ def make_release(
     return JobInfo.model_validate(job.as_dict())
 
 
+@router.post("/v1/releases/synthetic/plan", summary="What made-up rows would cost")
+def plan_synthetic(body: SyntheticRequest, token: Asker, services: Services_) -> SyntheticPlan:
+    """Touches no data and charges nothing: how they would be made, and what it would take from the account."""
+    check_scope(token, body.dataset)
+    dataset = dataset_of(services, token, body.dataset)
+    return SyntheticPlan.model_validate(show_synthesis(services, dataset, make_synthesis(dataset, body)))
+
+
+@router.post("/v1/releases/synthetic", status_code=202, summary="Make up rows")
+def make_synthetic(
+    body: SyntheticRequest, token: Asker, services: Services_, response: Response, key: Key = None
+) -> JobInfo:
+    """A job, charged once however often it starts: look at it until it is done, then fetch the rows."""
+    plan_synthetic(body, token, services)
+    request = body.model_dump() | {"principal": token.principal}
+    job = services.jobs.submit("synthesize", request, owner=token.id, key=key)
+    response.headers["Location"] = f"/v1/releases/{job.id}"
+    return JobInfo.model_validate(job.as_dict())
+
+
 @router.get("/v1/releases/{id}", summary="What is known of a release")
-def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo:
-    """What was asked, what holds, what was lost."""
-    return AnonymizedInfo.model_validate(json.loads(_done(services, token, id)))
+def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | SyntheticInfo:
+    """What was asked, what holds, what was lost or spent."""
+    known = json.loads(_done(services, token, id))
+    kind = SyntheticInfo if known["tacita"] == "synthesized/1" else AnonymizedInfo
+    return kind.model_validate(known)
+
+
+@router.get(
+    "/v1/releases/{id}/model",
+    summary="The model that made-up rows were drawn from",
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"application/json": {}}}},
+)
+def get_model(id: str, token: Has, services: Services_) -> Response:
+    """As JSON, to draw more rows from or to ask for shares; costs nothing more."""
+    _done(services, token, id)
+    path = model_of(services, id)
+    if not path.is_file():
+        rule = "was deleted" if _own(services, token, id).kind == "synthesize" else "has no model"
+        raise Conflict(rule, field="release", value=id)
+    return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
 
 
 @router.get(
@@ -114,20 +158,21 @@ def get_rows(id: str, token: Has, services: Services_, format: Format = "csv") -
     path = file_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
-    return AnonymizedResponse(path, format)
+    return RowsResponse(path, format)
 
 
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     """The job stays in the list; who has fetched the rows has them."""
     job = _own(services, token, id)
-    file_of(services, id).unlink(missing_ok=True)
+    for path in (file_of(services, id), model_of(services, id)):
+        path.unlink(missing_ok=True)
     return JobInfo.model_validate(job.as_dict())
 
 
 def _own(services: Services, token: Token, id: str) -> Job:
     job = services.jobs.get(id)
-    if job.kind != "anonymize" or (token.role != "admin" and job.owner != token.id):
+    if job.kind not in ("anonymize", "synthesize") or (token.role != "admin" and job.owner != token.id):
         raise UnknownName(id, field="release", available=())  # not even that it exists
     return job
 

@@ -1,0 +1,82 @@
+"""Made-up rows: paid for once, made by a job, kept as a file, fetched in pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacita.errors import Conflict, InternalError, InvalidInput
+from tacita.privacy.accountant import INFINITE
+from tacita.server.anonymized import file_of
+from tacita.server.datasets import Dataset
+from tacita.server.jobs import Task, register
+from tacita.server.models import SyntheticRequest
+from tacita.server.queries import answer
+from tacita.server.services import Services
+from tacita.synthesize import Synthesize, Synthesized
+from tacita.synthesize.plan import SynthesisPlan
+
+__all__ = ["make_synthesis", "model_of", "show_synthesis"]
+
+
+def model_of(services: Services, id: str) -> Path:
+    """Where the model of a release is: more rows can be drawn from it."""
+    return file_of(services, id).with_suffix(".json")
+
+
+def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
+    """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
+    names = None if request.attributes is None else tuple(request.attributes)
+    recipe = Synthesize(method=request.method, attributes=names, people=request.people, seconds=request.seconds)
+    account = dataset.account
+    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def show_synthesis(services: Services, dataset: Dataset, plan: SynthesisPlan) -> dict[str, Any]:
+    """The plan, with what it would take from the account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+    }
+
+
+@register("synthesize")
+def _synthesize(task: Task) -> str:
+    """Charge, fit, draw, write. Every attempt has the job's key, so a killed one is charged once."""
+    given = dict(task.job.request)
+    principal = given.pop("principal")
+    request = SyntheticRequest.model_validate(given)
+    services = task.services
+    dataset = services.datasets.get(request.dataset)
+    plan = make_synthesis(dataset, request)
+    task.progress.step(0.1, "measuring and fitting")
+    made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
+    if made.provenance.simulated:
+        raise InternalError("simulated rows must not be served", field="release")
+    rows = request.rows if request.rows is not None else max(0, round(made.people))
+    _write(task, made, rows, request)
+    plain = made.as_dict()
+    del plain["model"]
+    return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
+
+
+def _write(task: Task, made: Synthesized, rows: int, request: SyntheticRequest) -> None:
+    target, model = file_of(task.services, task.job.id), model_of(task.services, task.job.id)
+
+    def tell(done: int) -> None:
+        task.progress.step(0.5 + 0.5 * done / max(rows, 1), "writing rows")
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.write(target, rows, np.random.default_rng(), policy=request.decode, progress=tell)
+        part = model.with_suffix(f".{os.getpid()}.part")
+        part.write_text(made.to_json(), encoding="utf-8")
+        os.replace(part, model)
+    except (OSError, InvalidInput) as error:  # where it lies is the server's to know
+        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error

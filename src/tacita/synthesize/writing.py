@@ -1,0 +1,117 @@
+"""Rows on their way to disk: one file, or a folder of parts that are written side by side. Whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tacita.errors import InvalidInput
+
+__all__ = ["Progress", "check_target", "write_file", "write_parts"]
+
+Progress = Callable[[int], None]
+"""Told how many rows are written so far; what it raises stops the writing, and nothing is left behind."""
+
+_KINDS = (".csv", ".parquet")
+_LOOK = 0.2  # seconds between two looks at how far the parts are
+
+
+def check_target(path: str | Path, *, folder: bool = False) -> Path:
+    """Where rows may be written, or a refusal; asked before anything is paid for."""
+    target = Path(path)
+    if target.suffix.lower() not in _KINDS:
+        raise InvalidInput("must end in .csv or .parquet", field="path", value=target)
+    if folder and target.exists():
+        raise InvalidInput("exists already: a folder of parts is never mixed with another", field="path", value=target)
+    if not folder and target.is_dir():
+        raise InvalidInput("is a folder", field="path", value=target)
+    return target
+
+
+def write_file(path: str | Path, batches: Iterator[pa.Table], progress: Progress | None = None) -> None:
+    """Write batches as one file, which appears when it is whole."""
+    target = check_target(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        _write(unfinished, target.suffix.lower(), batches, progress or _silent)
+        unfinished.replace(target)
+    except OSError as error:
+        raise _refusal(target, error) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def write_parts(
+    path: str | Path, parts: Sequence[Callable[[], Iterator[pa.Table]]], progress: Progress | None = None
+) -> None:
+    """Write every part as a file of its own in a folder, as many at once as there are cores.
+
+    Args:
+        path: The folder, ending as its files do: rows.parquet/part-00000.parquet.
+        parts: Each gives the batches of one file, when it is its turn.
+        progress: Told from the caller's thread.
+    """
+    target = check_target(path, folder=True)
+    kind = target.suffix.lower()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
+    written, stop = [0] * len(parts), threading.Event()
+
+    def one(place: int) -> None:
+        def count(rows: int) -> None:
+            written[place] = rows
+            if stop.is_set():
+                raise _Stopped
+
+        _write(unfinished / f"part-{place:05d}{kind}", kind, parts[place](), count)
+
+    try:
+        unfinished.mkdir()
+        with ThreadPoolExecutor(max(1, min(len(parts), os.cpu_count() or 1))) as pool:
+            waiting = {pool.submit(one, place) for place in range(len(parts))}
+            try:
+                while waiting:
+                    done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                    for each in done:
+                        each.result()
+                    (progress or _silent)(sum(written))
+            except BaseException:
+                stop.set()
+                for each in waiting:
+                    each.cancel()
+                raise
+        unfinished.replace(target)
+    except OSError as error:
+        raise _refusal(target, error) from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+class _Stopped(Exception):
+    """Another part failed, or the caller wants no more."""
+
+
+def _write(path: Path, kind: str, batches: Iterator[pa.Table], progress: Progress) -> None:
+    first = next(batches)
+    make = pq.ParquetWriter if kind == ".parquet" else pa_csv.CSVWriter
+    with make(path, first.schema) as writer:
+        writer.write_table(first)
+        progress(rows := first.num_rows)
+        for batch in batches:
+            writer.write_table(batch)
+            progress(rows := rows + batch.num_rows)
+
+
+def _silent(_: int) -> None:
+    return
+
+
+def _refusal(target: Path, error: OSError) -> InvalidInput:
+    return InvalidInput("cannot be written", field="path", value=f"{target}: {error.strerror or error}")

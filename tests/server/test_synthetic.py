@@ -1,0 +1,175 @@
+"""Made-up rows over HTTP: planned for nothing, paid for once, fetched in pieces."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+from tacita.errors import InternalError
+from tacita.noise import SeededSource
+from tacita.server import synthetic
+from tacita.server.answers import ModelResponse, RowsResponse
+from tacita.synthesize import Synthesized
+
+BODY: dict[str, Any] = {"dataset": "patients", "budget": {"epsilon": 0.4}, "rows": 500}
+
+
+def work(world) -> None:
+    for job in world.services.jobs.list():
+        if job.state == "queued":
+            world.services.jobs.work(job.id, world.services)
+
+
+def make(world, token: str, *, key: str | None = None, **changes: Any) -> Any:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return world.call("POST", "/v1/releases/synthetic", token=token, json=BODY | changes, headers=headers)
+
+
+def spent(world) -> float:
+    return world.call("GET", "/v1/datasets/patients/budget", token=world.token("steward")).json()["spent"]
+
+
+@pytest.fixture
+def buyer(world) -> str:
+    world.register()
+    return world.token("analyst")
+
+
+def test_from_plan_to_rows(world, buyer) -> None:
+    plan = world.call("POST", "/v1/releases/synthetic/plan", token=buyer, json=BODY)
+    assert plan.status_code == 200, plan.text
+    assert plan.json()["affordable"] is True
+    assert plan.json()["account_cost"] == pytest.approx(0.4)
+    assert spent(world) == 0
+    submitted = make(world, buyer)
+    assert submitted.status_code == 202, submitted.text
+    place = submitted.headers["location"]
+    work(world)
+    known = world.call("GET", place, token=buyer).json()
+    assert (known["tacita"], known["guarantee"], known["rows"]) == ("synthesized/1", "central", 500)
+    assert known["columns"] == ["smokes", "age"]
+    assert "private" in known["statement"]
+    rows = world.call("GET", f"{place}/rows", token=buyer)
+    table = pacsv.read_csv(io.BytesIO(rows.content))
+    assert (table.num_rows, table.column_names) == (500, ["smokes", "age"])
+    assert set(table["smokes"].to_pylist()) == {"never", "daily"}
+    parquet = world.call("GET", f"{place}/rows?format=parquet", token=buyer)
+    assert pq.read_table(io.BytesIO(parquet.content)).num_rows == 500
+    model = Synthesized.from_json(world.call("GET", f"{place}/model", token=buyer).text)
+    assert model.supports(["smokes", "age"])
+    assert spent(world) == pytest.approx(0.4)
+    assert world.call("DELETE", place, token=buyer).status_code == 200
+    for path in (f"{place}/rows", f"{place}/model"):
+        assert world.call("GET", path, token=buyer).status_code == 409
+
+
+def test_a_job_that_is_killed_while_it_writes_is_charged_once(world, buyer, monkeypatch) -> None:
+    place = make(world, buyer).headers["location"]
+    jobs, id = world.services.jobs, make(world, buyer, key="once").json()["id"]
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(synthetic, "_write", die)
+        with pytest.raises(Killed):
+            jobs.work(id, world.services)
+    assert spent(world) == pytest.approx(0.4)
+    jobs._move(id, ("running",), {"state": "queued"})  # what recovery does when the heart has stopped
+    work(world)
+    assert world.call("GET", f"/v1/releases/{id}/rows", token=buyer).status_code == 200
+    assert make(world, buyer, key="once").json()["id"] == id
+    assert world.call("GET", place, token=buyer).status_code == 200
+    assert spent(world) == pytest.approx(0.8)
+
+
+def test_cancelling_leaves_no_file(world, buyer, monkeypatch) -> None:
+    id = make(world, buyer, rows=50_000).json()["id"]
+    jobs, write = world.services.jobs, Synthesized.write
+
+    def cancelled(self: Synthesized, *parts: Any, **named: Any) -> None:
+        jobs.cancel(id)
+        write(self, *parts, **named)
+
+    monkeypatch.setattr(Synthesized, "write", cancelled)
+    jobs.work(id, world.services)
+    assert jobs.get(id).state == "cancelled"
+    assert not list((world.services.settings.home / "releases").iterdir())
+    assert spent(world) == pytest.approx(0.4)  # what was measured was measured
+
+
+def test_what_no_budget_allows(world, buyer) -> None:
+    place = make(world, buyer, budget={"epsilon": 3.0}).headers["location"]
+    work(world)
+    refused = world.call("GET", place, token=buyer)
+    assert (refused.status_code, refused.json()["code"]) == (403, "budget-exceeded")
+    assert spent(world) == 0
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"method": "magic"},
+        {"attributes": ["name"]},
+        {"rows": -1},
+        {"rows": "5"},
+        {"people": 1},
+        {"seconds": 0},
+        {"decode": "exact"},
+        {"seed": 1},
+        {"budget": {}},
+        {"dataset": "nobody"},
+    ],
+)
+def test_bad_input(world, buyer, wish) -> None:
+    assert make(world, buyer, **wish).status_code in (404, 422)
+
+
+def test_others_see_nothing(world, buyer) -> None:
+    place = make(world, buyer).headers["location"]
+    work(world)
+    other = world.token("analyst")
+    for path in (place, f"{place}/rows", f"{place}/model"):
+        assert world.call("GET", path, token=other).status_code == 404
+    assert make(world, world.token("holder")).status_code == 403
+
+
+def test_simulated_or_unprotected_rows_are_not_served(world, buyer, tmp_path) -> None:
+    object.__setattr__(world.services, "randomness", SeededSource(1))
+    id = make(world, buyer).json()["id"]
+    world.services.jobs.work(id, world.services)
+    assert world.services.jobs.get(id).state == "failed"
+    marks = [
+        {"synthetic": True, "event": {"kind": "pure", "epsilon": 1}, "simulated": True},
+        {"synthetic": True, "event": {"kind": "non-private", "reason": "exact"}},
+        {"synthetic": True},
+        {"synthetic": False, "event": {"kind": "pure"}},
+    ]
+    for place, mark in enumerate(marks):
+        path = tmp_path / f"{place}.parquet"
+        pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({"tacita": json.dumps(mark)}), path)
+        with pytest.raises(InternalError):
+            RowsResponse(path, "csv")
+    with pytest.raises(InternalError):
+        ModelResponse({"tacita": "synthesized/1"})  # type: ignore[arg-type]
+
+
+def test_a_worker_knows_every_kind() -> None:
+    """In an interpreter that has imported nothing but the worker, as a real one has."""
+    code = (
+        "from tacita.server.worker import load_kinds; from tacita.server.settings import Settings; "
+        "from tacita.server import jobs; load_kinds(Settings.load()); print(sorted(jobs._KINDS))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['anonymize', 'query', 'synthesize']"
