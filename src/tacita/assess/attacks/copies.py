@@ -1,0 +1,105 @@
+"""Copies: released rows that are, or lie too near, rows of the data.
+
+    exact copies    the share of released rows that equal a row of the data, beside those that equal one of the control
+    nearer          the share of released rows that lie nearer to the data than to as many people of the control;
+                    one half when the release knows the population and not the people
+
+Copies of frequent combinations are no leak: the control has them too. So the figure is always the difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess._nearest import nearest
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.assess.rates import Leak, Rate
+from tacita.errors import InvalidInput
+
+__all__ = ["Nearness", "exact_copies", "nearness"]
+
+
+def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
+    """How many released rows are, value for value, rows of the data."""
+    release, notes = case.first, []
+    real, control = case.real, case.control
+    if control is not None and len(control) != len(real):  # more people have more combinations
+        size = min(len(real), len(control))
+        real, control = (frame.take(rng.choice(len(frame), size, replace=False)) for frame in (real, control))
+        notes.append(f"Counted against {size} people of each group.")
+    shuffled = np.stack([rng.permutation(column) for column in release.values.T], axis=1)
+    return Leak(
+        name="exact copies",
+        attack=Rate.of(_among(release, real)),
+        baseline=Rate.of(_among(Frame(domain=release.domain, values=shuffled), real)),
+        control=None if control is None else Rate.of(_among(release, control)),
+        notes=tuple(notes),
+    )
+
+
+def _among(rows: Frame, others: Frame) -> NDArray[np.bool_]:
+    """Which rows stand among others."""
+    both = np.nan_to_num(np.concatenate([rows.values, others.values]), nan=np.finfo(np.float64).max)
+    _, which = np.unique(both, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return np.isin(which[: len(rows)], which[len(rows) :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearness:
+    """How near released rows lie to the data, and to people who are not in it.
+
+    Attributes:
+        nearer: Released rows that lie nearer to the data than to the control; ties count one half, so the number of
+            successes is rounded.
+        to_real, to_control: Quantiles of the distance to the nearest row (5 %, 50 %), in attributes.
+    """
+
+    nearer: Rate
+    to_real: tuple[float, float]
+    to_control: tuple[float, float]
+
+    @property
+    def excess(self) -> float:
+        """2 share - 1, not below 0: none when the release knows nobody, 1 when every row sits on a person."""
+        return max(0.0, 2 * self.nearer.share - 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "nearer": self.nearer.as_dict(),
+            "excess": self.excess,
+            "to_real": list(self.to_real),
+            "to_control": list(self.to_control),
+        }
+
+
+def nearness(case: Case, rng: np.random.Generator, *, rows: int = 2000) -> Nearness:
+    """Compare distances of released rows to the data and to a control of the same size."""
+    if case.control is None:
+        raise InvalidInput(
+            "needs people who were not used: without them a distance means nothing",
+            field="control",
+            hint="Hold some rows back before releasing",
+        )
+    size = min(len(case.real), len(case.control))
+    real, control = (frame.take(rng.choice(len(frame), size, replace=False)) for frame in (case.real, case.control))
+    release = case.first
+    some = release if len(release) <= rows else release.take(rng.choice(len(release), rows, replace=False))
+    ours, theirs = (nearest(some, frame)[1][:, 0] for frame in (real, control))
+    wins = int((ours < theirs).sum()) + round(0.5 * int((ours == theirs).sum()))
+    return Nearness(
+        nearer=Rate(successes=wins, trials=len(some)),
+        to_real=_quantiles(ours),
+        to_control=_quantiles(theirs),
+    )
+
+
+def _quantiles(distances: NDArray[np.float32]) -> tuple[float, float]:
+    low, middle = np.quantile(distances, [0.05, 0.5])
+    return float(low), float(middle)

@@ -1,0 +1,77 @@
+"""Inference: what nobody should learn of a person, guessed from what is known.  [Giomi et al. 2023]
+
+Somebody knows some attributes of a person, finds the nearest row of the release by them, and takes its value for the
+secret. It works when the guess is right: the same level, or a number within a share of the truth. What can be guessed
+as well about people who are not in the data is a property of the population, and is taken away by the control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess._nearest import nearest
+from tacita.assess.attacks.linkability import _some
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.assess.rates import Leak, Rate
+from tacita.domain import Binned
+from tacita.errors import InvalidInput
+
+__all__ = ["inference"]
+
+
+def inference(
+    case: Case,
+    secret: str,
+    rng: np.random.Generator,
+    *,
+    known: Sequence[str] | None = None,
+    attempts: int = 2000,
+    tolerance: float = 0.05,
+) -> Leak:
+    """How often a secret attribute is guessed from the first release.
+
+    Args:
+        case: The release and the people.
+        secret: What is to be guessed.
+        rng: Picks the people, and the guesses of the baseline.
+        known: What is known of a person; everything but the secret if nothing is said.
+        attempts: How many people; all if there are fewer.
+        tolerance: For a number, how far off a guess may be, as a share of the truth.
+    """
+    secret = case.domain.check_countable([secret])[0]
+    names = (
+        tuple(name for name in case.names if name != secret) if known is None else case.domain.check_countable(known)
+    )
+    if not names or secret in names:
+        raise InvalidInput("must be at least one attribute, and not the secret", field="known", value=list(names))
+    if not 0 <= tolerance < 1:
+        raise InvalidInput("must lie between 0 and 1", field="tolerance", value=tolerance)
+    release = case.first
+    people = _some(case.real, attempts, rng)
+    control = None if case.control is None else _some(case.control, attempts, rng)
+
+    def worked(frame: Frame) -> NDArray[np.bool_]:
+        place = nearest(frame, release, names)[0][:, 0]
+        return _right(release.column(secret)[place], frame.column(secret), frame, secret, tolerance)
+
+    blind = rng.choice(release.column(secret), len(people))
+    return Leak(
+        name=f"inference of {secret}",
+        attack=Rate.of(worked(people)),
+        baseline=Rate.of(_right(blind, people.column(secret), people, secret, tolerance)),
+        control=None if control is None else Rate.of(worked(control)),
+    )
+
+
+def _right(
+    guess: NDArray[np.float64], truth: NDArray[np.float64], frame: Frame, secret: str, tolerance: float
+) -> NDArray[np.bool_]:
+    if not isinstance(frame.domain[secret], Binned):
+        return np.asarray((guess == truth) | (np.isnan(guess) & np.isnan(truth)))
+    with np.errstate(invalid="ignore"):
+        near = np.abs(guess - truth) <= tolerance * np.abs(truth) + 1e-12
+    return np.asarray(near | (np.isnan(guess) & np.isnan(truth)))

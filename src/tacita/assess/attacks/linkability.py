@@ -1,0 +1,74 @@
+"""Linking: two parts of what is known of a person, in two sources, are found to belong together.  [Giomi et al. 2023]
+
+Somebody has one source with some attributes of a person and another source with others. With the release they look for
+the rows nearest to the one part and nearest to the other; if the two searches share a row, the parts are linked. It
+works for a person when that happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess._nearest import nearest
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.assess.rates import Leak, Rate
+from tacita.errors import InvalidInput
+
+__all__ = ["linkability"]
+
+
+def linkability(
+    case: Case,
+    known: tuple[Sequence[str], Sequence[str]],
+    rng: np.random.Generator,
+    *,
+    attempts: int = 2000,
+    neighbours: int = 1,
+) -> Leak:
+    """How often two parts of a person are linked through the first release.
+
+    Args:
+        case: The release and the people.
+        known: The attributes in the one source and in the other; they do not overlap.
+        rng: Picks the people.
+        attempts: How many people; all if there are fewer.
+        neighbours: How many nearest rows each search gives.
+    """
+    one, other = (case.domain.check_countable(part) for part in known)
+    if not one or not other or set(one) & set(other):
+        raise InvalidInput(
+            "must be two parts without a common attribute", field="known", value=[list(one), list(other)]
+        )
+    if type(neighbours) is not int or not 1 <= neighbours <= len(case.first):
+        raise InvalidInput(
+            "must be at least 1 and at most the rows of the release", field="neighbours", value=neighbours
+        )
+    people = _some(case.real, attempts, rng)
+    control = None if case.control is None else _some(case.control, attempts, rng)
+    random = [rng.integers(len(case.first), size=(len(people), neighbours)) for _ in range(2)]
+    return Leak(
+        name="linkability",
+        attack=Rate.of(_linked(people, case.first, one, other, neighbours)),
+        baseline=Rate.of(_shared(*random)),
+        control=None if control is None else Rate.of(_linked(control, case.first, one, other, neighbours)),
+    )
+
+
+def _some(frame: Frame, count: int, rng: np.random.Generator) -> Frame:
+    if type(count) is not int or count < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=count)
+    return frame if count >= len(frame) else frame.take(rng.choice(len(frame), count, replace=False))
+
+
+def _linked(
+    people: Frame, release: Frame, one: Sequence[str], other: Sequence[str], neighbours: int
+) -> NDArray[np.bool_]:
+    return _shared(*(nearest(people, release, part, count=neighbours)[0] for part in (one, other)))
+
+
+def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (one[:, :, None] == other[:, None, :]).any(axis=(1, 2))

@@ -1,0 +1,199 @@
+"""Singling out: find a description, in the release, that fits exactly one person in the data.  [Giomi et al. 2023]
+
+A guess is a conjunction over some attributes of a released row: equal for those without an order, at most or at least
+for ordered ones (by the side of the median that the row lies on). It is kept when one row of the release fits it, and
+works when one person of the data does. One-attribute guesses are the extremes and the values that occur once.
+
+The control is how often the same guesses fit exactly one of as many people who were not in the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.assess.rates import Leak, Rate
+from tacita.compiled import compiled
+from tacita.errors import InvalidInput
+
+__all__ = ["Guesses", "count_fitting", "singling_out"]
+
+EQUAL, AT_MOST, AT_LEAST = 0, 1, 2
+_PATIENCE = 200
+"""So many candidates are looked at, at most, for each guess that is wanted."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guesses:
+    """Conjunctions: for each, `width` (column, relation, value); a column of -1 says nothing."""
+
+    columns: NDArray[np.int64]
+    relations: NDArray[np.int8]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def take(self, which: Any) -> Guesses:
+        """Some of them."""
+        return Guesses(columns=self.columns[which], relations=self.relations[which], values=self.values[which])
+
+
+def singling_out(
+    case: Case,
+    rng: np.random.Generator,
+    *,
+    attempts: int = 500,
+    columns: int = 4,
+    mode: Literal["multivariate", "univariate"] = "multivariate",
+) -> Leak:
+    """How often a description that fits one released row fits one person.
+
+    Args:
+        case: The release and the people; the first release is attacked.
+        rng: For the guesses.
+        attempts: How many guesses.
+        columns: How many attributes a multivariate guess is about.
+        mode: One attribute at a time, or several.
+    """
+    if type(attempts) is not int or attempts < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=attempts)
+    if not 1 <= columns <= len(case.names):
+        raise InvalidInput(f"must be 1 to {len(case.names)}", field="columns", value=columns)
+    notes = []
+    if mode == "univariate":
+        guesses = _extremes(case.first, rng, attempts)
+    else:
+        guesses = _unique(case.first, rng, attempts, columns)
+    if not len(guesses):
+        raise InvalidInput(
+            "no description fits exactly one released row", field="attempts", value=attempts, hint="Use more columns"
+        )
+    if len(guesses) < attempts:
+        notes.append(f"Only {len(guesses)} of {attempts} guesses could be made.")
+    # the control has as many people as the data, or a description fits one of them more or less often for that alone
+    real, control = case.real, case.control
+    if control is not None and len(control) != len(real):
+        size = min(len(control), len(real))
+        real, control = (frame.take(rng.choice(len(frame), size, replace=False)) for frame in (real, control))
+        notes.append(f"Counted among {size} people of each, drawn at random: the two groups differed in size.")
+    blind = _blind(case.first, rng, len(guesses), guesses.columns.shape[1])
+    return Leak(
+        name=f"singling out, {mode}",
+        attack=Rate.of(count_fitting(real, guesses) == 1),
+        baseline=Rate.of(count_fitting(real, blind) == 1),
+        control=None if control is None else Rate.of(count_fitting(control, guesses) == 1),
+        notes=tuple(notes),
+    )
+
+
+def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.int64]:
+    """How many rows fit each guess, counted up to `most`."""
+    counts = np.zeros(len(guesses), np.int64)
+    _count(np.asfortranarray(frame.values), guesses.columns, guesses.relations, guesses.values, most, counts)
+    return counts
+
+
+def _unique(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
+    """Guesses that fit one released row, each about another one."""
+    kept: list[Guesses] = []
+    found, tried = 0, 0
+    while found < attempts and tried < _PATIENCE * attempts:
+        size = max(64, 2 * (attempts - found))
+        tried += size
+        rows = rng.integers(len(frame), size=size)
+        picked = rng.random((size, len(frame.names))).argsort(axis=1)[:, :columns]
+        some = _about(frame, rows, picked)
+        some = some.take(count_fitting(frame, some) == 1)
+        kept.append(some)
+        found += len(some)
+    return _joined(kept).take(slice(attempts))
+
+
+def _about(frame: Frame, rows: NDArray[np.int64], picked: NDArray[np.int64]) -> Guesses:
+    values = np.take_along_axis(frame.values[rows], picked, axis=1)
+    median = np.nanmedian(np.where(frame.ordered, frame.values, np.nan_to_num(frame.values)), axis=0)
+    side = np.where(values > median[picked], AT_LEAST, AT_MOST)
+    relations = np.where(frame.ordered[picked], side, EQUAL)
+    return Guesses(
+        columns=np.where(np.isnan(values), -1, picked),
+        relations=relations.astype(np.int8),
+        values=np.nan_to_num(values),
+    )
+
+
+def _extremes(frame: Frame, rng: np.random.Generator, attempts: int) -> Guesses:
+    """Beyond the ends of each ordered attribute, and each value that one released row has."""
+    columns, relations, values = [], [], []
+    for place, ordered in enumerate(frame.ordered):
+        present = frame.values[:, place][~np.isnan(frame.values[:, place])]
+        if not present.size:
+            continue
+        if ordered:
+            columns += [place, place]
+            relations += [AT_MOST, AT_LEAST]
+            values += [present.min(), present.max()]
+        level, count = np.unique(present, return_counts=True)
+        for value in level[(count == 1) & (ordered | (level >= 0))]:
+            columns.append(place)
+            relations.append(EQUAL)
+            values.append(float(value))
+    order = rng.permutation(len(columns))[:attempts]
+    return Guesses(
+        columns=np.array(columns, np.int64).reshape(-1, 1)[order],
+        relations=np.array(relations, np.int8).reshape(-1, 1)[order],
+        values=np.array(values, np.float64).reshape(-1, 1)[order],
+    )
+
+
+def _blind(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
+    """Guesses by somebody who knows the schema and not the release."""
+    picked = rng.random((attempts, len(frame.names))).argsort(axis=1)[:, :columns]
+    values = np.empty(picked.shape)
+    for place, attribute in enumerate(frame.domain.attributes):
+        low, high = getattr(attribute, "line_bounds", (0, len(attribute.labels) - 1))
+        drawn = rng.uniform(low, high, picked.shape)
+        whole = getattr(attribute, "integer", True)
+        values = np.where(picked == place, np.rint(drawn) if whole else drawn, values)
+    either = rng.integers(AT_MOST, AT_LEAST + 1, picked.shape)
+    relations = np.where(frame.ordered[picked], either, EQUAL).astype(np.int8)
+    return Guesses(columns=picked, relations=relations, values=values)
+
+
+def _joined(parts: list[Guesses]) -> Guesses:
+    return Guesses(
+        columns=np.concatenate([part.columns for part in parts]),
+        relations=np.concatenate([part.relations for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+    )
+
+
+@compiled
+def _count(rows: Any, columns: Any, relations: Any, values: Any, most: Any, counts: Any) -> None:
+    for guess in range(columns.shape[0]):
+        found = 0
+        for row in range(rows.shape[0]):
+            fits = True
+            for j in range(columns.shape[1]):
+                column = columns[guess, j]
+                if column < 0:
+                    continue
+                value, wanted, relation = rows[row, column], values[guess, j], relations[guess, j]
+                if relation == 0:
+                    fits = value == wanted
+                elif relation == 1:
+                    fits = value <= wanted
+                else:
+                    fits = value >= wanted
+                if not fits:
+                    break
+            if fits:
+                found += 1
+                if found == most:
+                    break
+        counts[guess] = found

@@ -1,0 +1,227 @@
+"""A lower bound on epsilon by attack: run a mechanism often on two neighbours, and see how well they are told apart.
+
+    1  run it on both; a quarter of the outputs of each is for looking, one for choosing, half for judging
+    2  sort outputs into categories, in a few ways, and order the categories of each by how much they tell (looking)
+    3  choose the way and the number of first categories with the best bound (choosing)
+    4  count that set in the rest: with Clopper-Pearson bounds p_low <= P(set), q_high >= Q(set),
+       epsilon >= ln((p_low - delta) / q_high)      with the stated confidence
+
+The set is fixed before it is judged, so that one bound is enough. The bound is true whatever the mechanism is, provided
+its runs are independent: it needs no model of it. It can be too low and never too high, up to its confidence.
+
+Ways to sort: outputs that repeat are categories themselves. Numbers are cut at quantiles, alone and together with how
+many zeros their last binary digits are: naive noise in floating point gives itself away there.  [Mironov 2012]
+Few numbers are cut on a grid, and any number of them on the line on which the two sides differ most; give a `score` of
+your own where you know better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from tacita.errors import InvalidInput
+
+__all__ = ["Audited", "Mechanism", "audit", "repeated"]
+
+Mechanism = Callable[[Any, int, np.random.Generator], Any]
+"""Runs on data so many times and gives the outputs: numbers, rows of numbers, or anything that can be compared."""
+
+_BINS = 256
+_CELLS = 1024  # of a grid over few numbers
+_FEW = 4
+_MOST_ZEROS = 24
+_LEAST_TRIALS = 100
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """What an attack showed.
+
+    Attributes:
+        epsilon: Lower bound at `delta`, that holds with `confidence`; 0 when nothing was shown.
+        trials: Runs on each of the two neighbours.
+        hits: How often the chosen set occurred among the judged runs of the two sides, and how many were judged.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    trials: int
+    hits: tuple[int, int]
+    judged: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "trials": self.trials,
+            "hits": list(self.hits),
+            "judged": self.judged,
+        }
+
+
+def repeated(function: Callable[[Any], Any]) -> Mechanism:
+    """A function that gives one output at a call, as a mechanism: any function, also somebody else's."""
+
+    def run(data: Any, times: int, rng: np.random.Generator) -> Any:
+        return [function(data) for _ in range(times)]
+
+    return run
+
+
+def audit(
+    mechanism: Mechanism,
+    one: Any,
+    other: Any,
+    *,
+    trials: int,
+    rng: np.random.Generator,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    score: Callable[[Any], Any] | None = None,
+) -> Audited:
+    """A lower bound on the epsilon of a mechanism, from its outputs on two neighbours.
+
+    Args:
+        mechanism: What is audited.
+        one, other: Two neighbouring inputs; the worst pair that you can think of.
+        trials: Runs on each.
+        rng: Given to the mechanism, and used for nothing else.
+        delta: The delta of the claim.
+        confidence: Of the bound.
+        score: Makes a number, or a thing that can be compared, of all outputs at once; before anything else is done.
+    """
+    if type(trials) is not int or trials < _LEAST_TRIALS:
+        raise InvalidInput(f"must be a whole number of at least {_LEAST_TRIALS}", field="trials", value=trials)
+    if not 0 <= delta < 1:
+        raise InvalidInput("must be at least 0 and below 1", field="delta", value=delta)
+    if not 0.5 <= confidence < 1:
+        raise InvalidInput("must be at least 0.5 and below 1", field="confidence", value=confidence)
+    outputs = [mechanism(data, trials, rng) for data in (one, other)]
+    if score is not None:
+        outputs = [score(each) for each in outputs]
+    one_side, other_side = (_tidy(each, trials) for each in outputs)
+    if one_side.shape[1:] != other_side.shape[1:]:
+        raise InvalidInput("must give outputs of one shape", field="mechanism", value=one_side.shape)
+    quarter, half = trials // 4, trials // 2
+    best: tuple[float, Any, Any, bool] = (-math.inf, None, None, False)
+    for codes in _ways(one_side, other_side, quarter):
+        size = int(codes.max()) + 1
+        sides = codes[:trials], codes[trials:]
+        looked = [np.bincount(side[:quarter], minlength=size) for side in sides]
+        chosen = [np.bincount(side[quarter:half], minlength=size) for side in sides]
+        for swapped in (False, True):
+            bound, these = _choose(looked, chosen, swapped, half - quarter, delta, confidence)
+            if bound > best[0]:
+                best = (bound, sides, these, swapped)
+    _, sides, these, swapped = best
+    judged = trials - half
+    hits = tuple(int(np.isin(side[half:], these).sum()) for side in sides) if sides is not None else (0, 0)
+    p, q = reversed(hits) if swapped else hits
+    return Audited(
+        epsilon=max(0.0, float(_bound(np.array(p), np.array(q), judged, delta, confidence))),
+        delta=delta,
+        confidence=confidence,
+        trials=trials,
+        hits=(hits[0], hits[1]),
+        judged=judged,
+    )
+
+
+def _tidy(outputs: Any, trials: int) -> NDArray[Any]:
+    """One output in each place: numbers, rows of numbers, or the texts of anything else."""
+    if isinstance(outputs, Sequence) and outputs and not isinstance(outputs[0], int | float | np.ndarray | np.number):
+        outputs = np.array([repr(each) for each in outputs])
+    array = np.asarray(outputs)
+    if len(array) != trials:
+        raise InvalidInput("must give one output for each trial", field="mechanism", value=len(array))
+    if array.dtype.kind == "O":
+        array = np.array([repr(each) for each in array])
+    return array.reshape(trials, -1) if array.ndim > 1 else array
+
+
+def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[NDArray[np.int64]]:
+    """Ways to sort the outputs of both sides into small numbers, by rules that look at the first quarters only."""
+    both = np.concatenate([one, other])
+    looked = np.concatenate([one[:quarter], other[:quarter]])
+    distinct = np.unique(looked, axis=0)
+    if len(distinct) <= max(_BINS, len(looked) // 50):
+        codes = np.unique(both, axis=0, return_inverse=True)[1]
+        yield codes.reshape(-1).astype(np.int64)
+        return
+    if both.dtype.kind not in "iufb":
+        raise InvalidInput("gives too many different outputs", field="mechanism", hint="Give a score")
+    columns = both.astype(np.float64).reshape(len(both), -1)
+    place = np.r_[0:quarter, len(one) : len(one) + quarter]
+    wide = columns.shape[1]
+    if wide > 1:
+        line = columns @ _direction(columns[:quarter], columns[len(one) : len(one) + quarter])
+        yield _cut(line, place, _BINS)
+    else:
+        bins = _cut(columns[:, 0], place, _BINS)
+        yield bins
+        yield bins * (_MOST_ZEROS + 1) + _zeros(columns[:, 0])
+    if 1 < wide <= _FEW:
+        grid, each = np.zeros(len(both), np.int64), max(2, int(_CELLS ** (1 / wide)))
+        for column in columns.T:
+            grid = grid * each + _cut(column, place, each)
+        yield grid
+
+
+def _cut(line: NDArray[np.float64], place: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
+    edges = np.unique(np.quantile(line[place], np.linspace(0, 1, bins + 1)[1:-1]))
+    return np.searchsorted(edges, line, side="right").astype(np.int64)
+
+
+def _direction(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the two sides differ most for their spread."""
+    spread = (np.cov(one, rowvar=False) + np.cov(other, rowvar=False)) / 2
+    spread = np.atleast_2d(spread)
+    ridge = _RIDGE * max(float(np.trace(spread)), 1e-300) / len(spread)
+    return np.asarray(np.linalg.solve(spread + ridge * np.eye(len(spread)), one.mean(axis=0) - other.mean(axis=0)))
+
+
+def _zeros(line: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many of the last binary digits are 0."""
+    bits = np.ascontiguousarray(line).view(np.int64)
+    lowest = (bits & -bits).astype(np.uint64)
+    zeros = np.full(line.shape, _MOST_ZEROS, np.int64)
+    some = lowest > 0
+    zeros[some] = np.log2(lowest[some].astype(np.float64)).astype(np.int64)
+    return np.minimum(zeros, _MOST_ZEROS)
+
+
+def _choose(
+    looked: Sequence[NDArray[np.int64]],
+    chosen: Sequence[NDArray[np.int64]],
+    swapped: bool,
+    trials: int,
+    delta: float,
+    confidence: float,
+) -> tuple[float, NDArray[np.int64]]:
+    """The best bound, and its set: categories in the order of what they told, as many as tell most together."""
+    (p, q), (r, s) = (reversed(looked), reversed(chosen)) if swapped else (looked, chosen)
+    seen = np.flatnonzero(p + q)
+    order = seen[np.argsort(-(p[seen] + 0.5) / (q[seen] + 0.5), kind="stable")]  # likeliest for the one side first
+    bounds = _bound(np.cumsum(r[order]), np.cumsum(s[order]), trials, delta, confidence)
+    best = int(np.argmax(bounds))
+    return float(bounds[best]), order[: best + 1]
+
+
+def _bound(p: NDArray[np.int64], q: NDArray[np.int64], trials: int, delta: float, confidence: float) -> Any:
+    """ln((p_low - delta) / q_high), each end with half of what may go wrong; minus infinity where it says nothing."""
+    miss = (1 - confidence) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(p > 0, special.betaincinv(np.maximum(p, 1), trials - p + 1, miss), 0.0)
+        high = np.where(q < trials, special.betaincinv(q + 1, np.maximum(trials - q, 1), 1 - miss), 1.0)
+        return np.where(low > delta, np.log(np.maximum(low - delta, 1e-300) / high), -np.inf)

@@ -1,0 +1,265 @@
+"""Rows as numbers that attacks and measures can work on, whatever form a release has.
+
+A released cell may be a value, a bin of the schema, or a label of a generalised class (17..24, {a, b}, a node of a
+hierarchy, *). A label that leaves several values open is read as one of them, drawn evenly: what somebody who has only
+the release could assume.
+
+    ordered attributes    their place: the number, the day, the place of the level; NaN where missing
+    others                the code of the level; -1 where missing or unknown
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacita.domain import Attribute, Binned, Boolean, Date, Domain, Ordinal
+from tacita.domain.encode import days_of
+from tacita.errors import DataError, InvalidInput
+from tacita.recoding import MISSING
+from tacita.recoding.axis import EPOCH
+
+__all__ = ["Frame", "Hierarchy", "read_frame"]
+
+Hierarchy = Mapping[str, Sequence[str]]
+"""The levels under each node."""
+
+_RANGE = re.compile(r"^(?P<low>.+?)\.\.(?P<high>.+)$")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Frame:
+    """Rows over some attributes of a domain.
+
+    Attributes:
+        domain: What is public about the attributes, in the order of the columns.
+        values: One row for each record; see the module.
+    """
+
+    domain: Domain
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.domain.names):
+            raise InvalidInput("must have a column for each attribute", field="values", value=self.values.shape)
+        values = np.ascontiguousarray(self.values, np.float64)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes."""
+        return self.domain.names
+
+    @cached_property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Which columns are places on a line."""
+        return np.array([_ordered(attribute) for attribute in self.domain.attributes])
+
+    @cached_property
+    def widths(self) -> NDArray[np.float64]:
+        """How far apart two values can be, by the schema; 1 for those without an order."""
+        return np.array([_width(attribute) for attribute in self.domain.attributes])
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """Cells of the schema: bins, levels; -1 where missing or unknown."""
+        columns = []
+        for place, attribute in enumerate(self.domain.attributes):
+            column = self.values[:, place]
+            if isinstance(attribute, Binned):
+                low, high = attribute.line_bounds
+                clamped = np.clip(np.nan_to_num(column, nan=low), low, high)
+                bins = np.searchsorted(np.asarray(attribute.starts), clamped, side="right") - 1
+                columns.append(np.where(np.isnan(column), -1, bins))
+            else:
+                columns.append(np.nan_to_num(column, nan=-1).astype(np.int64))
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """One attribute."""
+        return self.values[:, self.place(name)]
+
+    def place(self, name: str) -> int:
+        """Which column an attribute is."""
+        return self.names.index(self.domain[name].name)
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Which columns they are."""
+        return [self.place(name) for name in names]
+
+    def take(self, rows: Any) -> Frame:
+        """Some rows."""
+        return Frame(domain=self.domain, values=self.values[rows])
+
+    def only(self, names: Sequence[str]) -> Frame:
+        """Some attributes."""
+        return Frame(domain=self.domain.project(names), values=self.values[:, self.places(names)])
+
+
+def _ordered(attribute: Attribute) -> bool:
+    return isinstance(attribute, Binned | Ordinal)
+
+
+def _width(attribute: Attribute) -> float:
+    if isinstance(attribute, Binned):
+        low, high = attribute.line_bounds
+        return float(high - low) or 1.0
+    return float(max(len(attribute.labels) - 1, 1)) if isinstance(attribute, Ordinal) else 1.0
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_frame(
+    domain: Domain,
+    table: pa.Table,
+    *,
+    names: Sequence[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    rng: np.random.Generator | None = None,
+    nulls: Sequence[str] = ("",),
+) -> Frame:
+    """Rows of a table, real or released.
+
+    Args:
+        domain: What is public.
+        table: Holds a column for each attribute that is wanted; others are ignored.
+        names: Which attributes; all that can be counted and are there if nothing is said.
+        hierarchies: For each attribute, the levels under each node that may stand in it.
+        rng: For labels that leave several values open.
+        nulls: Texts that mean missing.
+    """
+    wanted = domain.countable if names is None else domain.check_countable(names)
+    if names is None:
+        wanted = tuple(name for name in wanted if name in table.column_names)
+    absent = [name for name in wanted if name not in table.column_names]
+    if absent or not wanted:
+        raise DataError("must have the columns of the schema", field="table", value=", ".join(absent) or None)
+    rng = rng or np.random.default_rng(0)
+    columns = [
+        _column(domain[name], table[name], (hierarchies or {}).get(name, {}), rng, frozenset(nulls)) for name in wanted
+    ]
+    return Frame(domain=domain.project(wanted), values=np.stack(columns, axis=1))
+
+
+def _column(
+    attribute: Attribute,
+    column: pa.ChunkedArray,
+    hierarchy: Hierarchy,
+    rng: np.random.Generator,
+    nulls: frozenset[str],
+) -> NDArray[np.float64]:
+    kind = column.type
+    if isinstance(attribute, Binned):
+        if isinstance(attribute, Date) and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            return days_of(column.combine_chunks())
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    readings = [_read(attribute, text, hierarchy, nulls) for text in encoded.dictionary.to_pylist()]
+    readings.append(np.array([np.nan if _ordered(attribute) else -1.0]))  # null
+    indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(readings) - 1).to_numpy(zero_copy_only=False)
+    return _drawn(readings, indices, rng)
+
+
+def _drawn(readings: list[Any], indices: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """One of the values that each row's text allows."""
+    sizes = np.array([len(reading) if isinstance(reading, np.ndarray) else 0 for reading in readings])
+    spans = np.array([(0.0, 0.0, 0.0) if isinstance(reading, np.ndarray) else reading for reading in readings])
+    flat = np.concatenate([reading if isinstance(reading, np.ndarray) else np.zeros(0) for reading in readings])
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    uniform = rng.random(len(indices)) if (sizes != 1).any() else np.zeros(len(indices))
+    size = sizes[indices]
+    listed = flat[np.minimum(starts[indices] + (uniform * size).astype(np.int64), max(len(flat) - 1, 0))]
+    low, high, whole = spans[indices].T
+    line = low + uniform * (high + whole - low)
+    return np.where(size > 0, listed, np.where(whole > 0, np.floor(line), line))
+
+
+def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozenset[str]) -> Any:
+    """What a text allows: an array of values, or (low, high, 1 if only whole numbers lie between)."""
+    missing = np.array([np.nan if _ordered(attribute) else -1.0])
+    if text in nulls or text == MISSING:
+        return missing
+    if text.startswith(f"{MISSING} or "):
+        return _read(attribute, text.removeprefix(f"{MISSING} or "), hierarchy, nulls)
+    if text in hierarchy:
+        return np.concatenate([_read(attribute, level, {}, nulls) for level in hierarchy[text]])
+    found = _on_line(attribute, text) if isinstance(attribute, Binned) else _levels(attribute, text)
+    if found is None:
+        hint = "A release may hold values, bins of the schema, ranges and sets; give the hierarchy of other labels"
+        raise DataError("has a text that cannot be read", field=attribute.name, hint=hint, private=repr(text))
+    return found
+
+
+def _on_line(attribute: Any, text: str) -> Any:
+    whole = float(isinstance(attribute, Date) or attribute.integer)
+    low, high = attribute.line_bounds
+    if text == "*":
+        return (low, high, whole)
+    if text in attribute.labels:
+        place = attribute.labels.index(text)
+        last = place + 1 == len(attribute.starts)
+        return (attribute.starts[place], high if last else attribute.starts[place + 1] - whole, whole)
+    value = _number(attribute, text)
+    if value is not None:
+        return np.array([value])
+    ends = _RANGE.match(text)
+    if ends is None:
+        return None
+    first, last_value = _number(attribute, ends["low"]), _number(attribute, ends["high"])
+    return None if first is None or last_value is None else (first, last_value, whole)
+
+
+def _number(attribute: Any, text: str) -> float | None:
+    """A text on the number line, all of it."""
+    try:
+        if isinstance(attribute, Date):
+            return float((dt.date.fromisoformat(text.strip()) - EPOCH).days)
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _levels(attribute: Attribute, text: str) -> NDArray[np.float64] | None:
+    labels = list(attribute.labels)
+    if isinstance(attribute, Boolean):
+        text = text.lower()
+    if text in labels:
+        return np.array([float(labels.index(text))])
+    if text == "*":
+        return np.arange(len(labels), dtype=np.float64)
+    if text.startswith('"'):
+        return _levels(attribute, str(json.loads(text)))
+    if text.startswith("{") and text.endswith("}"):
+        parts = [_levels(attribute, part) for part in _split(text[1:-1])]
+        return (
+            None
+            if any(part is None for part in parts)
+            else np.concatenate([part for part in parts if part is not None])
+        )
+    ends = _RANGE.match(text)
+    if ends is not None and isinstance(attribute, Ordinal) and {ends["low"], ends["high"]} <= set(labels):
+        return np.arange(labels.index(ends["low"]), labels.index(ends["high"]) + 1, dtype=np.float64)
+    return np.array([-1.0]) if text in attribute.all_labels else None
+
+
+def _split(text: str) -> list[str]:
+    """The members of a set: separated by commas, quoted as JSON where they could be mistaken."""
+    return re.findall(r'"(?:[^"\\]|\\.)*"|[^,\s][^,]*', text)

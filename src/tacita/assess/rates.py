@@ -1,0 +1,136 @@
+"""Shares of trials that succeeded, with intervals; and how much of one is left when what chance gives is taken away.
+
+    Rate    successes in trials: Wilson's centre and interval, or the exact one of Clopper and Pearson
+    Leak    (attack - control) / (1 - control): what success beyond that on people who were not in the data
+
+The control group makes the difference between learning about a population and learning about a person: what an attack
+finds out about people whose data was never used is not leaked by the release.  [Giomi et al. 2023]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from tacita.errors import InvalidInput
+from tacita.uncertainty import wilson
+
+__all__ = ["Leak", "Rate", "clopper_pearson"]
+
+_Z = float(special.ndtri(0.975))
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a share: it holds the truth with at least this probability, whatever the truth is.
+
+    >>> tuple(round(end, 4) for end in clopper_pearson(0, 10))
+    (0.0, 0.3085)
+    """
+    tail = (1 - level) / 2
+    low = float(special.betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+    high = float(special.betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """How often something worked."""
+
+    successes: int
+    trials: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.successes <= self.trials or self.trials < 1:
+            rule = "needs at least one trial, and no more successes than trials"
+            raise InvalidInput(rule, field="trials", value=f"{self.successes} of {self.trials}")
+
+    @classmethod
+    def of(cls, worked: Any) -> Rate:
+        """Of an array of yes and no."""
+        flags = np.asarray(worked, bool)
+        return cls(successes=int(flags.sum()), trials=int(flags.size))
+
+    @property
+    def share(self) -> float:
+        """As it was."""
+        return self.successes / self.trials
+
+    @property
+    def centre(self) -> float:
+        """Of Wilson's interval."""
+        return (self.successes + _Z**2 / 2) / (self.trials + _Z**2)
+
+    @property
+    def half(self) -> float:
+        """Half the width of Wilson's interval."""
+        low, high = self.interval()
+        return (high - low) / 2
+
+    def interval(self) -> tuple[float, float]:
+        """Wilson's, at 95 %."""
+        low, high = wilson(np.array([self.share]), self.trials, _Z)
+        return float(low[0]), float(high[0])
+
+    def exact(self, level: float = 0.95) -> tuple[float, float]:
+        """Clopper and Pearson's."""
+        return clopper_pearson(self.successes, self.trials, level)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        low, high = self.interval()
+        return {"successes": self.successes, "trials": self.trials, "share": self.share, "low": low, "high": high}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leak:
+    """What an attack achieved, beside what guessing and what a control group gives.
+
+    Attributes:
+        attack: On people in the data.
+        baseline: Of guesses that do not look at the release. An attack that is no better was too weak to say anything.
+        control: On people who are not in the data; None if there are none, and then `risk` is success itself.
+        notes: What must be said with it.
+    """
+
+    name: str
+    attack: Rate
+    baseline: Rate
+    control: Rate | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def risk(self) -> tuple[float, float, float]:
+        """(attack - control) / (1 - control) with its 95 % interval, between 0 and 1; by the centres of Wilson."""
+        attack = self.attack.centre
+        if self.control is None:
+            low, high = self.attack.interval()
+            return attack, max(low, 0.0), min(high, 1.0)
+        control = self.control.centre
+        value = (attack - control) / (1 - control)
+        # first order in both, which are independent
+        half = math.hypot(self.attack.half, (1 - attack) / (1 - control) * self.control.half) / (1 - control)
+        return tuple(float(np.clip(each, 0.0, 1.0)) for each in (value, value - half, value + half))  # type: ignore[return-value]
+
+    @property
+    def strong(self) -> bool:
+        """Whether the attack beats guessing; if it does not, a small risk means little."""
+        return self.attack.interval()[0] > self.baseline.interval()[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        value, low, high = self.risk
+        return {
+            "name": self.name,
+            "risk": value,
+            "low": low,
+            "high": high,
+            "attack": self.attack.as_dict(),
+            "baseline": self.baseline.as_dict(),
+            "control": None if self.control is None else self.control.as_dict(),
+            "beats_guessing": self.strong,
+            "notes": list(self.notes),
+        }
