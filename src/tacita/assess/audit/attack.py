@@ -28,7 +28,7 @@ from scipy import special
 
 from tacita.errors import InvalidInput
 
-__all__ = ["Audited", "Mechanism", "audit", "repeated"]
+__all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "repeated"]
 
 Mechanism = Callable[[Any, int, np.random.Generator], Any]
 """Runs on data so many times and gives the outputs: numbers, rows of numbers, or anything that can be compared."""
@@ -129,7 +129,7 @@ def audit(
     hits = tuple(int(np.isin(side[half:], these).sum()) for side in sides) if sides is not None else (0, 0)
     p, q = reversed(hits) if swapped else hits
     return Audited(
-        epsilon=max(0.0, float(_bound(np.array(p), np.array(q), judged, delta, confidence))),
+        epsilon=max(0.0, float(epsilon_bound(np.array(p), np.array(q), judged, delta, confidence))),
         delta=delta,
         confidence=confidence,
         trials=trials,
@@ -213,12 +213,12 @@ def _choose(
     (p, q), (r, s) = (reversed(looked), reversed(chosen)) if swapped else (looked, chosen)
     seen = np.flatnonzero(p + q)
     order = seen[np.argsort(-(p[seen] + 0.5) / (q[seen] + 0.5), kind="stable")]  # likeliest for the one side first
-    bounds = _bound(np.cumsum(r[order]), np.cumsum(s[order]), trials, delta, confidence)
+    bounds = epsilon_bound(np.cumsum(r[order]), np.cumsum(s[order]), trials, delta, confidence)
     best = int(np.argmax(bounds))
     return float(bounds[best]), order[: best + 1]
 
 
-def _bound(p: NDArray[np.int64], q: NDArray[np.int64], trials: int, delta: float, confidence: float) -> Any:
+def epsilon_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
     """ln((p_low - delta) / q_high), each end with half of what may go wrong; minus infinity where it says nothing."""
     miss = (1 - confidence) / 2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,0 +1,128 @@
+"""Was somebody in the training data? Attacks on a model that gives probabilities.
+
+    loss threshold    members have a smaller loss  [Yeom et al. 2018]
+    shadow models     a classifier learns on models of one's own what members look like  [Shokri et al. 2017]
+    likelihood ratio  for each person: how likely is the model's answer among models that were trained with them, and
+                      among those without?  [Carlini et al. 2022]
+
+The ratio looks at ln(p / (1 - p)) of the right class, which is near to normal over models, and compares two normal laws
+for each person; with few models the spread is shared by all, with many each person has its own.
+
+All of it needs the training procedure, not the model's insides: `fit` is called on subsets of a pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess.attacks.roc import Membership
+from tacita.errors import InvalidInput
+
+__all__ = ["Fit", "Shadows", "likelihood_ratio", "loss_threshold", "shadow_attack", "train_shadows"]
+
+Array = NDArray[np.float64]
+Predict = Callable[[Any], Array]
+Fit = Callable[[Any, NDArray[np.int64], int], Predict]
+"""Trains on rows, labels and a seed; gives a function from rows to probabilities of the classes."""
+
+_SMALL = 1e-7
+_OWN_SPREAD = 64
+"""From so many models on, each person has a spread of its own."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shadows:
+    """Models of one's own, trained on halves of a pool.
+
+    Attributes:
+        inside: For each model and person, whether the person was trained on.
+        logits: For each model and person, ln(p / (1 - p)) of the right class.
+    """
+
+    inside: NDArray[np.bool_]
+    logits: Array
+
+
+def logits_of(probabilities: Array, labels: NDArray[np.int64]) -> Array:
+    """ln(p / (1 - p)) of the right class, kept finite."""
+    right = probabilities[np.arange(len(labels)), labels]
+    right = np.clip(right, _SMALL, 1 - _SMALL)
+    return np.asarray(np.log(right) - np.log1p(-right))
+
+
+def train_shadows(
+    fit: Fit, rows: Any, labels: NDArray[np.int64], rng: np.random.Generator, *, count: int = 32
+) -> Shadows:
+    """Train models on random halves of a pool; everybody is in half of them."""
+    if type(count) is not int or count < 4 or count % 2:
+        raise InvalidInput("must be an even whole number of at least 4", field="count", value=count)
+    people = len(labels)
+    if people < 4:
+        raise InvalidInput("must be at least 4 people", field="rows", value=people)
+    # in each pair of models everybody is in exactly one
+    inside = np.zeros((count, people), bool)
+    for pair in range(count // 2):
+        half = rng.permutation(people) < people // 2
+        inside[2 * pair], inside[2 * pair + 1] = half, ~half
+    logits = np.empty((count, people))
+    for place in range(count):
+        trained = inside[place]
+        predict = fit(rows[trained], labels[trained], int(rng.integers(2**31)))
+        logits[place] = logits_of(predict(rows), labels)
+    return Shadows(inside=inside, logits=logits)
+
+
+def loss_threshold(predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_]) -> Membership:
+    """Members are those whose own class the model is surest of."""
+    return _split("loss threshold", logits_of(predict(rows), labels), members)
+
+
+def likelihood_ratio(
+    predict: Predict,
+    rows: Any,
+    labels: NDArray[np.int64],
+    members: NDArray[np.bool_],
+    shadows: Shadows,
+    *,
+    spread: Literal["auto", "own", "shared"] = "auto",
+) -> Membership:
+    """The attack of Carlini et al., with models on both sides of each person."""
+    target = logits_of(predict(rows), labels)
+    count = len(shadows.logits)
+    own = spread == "own" or (spread == "auto" and count >= _OWN_SPREAD)
+    laws = []
+    for side in (shadows.inside, ~shadows.inside):
+        weights = side.sum(axis=0)
+        mean = np.where(side, shadows.logits, 0).sum(axis=0) / weights
+        gaps = np.where(side, (shadows.logits - mean) ** 2, 0)
+        variance = gaps.sum(axis=0) / np.maximum(weights - 1, 1) if own else gaps.sum() / (side.sum() - len(labels))
+        laws.append((mean, np.maximum(variance, 1e-12)))
+    (mean_in, var_in), (mean_out, var_out) = laws
+    score = -((target - mean_in) ** 2) / var_in / 2 - np.log(var_in) / 2
+    score += (target - mean_out) ** 2 / var_out / 2 + np.log(var_out) / 2
+    note = f"{count} shadow models, {'a spread for each person' if own else 'one spread for all'}"
+    return _split("likelihood ratio", score, members, (note,))
+
+
+def shadow_attack(
+    predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_], shadows: Shadows
+) -> Membership:
+    """A classifier, learnt on the shadow models, of logit and class."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # takes a while to load
+
+    features = np.stack([shadows.logits.ravel(), np.tile(labels, len(shadows.logits))], axis=1)
+    learnt = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(features, shadows.inside.ravel())
+    target = np.stack([logits_of(predict(rows), labels), labels], axis=1)
+    return _split("shadow models", learnt.predict_proba(target)[:, 1], members)
+
+
+def _split(name: str, scores: Array, members: NDArray[np.bool_], notes: tuple[str, ...] = ()) -> Membership:
+    flags = np.asarray(members, bool)
+    if flags.shape != scores.shape:
+        raise InvalidInput("must say for each row whether it was trained on", field="members", value=flags.shape)
+    return Membership(name=name, inside=scores[flags], outside=scores[~flags], notes=notes)

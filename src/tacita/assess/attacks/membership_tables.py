@@ -1,0 +1,73 @@
+"""Was somebody in the data that made-up rows were made from?
+
+    distance        members lie nearer to a released row  [Chen et al. 2020]
+    density ratio   the release is denser at a member than the population is  [van Breugel et al. 2023]
+
+Densities are read off the distances, over mixed attributes, to the nearest rows. The reference must be people in
+neither group: half of the control serves, the other half is what members are compared with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess._nearest import nearest
+from tacita.assess.attacks.roc import Membership
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.errors import InvalidInput
+
+__all__ = ["density_ratio", "distance_attack"]
+
+_NEIGHBOURS = 3
+_FLOOR = 0.01  # of an attribute: nearer is as good as equal
+_LEAST = 20
+
+
+def distance_attack(case: Case, rng: np.random.Generator, *, people: int = 2000) -> Membership:
+    """Score by how near the nearest released row is, over all releases."""
+    inside, outside, _ = _groups(case, rng, people)
+
+    def score(frame: Frame) -> NDArray[np.float64]:
+        return -np.min([nearest(frame, release)[1][:, 0] for release in case.released], axis=0).astype(np.float64)
+
+    return Membership(name="distance to the release", inside=score(inside), outside=score(outside))
+
+
+def density_ratio(case: Case, rng: np.random.Generator, *, people: int = 2000) -> Membership:
+    """Score by how much denser the release is than the population, at each person.
+
+    Density falls with the distance of the nearest rows; of the ratio, what is left is the difference of their mean
+    logarithms, in which a row that is hit exactly counts for much.
+    """
+    inside, outside, reference = _groups(case, rng, people)
+    release = case.first
+
+    def reach(frame: Frame, among: Frame) -> Any:
+        distances = nearest(frame, among, count=min(_NEIGHBOURS, len(among)))[1].astype(np.float64)
+        return np.log(distances + _FLOOR).mean(axis=1)
+
+    def score(frame: Frame) -> NDArray[np.float64]:
+        return np.asarray(reach(frame, reference) - reach(frame, release))
+
+    note = f"reference of {len(reference)} people who are in neither group"
+    return Membership(name="density ratio", inside=score(inside), outside=score(outside), notes=(note,))
+
+
+def _groups(case: Case, rng: np.random.Generator, people: int) -> tuple[Frame, Frame, Frame]:
+    """Members, others, and a reference."""
+    if case.control is None or len(case.control) < 2 * _LEAST:
+        raise InvalidInput(
+            f"needs at least {2 * _LEAST} people who were not used",
+            field="control",
+            value=0 if case.control is None else len(case.control),
+            hint="Hold some rows back before releasing",
+        )
+    order = rng.permutation(len(case.control))
+    half = len(order) // 2
+    others, reference = case.control.take(order[:half]), case.control.take(order[half:])
+    size = min(people, len(others), len(case.real))
+    return case.real.take(rng.choice(len(case.real), size, replace=False)), others.take(slice(size)), reference

@@ -1,0 +1,149 @@
+"""How near made-up trajectories come to real ones: the largest similarity matters, not only the mean.
+
+    jaccard     places shared, out of all places of either
+    edit        one minus the edits that turn one into the other, out of the longer one
+    warping     one over one plus the mean distance along the best alignment (dynamic time warping)
+
+A trajectory is a sequence of places; for warping, of points. Compared with a control of trajectories that were not
+used: routes that everybody takes are no leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess.rates import Leak, Rate
+from tacita.compiled import compiled
+from tacita.errors import InvalidInput
+
+__all__ = ["Similarity", "trajectory_similarity"]
+
+Measure = Literal["jaccard", "edit", "warping"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Similarity:
+    """Of each made-up trajectory to the most similar real one, and to the most similar of the control."""
+
+    measure: Measure
+    to_real: NDArray[np.float64]
+    to_control: NDArray[np.float64] | None
+
+    @property
+    def largest(self) -> float:
+        """Of all."""
+        return float(self.to_real.max())
+
+    def above(self, threshold: float) -> Leak:
+        """How many made-up trajectories are at least this similar to somebody's."""
+        control = None if self.to_control is None else Rate.of(self.to_control >= threshold)
+        nothing = Rate(successes=0, trials=len(self.to_real))
+        attack = Rate.of(self.to_real >= threshold)
+        return Leak(name=f"{self.measure} of {threshold:g} or more", attack=attack, baseline=nothing, control=control)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        quantiles = np.quantile(self.to_real, [0.5, 0.95, 1.0])
+        plain: dict[str, Any] = {"measure": self.measure, "mean": float(self.to_real.mean())}
+        plain |= dict(zip(("median", "p95", "largest"), quantiles.tolist(), strict=True))
+        if self.to_control is not None:
+            plain |= {
+                "largest_to_control": float(self.to_control.max()),
+                "mean_to_control": float(self.to_control.mean()),
+            }
+        return plain
+
+
+def trajectory_similarity(
+    made: Sequence[Any], real: Sequence[Any], *, control: Sequence[Any] | None = None, measure: Measure = "jaccard"
+) -> Similarity:
+    """Compare each made-up trajectory with all real ones; and with a control of as many.
+
+    Args:
+        made: Made-up trajectories: codes of places, or points for warping.
+        real: Those that they were made from.
+        control: Others of the same population.
+        measure: See the module.
+    """
+    if measure not in ("jaccard", "edit", "warping"):
+        raise InvalidInput("must be jaccard, edit or warping", field="measure", value=measure)
+    for field, given in (("made", made), ("real", real), ("control", control if control is not None else real)):
+        if not len(given) or any(len(each) == 0 for each in given):
+            raise InvalidInput("must be trajectories of at least one place", field=field)
+    return Similarity(
+        measure=measure,
+        to_real=_closest(made, real, measure),
+        to_control=None if control is None else _closest(made, control[: len(real)], measure),
+    )
+
+
+def _closest(made: Sequence[Any], others: Sequence[Any], measure: Measure) -> NDArray[np.float64]:
+    if measure == "jaccard":
+        sets, theirs = (
+            [frozenset(np.asarray(each).ravel().tolist()) for each in made],
+            [frozenset(np.asarray(each).ravel().tolist()) for each in others],
+        )
+        return np.array([max(len(one & other) / len(one | other) for other in theirs) for one in sets])
+    wide = 1 if measure == "edit" else np.asarray(made[0], np.float64).reshape(len(made[0]), -1).shape[1]
+    flat, starts = _packed(made, wide)
+    their_flat, their_starts = _packed(others, wide)
+    best = np.empty(len(made))
+    (_edit if measure == "edit" else _warp)(flat, starts, their_flat, their_starts, best)
+    return best
+
+
+def _packed(trajectories: Sequence[Any], wide: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    parts = [np.asarray(each, np.float64).reshape(len(each), -1) for each in trajectories]
+    if any(part.shape[1] != wide for part in parts):
+        raise InvalidInput("must be points with as many coordinates each", field="trajectories", value=wide)
+    return np.concatenate(parts), np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)
+
+
+@compiled
+def _edit(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
+    """Levenshtein's distance, one row of the table at a time."""
+    for i in range(starts.size - 1):
+        one, best[i] = flat[starts[i] : starts[i + 1], 0], 0.0
+        for j in range(their_starts.size - 1):
+            other = theirs[their_starts[j] : their_starts[j + 1], 0]
+            row = np.arange(other.size + 1)
+            for a in range(one.size):
+                corner, row[0] = row[0], a + 1
+                for b in range(other.size):
+                    kept = corner + (one[a] != other[b])
+                    corner = row[b + 1]
+                    row[b + 1] = min(kept, corner + 1, row[b] + 1)
+            best[i] = max(best[i], 1 - row[other.size] / max(one.size, other.size))
+
+
+@compiled
+def _warp(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
+    """Dynamic time warping: the least sum of distances along an alignment, and how long that alignment is."""
+    wide = flat.shape[1]
+    for i in range(starts.size - 1):
+        one, best[i] = flat[starts[i] : starts[i + 1]], 0.0
+        for j in range(their_starts.size - 1):
+            other = theirs[their_starts[j] : their_starts[j + 1]]
+            size = other.shape[0]
+            cost, length = np.full(size + 1, np.inf), np.zeros(size + 1)
+            cost[0] = 0.0
+            for a in range(one.shape[0]):
+                corner, corner_length = cost[0], length[0]
+                cost[0] = np.inf
+                for b in range(size):
+                    gap = 0.0
+                    for c in range(wide):
+                        gap += (one[a, c] - other[b, c]) ** 2
+                    least, steps = corner, corner_length
+                    if cost[b + 1] < least:
+                        least, steps = cost[b + 1], length[b + 1]
+                    if cost[b] < least:
+                        least, steps = cost[b], length[b]
+                    corner, corner_length = cost[b + 1], length[b + 1]
+                    cost[b + 1], length[b + 1] = least + np.sqrt(gap), steps + 1
+            best[i] = max(best[i], 1 / (1 + cost[size] / length[size]))
