@@ -4,10 +4,11 @@ import pytest
 
 from tacita.assess.disclosure import disclosure_risk
 from tacita.assess.frame import Frame, read_frame
-from tacita.assess.scenario import Condition, Scenario
+from tacita.assess.scenario import Scenario, held_by
+from tacita.domain.conditions import Condition
 from tacita.errors import TacitaError
 
-RICH = (Condition(name="income", relation="above", value=60_000),)
+RICH = (Condition.parse("income > 60000"),)
 KNOWN = Scenario(targets=RICH, exact=("town", "school"), within={"age": 2}, also=RICH)
 
 
@@ -22,10 +23,10 @@ def noisy(frame, rng, share):
 def brute(scenario, real, released, belongs, population=None):
     """The definition, target by target and row by row."""
     everybody = real if scenario.membership == "known" else population
-    held = np.all([c.holds(everybody) for c in scenario.targets] or [np.ones(len(everybody), bool)], axis=0)
+    held = held_by(scenario.targets, everybody)
 
     def fits(frame, target):
-        keep = np.all([c.holds(frame) for c in scenario.also] or [np.ones(len(frame), bool)], axis=0)
+        keep = held_by(scenario.also, frame)
         for name in scenario.exact:
             keep &= frame.column(name) == target[everybody.place(name)]
         for name, far in scenario.within.items():
@@ -129,8 +130,8 @@ def test_missing_fields_fit_nothing(domain):
 
 def test_yaml(tmp_path, domain):
     (tmp_path / "s.yaml").write_text(
-        "targets: [{field: income, above: 60000}]\nexact: [town, school]\nwithin: {age: 2}\n"
-        "also: [{field: income, above: 60000}]\nmembership: known\n"
+        "targets: [income > 60000]\nexact: [town, school]\nwithin: {age: 2}\n"
+        "also: [income > 60000]\nmembership: known\n"
     )
     scenario = Scenario.read(tmp_path / "s.yaml")
     assert scenario == KNOWN
@@ -152,10 +153,10 @@ def test_yaml(tmp_path, domain):
         {"exact": ["age"], "membership": "maybe"},
         {"exact": ["age"], "colour": "red"},
         {"exact": ["age"], "targets": [{"field": "income"}]},
-        {"exact": ["age"], "targets": [{"field": "income", "above": "much"}]},
-        {"exact": ["age"], "targets": [{"field": "town", "above": "t1"}]},
-        {"exact": ["age"], "targets": [{"field": "town", "is": "t99"}]},
-        {"exact": ["age"], "targets": [{"field": "age", "above": 98.5}]},  # nobody
+        {"exact": ["age"], "targets": ["income > much"]},
+        {"exact": ["age"], "targets": ["town > t1"]},
+        {"exact": ["age"], "targets": ["town = t99"]},
+        {"exact": ["age"], "targets": ["age > 98"]},  # nobody
         {"exact": ["age"], "targets": "income"},
     ],
 )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Rate
-from tacita.assess.scenario import Condition, Scenario
+from tacita.assess.scenario import Scenario, held_by
 from tacita.compiled import compiled
 from tacita.errors import InvalidInput
 
@@ -116,7 +116,7 @@ def disclosure_risk(
     if population is not None and (len(population) < len(real) or population.names != real.names):
         raise InvalidInput("must hold the people in the data first, then the others", field="population")
     everybody = real if scenario.membership == "known" else cast("Frame", population)
-    wanted = _all(scenario.targets, everybody)
+    wanted = held_by(scenario.targets, everybody)
     who = np.flatnonzero(wanted)
     if not who.size:
         raise InvalidInput("nobody is a target", field="targets", hint="Loosen its conditions")
@@ -176,13 +176,6 @@ def _owners(
     return found
 
 
-def _all(conditions: Sequence[Condition], frame: Frame) -> NDArray[np.bool_]:
-    held = np.ones(len(frame), bool)
-    for condition in conditions:
-        held &= condition.holds(frame)
-    return held
-
-
 def _weights(scenario: Scenario, targets: Frame, population: Frame | None) -> NDArray[np.float64]:
     """The most that one released row can be worth to each target: 1, or 1/F where membership is not known."""
     if scenario.membership == "known" or population is None:
@@ -210,7 +203,7 @@ class _Side:
 
     @classmethod
     def of(cls, scenario: Scenario, targets: Frame, frame: Frame, owner: NDArray[np.int64]) -> _Side:
-        kept = np.flatnonzero(_all(scenario.also, frame))
+        kept = np.flatnonzero(held_by(scenario.also, frame))
         rows = frame.take(kept)
         ours, theirs = _keys(targets, rows, scenario.exact)
         # the field that leaves fewest rows to be checked one by one comes first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,64 +13,13 @@ import yaml
 from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
-from tacita.domain import Attribute, Binned, Domain
-from tacita.errors import InvalidInput, UnknownName
+from tacita.domain import Binned, Domain
+from tacita.domain.conditions import Condition
+from tacita.errors import InvalidInput
 
-__all__ = ["Condition", "Scenario"]
+__all__ = ["Scenario", "held_by"]
 
-Relation = Literal["is", "above", "below", "at_least", "at_most"]
-_RELATIONS: tuple[Relation, ...] = ("is", "above", "below", "at_least", "at_most")
 _KEYS = {"targets", "exact", "within", "also", "membership"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Condition:
-    """One field of a row, and what must hold for it."""
-
-    name: str
-    relation: Relation
-    value: str | float
-
-    def holds(self, frame: Frame) -> NDArray[np.bool_]:
-        """Which rows it holds for; not for those where the field is missing."""
-        column, attribute = frame.column(self.name), frame.domain[self.name]
-        wanted = _place(attribute, self.value)
-        with np.errstate(invalid="ignore"):
-            match self.relation:
-                case "is":
-                    return np.asarray(column == wanted)
-                case "above":
-                    return np.asarray(column > wanted)
-                case "below":
-                    return np.asarray(column < wanted)
-                case "at_least":
-                    return np.asarray(column >= wanted)
-                case _:
-                    return np.asarray(column <= wanted)
-
-    def check(self, domain: Domain) -> None:
-        """Refuse a field or a value that the schema does not have."""
-        attribute = domain[self.name]
-        if self.relation != "is" and not (isinstance(attribute, Binned) or attribute.kind == "ordinal"):
-            raise InvalidInput("must be `is`: the field has no order", field=self.name, value=self.relation)
-        _place(attribute, self.value)
-
-
-def _place(attribute: Attribute, value: str | float) -> float:
-    if isinstance(attribute, Binned) and attribute.kind == "numeric":
-        try:
-            return float(value)
-        except ValueError:
-            raise InvalidInput("must be a number", field=attribute.name, value=value) from None
-    if isinstance(attribute, Binned):
-        try:
-            return float((dt.date.fromisoformat(str(value)) - dt.date(1970, 1, 1)).days)
-        except ValueError:
-            raise InvalidInput("must be a date", field=attribute.name, value=value) from None
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    if text not in attribute.labels:
-        raise UnknownName(text, field=attribute.name, available=attribute.labels)
-    return float(attribute.labels.index(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +55,7 @@ class Scenario:
     @property
     def fields(self) -> tuple[str, ...]:
         """All fields that it speaks of."""
-        named = [*self.exact, *self.within, *(each.name for each in (*self.targets, *self.also))]
+        named = [*self.exact, *self.within, *(each.attribute for each in (*self.targets, *self.also))]
         return tuple(dict.fromkeys(named))
 
     def check(self, domain: Domain) -> None:
@@ -124,10 +72,10 @@ class Scenario:
     def from_dict(cls, data: Mapping[str, Any]) -> Scenario:
         """A scenario as it stands in YAML.
 
-        targets: [{field: income, above: 250000}]
+        targets: [income > 250000, birthplace = US]
         exact: [birthplace]
         within: {age: 2}
-        also: [{field: income, above: 250000}]
+        also: [income > 250000]
         membership: known
         """
         if not isinstance(data, Mapping) or set(data) - _KEYS:
@@ -156,10 +104,10 @@ class Scenario:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as `from_dict` reads it."""
         return {
-            "targets": [{"field": each.name, each.relation: each.value} for each in self.targets],
+            "targets": [str(each) for each in self.targets],
             "exact": list(self.exact),
             "within": dict(self.within),
-            "also": [{"field": each.name, each.relation: each.value} for each in self.also],
+            "also": [str(each) for each in self.also],
             "membership": self.membership,
         }
 
@@ -172,12 +120,13 @@ def _distance(name: Any, value: Any) -> float:
 
 def _conditions(place: str, given: Any) -> tuple[Condition, ...]:
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
-        raise InvalidInput("must be a list of conditions", field=place, value=given)
-    found = []
-    for each in given:
-        relations = [key for key in each if key != "field"] if isinstance(each, Mapping) else []
-        if len(relations) != 1 or relations[0] not in _RELATIONS or "field" not in each:
-            rule = f"must be a field and one of {', '.join(_RELATIONS)}, as in {{field: age, above: 60}}"
-            raise InvalidInput(rule, field=place, value=each)
-        found.append(Condition(name=str(each["field"]), relation=relations[0], value=each[relations[0]]))
-    return tuple(found)
+        raise InvalidInput("must be a list of conditions such as `age > 60`", field=place, value=given)
+    return tuple(Condition.parse(each) for each in given)
+
+
+def held_by(conditions: Sequence[Condition], frame: Frame) -> NDArray[np.bool_]:
+    """Which rows meet all of them."""
+    held = np.ones(len(frame), bool)
+    for condition in conditions:
+        held &= condition.holds(frame.domain[condition.attribute], frame.column(condition.attribute))
+    return held

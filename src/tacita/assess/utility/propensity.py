@@ -1,0 +1,85 @@
+"""Can a classifier tell released rows from real ones?  pMSE  [Snoke et al. 2018]
+
+    pMSE   mean of (p - c)^2 over all rows, p the probability of being released, c the share of released rows
+    ratio  pMSE over what it would be if both came from one law: (k - 1) c (1 - c) / N for k parameters of the model
+
+That null is for two samples of a population. Rows drawn from a model of these very rows differ by their own drawing
+alone: there (1 - c) of it is expected, which is the published figure.
+
+A ratio near 1 says that the classifier saw nothing, not that there is nothing to see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess.case import Case
+from tacita.assess.frame import Frame
+from tacita.errors import InvalidInput
+
+__all__ = ["Propensity", "one_hot", "propensity"]
+
+_MOST_LEVELS = 40
+_LEAST = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Propensity:
+    """How far released rows can be told from real ones."""
+
+    pmse: float
+    ratio: float
+    auc: float
+    parameters: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"pmse": self.pmse, "ratio": self.ratio, "auc": self.auc, "parameters": self.parameters}
+
+
+def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> Propensity:
+    """pMSE by logistic regression on levels and numbers, for the first release."""
+    from sklearn.linear_model import LogisticRegression  # takes a while to load
+    from sklearn.metrics import roc_auc_score
+
+    real, released = (_some(frame, rows, rng) for frame in (case.real, case.first))
+    if min(len(real), len(released)) < _LEAST:
+        raise InvalidInput(f"needs at least {_LEAST} rows of each", field="rows", value=min(len(real), len(released)))
+    features = one_hot(Frame(domain=case.domain, values=np.concatenate([real.values, released.values])))
+    labels = np.r_[np.zeros(len(real)), np.ones(len(released))]
+    model = LogisticRegression(C=1e4, max_iter=300).fit(features, labels)
+    probabilities = model.predict_proba(features)[:, 1]
+    share = labels.mean()
+    pmse = float(((probabilities - share) ** 2).mean())
+    parameters = int(np.linalg.matrix_rank(features - features.mean(axis=0))) + 1
+    expected = (parameters - 1) * (1 - share) * share / len(labels)
+    return Propensity(
+        pmse=pmse,
+        ratio=pmse / expected if expected > 0 else 1.0,
+        auc=float(roc_auc_score(labels, probabilities)),
+        parameters=parameters,
+    )
+
+
+def _some(frame: Frame, rows: int, rng: np.random.Generator) -> Frame:
+    return frame if len(frame) <= rows else frame.take(rng.choice(len(frame), rows, replace=False))
+
+
+def one_hot(frame: Frame) -> NDArray[np.float64]:
+    """Numbers in units of their width, and a column for each level; a missing number is a level of its own."""
+    columns = []
+    for place, attribute in enumerate(frame.domain.attributes):
+        column = frame.values[:, place]
+        if frame.ordered[place]:
+            absent = np.isnan(column)
+            columns.append(np.nan_to_num(column) / frame.widths[place])
+            if absent.any():
+                columns.append(absent.astype(np.float64))
+        else:
+            levels = range(min(attribute.size, _MOST_LEVELS))
+            columns += [(column == level).astype(np.float64) for level in levels]
+    return np.stack(columns, axis=1)
