@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+NETS   := $(VENV)/.nets
 NAME   ?=
 QUICK  ?=
 
@@ -19,15 +20,22 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# networks are an extra of some size: only what trains them, and its tests, need it
+$(NETS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,nets]'
+	@touch $@
+
+nets: $(NETS) ## Add what trains networks (torch): make setup, and more
+
 setup: $(READY) ## Make the environment (all other targets do it by themselves)
 
 demo: $(READY) ## Run the main job end to end on a made-up census
 	$(BIN)/tacita demo
 
-test: $(READY) ## Run all tests, linters and checks
+test: $(NETS) ## Run all tests, linters and checks
 	$(BIN)/python tools/check.py
 
-lint: $(READY) ## Format and lint check, types, import directions, published files up to date
+lint: $(NETS) ## Format and lint check, types, import directions, published files up to date
 	$(BIN)/python tools/check.py --lint
 
 format: $(READY) ## Format the code
@@ -48,4 +56,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .tacita demo-out bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup demo test lint format serve bench docs clean
+.PHONY: help setup nets demo test lint format serve bench docs clean

@@ -23,9 +23,11 @@ _MOST_BARS = 60
 _ROW, _LEFT, _WIDTH, _NUMBERS = 24, 190, 420, 190
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6876; --line: #dfe4ea; --bar: #5b8fc7; --bg: #fff; }
+:root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6876; --line: #dfe4ea; --bar: #5b8fc7; --second: #c78b3c;
+  --bg: #fff; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6ebf1; --soft: #9aa7b5; --line: #323c48; --bar: #4f7fb3; --bg: #161b22; } }
+  :root { --ink: #e6ebf1; --soft: #9aa7b5; --line: #323c48; --bar: #4f7fb3; --second: #a8752f;
+  --bg: #161b22; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--bg); max-width: 54rem;
   margin: 2.5rem auto; padding: 0 1.2rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem }
@@ -35,7 +37,10 @@ td, th { padding: .25rem .9rem .25rem 0; text-align: left; border-bottom: 1px so
   font-variant-numeric: tabular-nums } th { font-weight: 600 }
 svg { max-width: 100%; height: auto; display: block; margin-top: .5rem }
 svg text { fill: var(--ink); font-size: 12.5px } svg .num { fill: var(--soft) }
-.bar { fill: var(--bar) } .err { stroke: var(--ink); stroke-width: 1.4 } .axis { stroke: var(--line) }
+.bar { fill: var(--bar) } .second { fill: var(--second) } .front { fill: none; stroke: var(--bar); stroke-width: 1.6 }
+.point { fill: var(--soft) } .best { fill: var(--bar) } .reference { fill: none; stroke: var(--soft); stroke-width: 2 }
+.frame { stroke: var(--line) } .err { stroke: var(--ink); stroke-width: 1.4 } .axis { stroke: var(--line) }
+@media print { body { max-width: none; margin: 0 } h2, svg, table { break-inside: avoid } details { display: none } }
 details { margin-top: .5rem }
 pre { font-size: .75rem; overflow: auto; border: 1px solid var(--line); padding: .7rem; max-height: 20rem }
 """

@@ -107,3 +107,19 @@ def test_parts_make_a_folder_and_a_report_shows_the_network(folder):
     for more in (("--parts", "3"), ("--parts", "0"), ()):  # the folder is there: refused before anything is paid
         assert made("--epsilon", "0.1", *more).code != 0
     assert spent() == before
+
+
+def test_a_statement_is_signed_and_verified(folder):
+    shown = made("--epsilon", "1", "--rows", "50", "--statement", "s.json")
+    assert shown.code == 0, shown.err
+    good = run("verify", "s.json", "--file", "rows.parquet", "--json")
+    assert good.code == 0, good.err
+    told = json.loads(good.out)
+    assert told["good"]
+    assert told["statement"]["epsilon"] == pytest.approx(1.0)
+    text = (folder / "s.json").read_text()
+    (folder / "s.json").write_text(text.replace('"epsilon": 1.0', '"epsilon": 0.1', 1))
+    bad = run("verify", "s.json")
+    assert bad.code == 3
+    assert "NO" in bad.out
+    assert run("verify", "rows.parquet").code == 2

@@ -1,12 +1,13 @@
 """Made-up rows say what they are, in the words of their domain."""
 
+import datetime as dt
 import json
 
 import numpy as np
 import pytest
 
 from tacita.cells import Cells
-from tacita.domain import Domain, Numeric
+from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, decode, encode
 from tacita.errors import InvalidInput
 from tacita.networks import Network, synthetic_rows
 from tacita.privacy.event import NonPrivate, Pure
@@ -39,3 +40,73 @@ def test_bins_come_back_as_numbers_inside_them():
 def test_refusals(survey):
     with pytest.raises(InvalidInput):
         synthetic_rows(survey.domain, survey, -1, np.random.default_rng(1), event=Pure(epsilon=1.0))
+
+
+MIXED = Domain(
+    attributes=[
+        Date(name="day", bounds=(dt.date(2020, 1, 15), dt.date(2020, 3, 10)), by="month", missing=True),
+        Numeric(name="share", bounds=(0, 1), bins=4, missing=True, other=True),
+        Numeric(name="count", bounds=(0, 9), bins=3, integer=True),
+        Boolean(name="yes", missing=True),
+        Categorical(name="town", levels=("A", "B"), missing=True, other=True),
+    ]
+)
+
+
+class Every:
+    """Each code of each attribute in turn, the one beyond the domain included."""
+
+    def sample(self, rows, rng):
+        return {name: np.arange(rows) % (MIXED[name].size + 1) for name in MIXED.names}
+
+
+@pytest.mark.parametrize("policy", ["label", "low", "mid", "uniform"])
+def test_every_kind_comes_back_within_its_bin_under_every_policy(policy):
+    rows = synthetic_rows(MIXED, Every(), 840, np.random.default_rng(1), event=Pure(epsilon=1.0), policy=policy)
+    codes = Every().sample(840, None)
+    for name in MIXED.names:
+        attribute, values = MIXED[name], rows[name].to_pylist()
+        gone = codes[name] >= len(attribute.labels) + (attribute.other and isinstance(attribute, Categorical))
+        if attribute.other and policy == "label":
+            gone &= codes[name] != attribute.other_code
+        assert [value is None for value in values] == gone.tolist()
+        if policy != "label" or attribute.kind not in ("numeric", "date"):
+            again = MIXED.encode(rows, [name])[name]
+            held = codes[name] < len(attribute.labels)
+            assert np.array_equal(again[held], codes[name][held]), "a value lies in the bin that it stands for"
+    kinds = {"label": ("string",) * 3}.get(policy, ("date32[day]", "double", "int64"))
+    assert tuple(str(rows[name].type) for name in ("day", "share", "count")) == kinds
+
+
+def test_a_draw_next_to_one_stays_in_its_bin():
+    """Rounding must not carry it over the edge, nor beyond the bounds."""
+    most = np.full(4, np.nextafter(1, 0))
+    for name in ("day", "share", "count"):
+        attribute = MIXED[name]
+        codes = np.arange(len(attribute.labels))
+        again = encode(attribute, decode(attribute, codes, "uniform", most[: codes.size]))
+        assert np.array_equal(again, codes)
+    wide = Numeric(name="x", bounds=(2**40, 2**40 + 3), edges=(2**40, 2**40 + 1, 2**40 + 3))
+    assert encode(wide, decode(wide, np.array([0]), "uniform", most[:1])).tolist() == [0]
+
+
+class Half:
+    """Draws true and false, and takes only what is true."""
+
+    def sample(self, rows, rng):
+        return {"yes": rng.integers(0, 2, rows)}
+
+    def fits(self, rows):
+        return np.asarray(rows["yes"].to_pylist(), bool)
+
+
+def test_a_model_may_refuse_rows_after_they_are_decoded():
+    rows = synthetic_rows(MIXED, Half(), 300, np.random.default_rng(1), event=Pure(epsilon=1.0))
+    assert rows["yes"].to_pylist() == [True] * 300
+
+    class Never(Half):
+        def fits(self, rows):
+            return np.zeros(rows.num_rows, bool)
+
+    with pytest.raises(InvalidInput, match="nearly all rows"):
+        synthetic_rows(MIXED, Never(), 3, np.random.default_rng(1), event=Pure(epsilon=1.0))

@@ -17,6 +17,7 @@ from tacita.errors import InternalError
 from tacita.noise import SeededSource
 from tacita.server import synthetic
 from tacita.server.answers import ModelResponse, RowsResponse
+from tacita.statement import Statement, verify
 from tacita.synthesize import Synthesized
 
 BODY: dict[str, Any] = {"dataset": "patients", "budget": {"epsilon": 0.4}, "rows": 500}
@@ -43,7 +44,7 @@ def buyer(world) -> str:
     return world.token("analyst")
 
 
-def test_from_plan_to_rows(world, buyer) -> None:
+def test_from_plan_to_rows(world, buyer, tmp_path) -> None:
     plan = world.call("POST", "/v1/releases/synthetic/plan", token=buyer, json=BODY)
     assert plan.status_code == 200, plan.text
     assert plan.json()["affordable"] is True
@@ -66,8 +67,12 @@ def test_from_plan_to_rows(world, buyer) -> None:
     model = Synthesized.from_json(world.call("GET", f"{place}/model", token=buyer).text)
     assert model.supports(["smokes", "age"])
     assert spent(world) == pytest.approx(0.4)
+    (tmp_path / "rows.parquet").write_bytes(parquet.content)
+    statement = Statement.from_json(world.call("GET", f"{place}/statement", token=buyer).text)
+    assert statement.epsilon == pytest.approx(0.4)
+    assert all(check.good for check in verify(statement, files={"rows.parquet": tmp_path / "rows.parquet"}))
     assert world.call("DELETE", place, token=buyer).status_code == 200
-    for path in (f"{place}/rows", f"{place}/model"):
+    for path in (f"{place}/rows", f"{place}/model", f"{place}/statement"):
         assert world.call("GET", path, token=buyer).status_code == 409
 
 
@@ -140,7 +145,7 @@ def test_others_see_nothing(world, buyer) -> None:
     place = make(world, buyer).headers["location"]
     work(world)
     other = world.token("analyst")
-    for path in (place, f"{place}/rows", f"{place}/model"):
+    for path in (place, f"{place}/rows", f"{place}/model", f"{place}/statement"):
         assert world.call("GET", path, token=other).status_code == 404
     assert make(world, world.token("holder")).status_code == 403
 

@@ -11,7 +11,7 @@ from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize import Independent, result
+from tacita.synthesize import Independent, Rules, Synthesized, result
 from tacita.synthesize.writing import check_target, write_file, write_parts
 
 
@@ -100,3 +100,23 @@ def test_targets_that_are_refused(made, tmp_path):
     for parts in (0, -1, 2.0, True, 10**6):
         with pytest.raises(InvalidInput, match="parts"):
             made.write(tmp_path / "x.csv", 5, np.random.default_rng(1), parts=parts)
+
+
+@pytest.mark.parametrize("parts", [None, 3])
+def test_new_keys_go_on_over_batches_and_parts(made, tmp_path, monkeypatch, parts):
+    monkeypatch.setattr(result, "_BATCH", 40)
+    made.write(tmp_path / "rows.parquet", 250, np.random.default_rng(1), key="id", parts=parts)
+    rows = pq.read_table(tmp_path / "rows.parquet")
+    assert rows.column_names[0] == "id"
+    assert rows["id"].to_pylist() == list(range(1, 251))
+
+
+def test_rules_hold_for_every_row_and_are_kept_with_the_model(made):
+    a = made.domain.names[0]
+    never = made.domain[a].labels[0]
+    ruled = made.with_rules(Rules.from_text(f"rules:\n- never: {a} = {never}\n"))
+    again = Synthesized.from_json(ruled.to_json())
+    for each in (ruled, again):
+        assert never not in each.sample(500, np.random.default_rng(2))[a].to_pylist()
+        assert each.project([a]).values[0] == 0
+    assert "drawn again" in ruled.notes[-1]

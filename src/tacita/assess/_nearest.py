@@ -21,7 +21,7 @@ from tacita.compiled import compiled
 __all__ = ["nearest"]
 
 _BLOCK = 256
-_APART = np.float32(1e4)
+_APART = 1e4
 """Where missing values lie: further than any width, so that the distance is cut off at 1."""
 
 

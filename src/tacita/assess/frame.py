@@ -189,7 +189,7 @@ def _drawn(readings: list[Any], indices: NDArray[np.int64], rng: np.random.Gener
     listed = flat[np.minimum(starts[indices] + (uniform * size).astype(np.int64), max(len(flat) - 1, 0))]
     low, high, whole = spans[indices].T
     line = low + uniform * (high + whole - low)
-    return np.where(size > 0, listed, np.where(whole > 0, np.floor(line), line))
+    return np.asarray(np.where(size > 0, listed, np.where(whole > 0, np.floor(line), line)))
 
 
 def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozenset[str]) -> Any:

@@ -23,14 +23,19 @@ from tacita.cli import (
     campaign,
     collect,
     demo,
+    federate,
     findings,
+    holder,
+    impute,
     query,
+    risk,
     schema,
     serve,
     show,
     study,
     synthesize,
     token,
+    verify,
 )
 
 __all__ = ["EXIT_CODES", "app", "main"]
@@ -61,9 +66,14 @@ app.add_typer(budget.app, name="budget")
 app.add_typer(collect.app, name="collect")  # with the commands of `campaign` and `findings`
 app.add_typer(token.app, name="token")
 app.add_typer(study.app, name="study")
+app.add_typer(holder.app, name="holder")
+app.add_typer(federate.app, name="federate")
+app.add_typer(risk.app, name="risk")
 app.command("anonymize")(anonymize.anonymize)
 app.command("query")(query.query)
 app.command("synthesize")(synthesize.synthesize)
+app.command("impute")(impute.impute)
+app.command("verify")(verify.verify)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 

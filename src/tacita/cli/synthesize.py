@@ -18,7 +18,10 @@ from tacita.networks import Network, chow_liu, draw_network, mutual_information
 from tacita.noise import SecureSource
 from tacita.query import Session
 from tacita.report import Section, number, write
-from tacita.synthesize import Synthesize, Synthesized
+from tacita.server.settings import Settings
+from tacita.signing import SigningKey
+from tacita.statement import state as state_of
+from tacita.synthesize import Rules, Synthesize, Synthesized
 from tacita.synthesize.quality import Method
 from tacita.synthesize.writing import check_target
 
@@ -47,12 +50,19 @@ def synthesize(
     attributes: Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")] = None,
     people: Annotated[int | None, typer.Option(help="About how many rows the data has, where that is public.")] = None,
     decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    rules: Annotated[
+        Path | None, typer.Option(help="YAML of public rules that every row must keep; costs nothing.")
+    ] = None,
+    key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
     parts: Annotated[int | None, typer.Option(help="Write a folder of so many files instead of one file.")] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
+    statement: Annotated[
+        Path | None, typer.Option(help="Write a signed statement of what is promised; `tacita verify` checks it.")
+    ] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -65,12 +75,15 @@ def synthesize(
         raise InvalidInput("must be 1 or more", field="parts", value=parts)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    for field, path in (("output", output), ("model", model), ("report", report)):
+    for field, path in (("output", output), ("model", model), ("report", report), ("statement", statement)):
         if path is not None and not path.parent.is_dir():  # before anything is paid for
             raise InvalidInput("its folder must exist", field=field, value=path)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))
+    public = None if rules is None else Rules.read(rules).check(domain)
+    if key_column is not None and (not key_column or key_column in (names or domain.countable)):
+        raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
     recipe = Synthesize(method=method, attributes=names, people=people)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     if dry_run:
@@ -86,11 +99,25 @@ def synthesize(
         source=SecureSource(),
     )
     result = session.ask(plan, purpose="synthesize", key=key)
+    if public is not None:
+        result = result.with_rules(public)
     wanted = max(0, round(result.people)) if rows is None else rows
     with show.progress("rows", wanted) as tell:
-        result.write(output, wanted, np.random.default_rng(), policy=decode, parts=parts, progress=tell)
+        result.write(output, wanted, np.random.default_rng(), policy=decode, key=key_column, parts=parts, progress=tell)
     if model is not None:
         model.write_text(result.to_json(), encoding="utf-8")
+    if statement is not None:
+        state_of(
+            event=result.event,
+            unit=result.unit,
+            neighbours=result.neighbours,
+            provenance=result.provenance,
+            delta=delta,
+            guarantee="central differential privacy",
+            public=() if people is None else (f"about {people} rows",),
+            files={output.name: output},
+            key=SigningKey.of(Settings.load().home),
+        ).write(statement)
     sections = _sections(result, wanted)
     if report is not None:
         write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])

@@ -258,7 +258,8 @@ def _decode_line(
     else:
         if uniforms is None or len(uniforms) != len(codes):
             raise InvalidInput('the policy "uniform" needs one draw for each row', field="uniforms")
-        line = low[at] + uniforms * (high[at] - low[at])
+        # a draw next to 1 may round up to the next bin, or beyond the bounds
+        line = np.minimum(low[at] + uniforms * (high[at] - low[at]), np.nextafter(high[at], low[at]))
     if whole:
         line = np.floor(line)
     masked = pa.array(line, pa.float64(), mask=~inside)

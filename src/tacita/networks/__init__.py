@@ -5,6 +5,7 @@ tables did, and tables that were exact make a network that is as sensitive as th
 """
 
 from tacita.networks.bif import read_bif, write_bif
+from tacita.networks.blend import Blend
 from tacita.networks.chow_liu import chow_liu
 from tacita.networks.draw import draw_network
 from tacita.networks.exact_search import best_parents
@@ -18,6 +19,7 @@ from tacita.networks.network import Network
 from tacita.networks.synthetic import synthetic_rows
 
 __all__ = [
+    "Blend",
     "Mixture",
     "Network",
     "best_parents",

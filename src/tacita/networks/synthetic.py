@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,9 @@ from tacita.domain import Decode, Domain, decode
 from tacita.errors import InvalidInput
 from tacita.privacy.event import Event
 
-__all__ = ["Model", "synthetic_rows"]
+__all__ = ["Checked", "Model", "synthetic_rows"]
+
+_TRIES = 200
 
 
 class Model(Protocol):
@@ -26,6 +28,14 @@ class Model(Protocol):
 
     def sample(self, rows: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
         """Codes of made-up rows."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A model that can refuse rows after they are decoded, when numbers inside bins break what bins allow."""
+
+    def fits(self, rows: pa.Table) -> NDArray[np.bool_]:
+        """For each row whether it may be."""
 
 
 def synthetic_rows(
@@ -51,12 +61,34 @@ def synthetic_rows(
     """
     if type(rows) is not int or rows < 0:
         raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
+    made = _decoded(domain, model, rows, rng, policy)
+    if isinstance(model, Checked):
+        made = _refilled(domain, model, made, rng, policy)
+    mark = {"synthetic": True, "by": "post-processing", "event": event.as_dict()}
+    mark |= {"simulated": True} if simulated else {}
+    return made.replace_schema_metadata({"tacita": json.dumps(mark)})
+
+
+def _decoded(domain: Domain, model: Model, rows: int, rng: np.random.Generator, policy: Decode) -> pa.Table:
     codes = model.sample(rows, rng)
     columns = {}
     for name in domain.names:
         if name in codes:
             uniforms = rng.random(rows) if policy == "uniform" else None
             columns[name] = decode(domain[name], np.asarray(codes[name]), policy, uniforms)
-    mark = {"synthetic": True, "by": "post-processing", "event": event.as_dict()}
-    mark |= {"simulated": True} if simulated else {}
-    return pa.table(columns).replace_schema_metadata({"tacita": json.dumps(mark)})
+    return pa.table(columns)
+
+
+def _refilled(domain: Domain, model: Model, made: pa.Table, rng: np.random.Generator, policy: Decode) -> pa.Table:
+    """The rows that may be, and others in the place of those that may not."""
+    assert isinstance(model, Checked)
+    rows, parts = made.num_rows, [made.filter(pa.array(model.fits(made)))]
+    have = parts[0].num_rows
+    for _ in range(_TRIES):
+        if have >= rows:
+            return pa.concat_tables(parts).slice(0, rows).combine_chunks()
+        more = _decoded(domain, model, rows - have + 16, rng, policy)
+        parts.append(more.filter(pa.array(model.fits(more))))
+        have += parts[-1].num_rows
+    hint = "Another policy may help: labels of bins break nothing"
+    raise InvalidInput("nearly all rows break a rule once bins are numbers", field="policy", value=policy, hint=hint)

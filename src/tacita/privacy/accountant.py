@@ -11,6 +11,8 @@ Combinations, with the neighbours that make them true:
               leaves its part and joins one, perhaps the same
     group     a unit of k smaller ones: epsilon -> k epsilon, rho -> k^2 rho, (epsilon, delta) -> (k epsilon,
               delta (e^(k epsilon) - 1)/(e^epsilon - 1)); refused under replace-one, see `event.Group`
+    sampled   add-remove only: no pair that is worst for replacing a unit is known to hold under composition, so
+              replace-one is refused
 
 What an accountant cannot express exactly in its currency it bounds from above or refuses; nothing is free.
 """
@@ -37,12 +39,13 @@ from tacita.privacy.event import (
     Parallel,
     Pure,
     Repeated,
+    SampledGaussian,
     Sequence,
     Zcdp,
 )
 from tacita.privacy.unit import Neighbours
 
-__all__ = ["cost", "epsilon_at", "pure_epsilon", "zcdp_rho"]
+__all__ = ["check_sampled", "cost", "epsilon_at", "pure_epsilon", "zcdp_rho"]
 
 INFINITE = Fraction(10**30)
 """Stands for an infinite loss where amounts are ratios; no budget reaches it."""
@@ -51,6 +54,7 @@ _GRID = 1e-4  # privacy losses are rounded up to multiples of this
 _LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and tell nothing
 _LARGE_SHIFT = 100  # so is a shift that the distribution's tails would not hold
 _WIDE_SIGMA2 = 10**6  # wider noise is accounted by zCDP: its distribution has millions of points
+_NARROW = 0.3  # training noise below this is accounted without what sampling gains: its losses go into the hundreds
 _FINE_STEPS = 64  # a shift of Laplace noise is looked at in so many steps: twice as many would change the sixth digit
 
 
@@ -111,6 +115,10 @@ def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
                 return sensitivity**2 / (2 * sigma2)
             case Pure() | DiscreteLaplaceNoise():
                 return pure_epsilon(part, notion) ** 2 / 2
+            case SampledGaussian(noise_multiplier=noise):
+                # as if nobody were left out: a mixture is no easier to tell apart than what is mixed
+                check_sampled(notion)
+                return 1 / (2 * exact(noise) ** 2)
             case Group(event=inner, size=size):
                 _check_group(notion)
                 return size**2 * zcdp_rho(inner, notion)
@@ -122,6 +130,17 @@ def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
 def _check_group(neighbours: Neighbours) -> None:
     if neighbours is not Neighbours.ADD_REMOVE:
         raise InvalidInput("a group is a chain of additions and removals", field="event", value=str(neighbours))
+
+
+def check_sampled(neighbours: Neighbours) -> None:
+    """Refuse sampled steps under replace-one: see the module."""
+    if neighbours is not Neighbours.ADD_REMOVE:
+        raise InvalidInput(
+            "private training is accounted for adding or removing a unit only",
+            field="neighbours",
+            value=str(neighbours),
+            hint="Use an account under add-remove",
+        )
 
 
 def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
@@ -182,6 +201,12 @@ def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], floa
                 sigma2 > _WIDE_SIGMA2 or sensitivity > _LARGE_SHIFT
             ):
                 rho += times * float(zcdp_rho(part, neighbours))
+            case SampledGaussian(noise_multiplier=noise):
+                check_sampled(neighbours)
+                if noise < _NARROW:
+                    rho += times * float(zcdp_rho(part, neighbours))
+                else:
+                    counts[part] += times
             case Approximate(epsilon=amount, delta=chance):
                 slack, delta = slack + times * amount, delta + times * chance
             case Pure(epsilon=amount) if amount > _LARGE_EPSILON:
@@ -281,6 +306,9 @@ def _leaf_distribution(event: Event) -> Any:
             return pld.from_discrete_gaussian_mechanism(
                 math.sqrt(sigma2), sensitivity=sensitivity, value_discretization_interval=_GRID
             )
+        case SampledGaussian(noise_multiplier=noise, rate=rate):
+            # both directions are kept, and the larger counts: adding and removing differ when a unit is sampled
+            return pld.from_gaussian_mechanism(noise, sampling_prob=rate, value_discretization_interval=_GRID)
     raise _unsupported(event, "approx")
 
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
-from tacita.privacy.event import Event
+from tacita.privacy.event import Event, Repeated, SampledGaussian, Sequence
 from tacita.privacy.unit import Neighbours
 
-__all__ = ["narrowest", "smallest"]
+__all__ = ["narrowest", "noise_multiplier", "smallest"]
 
 _STEPS = 40
 
@@ -29,8 +29,9 @@ def narrowest(
     neighbours: Neighbours,
     *,
     start: Fraction = Fraction(1),
+    within: int = 10**6,
 ) -> Fraction:
-    """Smallest noise parameter x, within one part in a million, for which `event_of(x)` costs at most the budget.
+    """Smallest noise parameter x, to one part in `within`, for which `event_of(x)` costs at most the budget.
 
     The cost must fall as x grows. It is the accountant's own cost that is compared, so what is calibrated here is
     what will be charged later.
@@ -51,7 +52,28 @@ def narrowest(
         if low < Fraction(1, 10**9):
             break
         low, high = low / 4, low
-    while high - low > high / 10**6:
+    while high - low > high / within:
         middle = ((low + high) / 2).limit_denominator(10**9)
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def noise_multiplier(budget: Budget, *, rate: float, steps: int, beside: tuple[Event, ...] = ()) -> float:
+    """Least noise for so many sampled steps, to one part in ten thousand, in units of the clipping norm.
+
+    Args:
+        budget: Epsilon at a delta: what sampling gains is told in no other currency. Neighbours are add-remove.
+        rate: Chance of a unit to be in a step.
+        steps: All steps that look at data, also repeats and warm-ups.
+        beside: What else the budget pays for.
+    """
+    if budget.currency != "approx":
+        raise InvalidInput(
+            "private training needs epsilon at a delta", field="budget", value=str(budget), hint="Give a delta"
+        )
+
+    def event(noise: Fraction) -> Event:
+        step = SampledGaussian(noise_multiplier=float(noise), rate=rate)
+        return Sequence(events=(*beside, Repeated(event=step, count=steps)))
+
+    return float(narrowest(event, budget, Neighbours.ADD_REMOVE, within=10**4))

@@ -31,6 +31,7 @@ __all__ = [
     "Parallel",
     "Pure",
     "Repeated",
+    "SampledGaussian",
     "Sequence",
     "Zcdp",
     "event_from_dict",
@@ -164,6 +165,26 @@ class DiscreteGaussianNoise(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampledGaussian(Event):
+    """One step of private training: each unit is in with probability `rate`, on its own, and a sum gets Gaussian noise.
+
+    A unit moves the sum by at most 1 (L2) in units of the clipping norm; the noise has `noise_multiplier` of them as
+    its standard deviation in each direction. Stated for adding or removing a unit; batches of a fixed size, or cut
+    from a shuffled list, are something else.
+    """
+
+    noise_multiplier: float
+    rate: float
+    kind: ClassVar[str] = "sampled-gaussian"
+
+    def __post_init__(self) -> None:
+        _positive("noise_multiplier", self.noise_multiplier)
+        _positive("rate", self.rate)
+        if self.rate > 1:
+            raise InvalidInput("must be at most 1", field="rate", value=self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sequence(Event):
     """All of these on the same units; each may depend on the answers before it."""
 
@@ -229,6 +250,7 @@ _KINDS: dict[str, type[Event]] = {
         Zcdp,
         DiscreteLaplaceNoise,
         DiscreteGaussianNoise,
+        SampledGaussian,
         Sequence,
         Repeated,
         Parallel,

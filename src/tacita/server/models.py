@@ -50,6 +50,7 @@ __all__ = [
     "Sheet",
     "SqlPlan",
     "SqlRequest",
+    "StatementInfo",
     "StatisticsModel",
     "SyntheticInfo",
     "SyntheticPlan",
@@ -386,6 +387,25 @@ class SyntheticInfo(_Answer):
     rows: int
     columns: list[str]
     provenance: dict[str, Any]
+
+
+class StatementInfo(_Answer):
+    """What is promised about a release, signed; `tacita verify` checks it."""
+
+    tacita: Literal["privacy-statement/1"]
+    mechanism: dict[str, Any]
+    guarantee: str
+    unit: str
+    neighbours: str
+    epsilon: float | None
+    delta: float
+    event: dict[str, Any]
+    public: list[str]
+    not_protected: list[str]
+    digests: dict[str, str]
+    provenance: dict[str, Any]
+    key: str
+    signature: str
 
 
 class AnonymizedPlan(_Answer):

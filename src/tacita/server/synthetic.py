@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from tacita.server.jobs import Task, register
 from tacita.server.models import SyntheticRequest
 from tacita.server.queries import answer
 from tacita.server.services import Services
+from tacita.signing import SigningKey
+from tacita.statement import Statement, state
 from tacita.synthesize import Synthesize, Synthesized
 from tacita.synthesize.plan import SynthesisPlan
 
-__all__ = ["make_synthesis", "model_of", "show_synthesis"]
+__all__ = ["make_synthesis", "model_of", "show_synthesis", "statement_of"]
 
 
 def model_of(services: Services, id: str) -> Path:
@@ -44,6 +47,23 @@ def show_synthesis(services: Services, dataset: Dataset, plan: SynthesisPlan) ->
         "account_remaining": float(quote.remaining),
         "affordable": quote.affordable,
     }
+
+
+def statement_of(services: Services, id: str, request: Mapping[str, Any]) -> Statement:
+    """What is promised about a release, signed by this installation, with the digest of its Parquet file."""
+    made = Synthesized.from_json(model_of(services, id).read_text(encoding="utf-8"))
+    people = request.get("people")
+    return state(
+        event=made.event,
+        unit=made.unit,
+        neighbours=made.neighbours,
+        provenance=made.provenance,
+        delta=request["budget"].get("delta") or 0.0,
+        guarantee="central differential privacy",
+        public=() if people is None else (f"about {people} rows",),
+        files={"rows.parquet": file_of(services, id)},
+        key=SigningKey.of(services.settings.home),
+    )
 
 
 @register("synthesize")

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.gan.conditional import ConditionalGan
+from tacita.synthesize.gan.pate_gan import PateGan
+from tacita.synthesize.gan.wgan import Wgan
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.privbayes import PrivBayes
@@ -26,8 +29,8 @@ from tacita.synthesize.select import Adaptive, SpanningTree
 
 __all__ = ["METHODS", "Method", "Synthesize"]
 
-Method = Literal["quality", "privbayes", "mst", "aim", "pairs", "independent"]
-METHODS: tuple[Method, ...] = ("quality", "privbayes", "mst", "aim", "pairs", "independent")
+Method = Literal["quality", "privbayes", "mst", "aim", "pairs", "independent", "gan", "wgan", "pate-gan"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 _MOST_PAIRS = 5000
 _DROWNED = 0.1
@@ -84,6 +87,9 @@ class Synthesize:
             "aim": Adaptive(attributes=names, seconds=self.seconds),
             "pairs": Pairs(attributes=names, seconds=self.seconds),
             "independent": Independent(attributes=names),
+            "gan": ConditionalGan(attributes=names, seconds=self.seconds),
+            "wgan": Wgan(attributes=names, seconds=self.seconds),
+            "pate-gan": PateGan(attributes=names, seconds=self.seconds),
         }
         return known[method]
 

@@ -14,31 +14,58 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacita.cells import Cells
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
+from tacita.networks.blend import Blend
 from tacita.networks.mixture import Mixture
 from tacita.networks.network import Network
 from tacita.networks.synthetic import synthetic_rows
 from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance
+from tacita.synthesize.gan.generator import Generator
+from tacita.synthesize.keys import with_keys
+from tacita.synthesize.ruled import Ruled
+from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import Progress, write_file, write_parts
 
-__all__ = ["Synthesized"]
+__all__ = ["Model", "Synthesized"]
 
-Model = Network | Mixture
+
+class Model(Protocol):
+    """What a synthesizer fits: gives rows and tables of shares, and can be written down."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the attributes are."""
+
+    def supports(self, attributes: Iterable[str]) -> bool:
+        """Whether all these attributes are here."""
+
+    def project(self, attributes: Iterable[str]) -> Cells:
+        """The table of shares over these attributes."""
+
+    def sample(self, rows: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
+        """Codes of made-up rows."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; its member `tacita` says what kind of model it is."""
+
 
 _BATCH = 1 << 18
 _MOST_PARTS = 10_000
 _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
     "network/1": Network.from_dict,
     "mixture/1": Mixture.from_dict,
+    "blend/1": Blend.from_dict,
+    "generator/1": Generator.from_dict,
 }
 
 
@@ -97,8 +124,23 @@ class Synthesized:
         simulated = self.provenance.simulated
         return synthetic_rows(self.domain, self.model, rows, rng, event=self.event, policy=policy, simulated=simulated)
 
-    def batches(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> Iterator[pa.Table]:
-        """The rows in batches, drawn side by side; the same for the same generator, whatever the threads."""
+    def with_rules(self, rules: Rules) -> Synthesized:
+        """The same, given that public rules hold for every row: post-processing, which costs nothing."""
+        model = Ruled(model=self.model, rules=rules)
+        return replace(self, model=model, notes=(*self.notes, model.note()))
+
+    def batches(
+        self, rows: int, rng: np.random.Generator, *, policy: Decode = "label", key: str | None = None, first: int = 1
+    ) -> Iterator[pa.Table]:
+        """The rows in batches, drawn side by side; the same for the same generator, whatever the threads.
+
+        With `key`, each has a first column of that name with new numbers, from `first` on.
+        """
+        for batch in self._side_by_side(rows, rng, policy):
+            yield batch if key is None else with_keys(batch, key, rng=rng, first=first)
+            first += batch.num_rows
+
+    def _side_by_side(self, rows: int, rng: np.random.Generator, policy: Decode) -> Iterator[pa.Table]:
         sizes = [min(_BATCH, rows - start) for start in range(0, rows, _BATCH)] or [0]
         workers = max(1, min(len(sizes), os.cpu_count() or 1))
         with ThreadPoolExecutor(workers) as pool:
@@ -117,6 +159,7 @@ class Synthesized:
         rng: np.random.Generator,
         *,
         policy: Decode = "label",
+        key: str | None = None,
         parts: int | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -127,24 +170,32 @@ class Synthesized:
             rows: How many.
             rng: For the draws.
             policy: What stands for a bin.
+            key: The name of a column of new keys, if there should be one: numbers from 1 on, never from data.
             parts: How many files; one, without a folder, if not given.
             progress: Told how many rows are written; what it raises stops the writing.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
         if parts is None:
-            write_file(path, self.batches(rows, rng, policy=policy), progress)
+            write_file(path, self.batches(rows, rng, policy=policy, key=key), progress)
             return
         if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
             raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
         sizes = [rows // parts + (place < rows % parts) for place in range(parts)]
-        draws = [partial(self._drawn, size, child, policy) for size, child in zip(sizes, rng.spawn(parts), strict=True)]
+        firsts = [1 + sum(sizes[:place]) for place in range(parts)]
+        draws = [
+            partial(self._drawn, size, child, policy, key, first)
+            for size, child, first in zip(sizes, rng.spawn(parts), firsts, strict=True)
+        ]
         write_parts(path, draws, progress)
 
-    def _drawn(self, rows: int, rng: np.random.Generator, policy: Decode) -> Iterator[pa.Table]:
+    def _drawn(
+        self, rows: int, rng: np.random.Generator, policy: Decode, key: str | None, first: int
+    ) -> Iterator[pa.Table]:
         """The batches of one part, one after the other: the parts are what runs side by side."""
         for start in range(0, max(rows, 1), _BATCH):
-            yield self.sample(min(_BATCH, rows - start), rng, policy=policy)
+            batch = self.sample(min(_BATCH, rows - start), rng, policy=policy)
+            yield batch if key is None else with_keys(batch, key, rng=rng, first=first + start)
 
     # -- plain data -----------------------------------------------------------------------------------------------
 
@@ -177,11 +228,8 @@ class Synthesized:
         data = json.loads(text)
         if data.get("tacita") != "synthesized/1":
             raise InvalidInput("must be `synthesized/1`", field="tacita", value=data.get("tacita"))
-        kind = data["model"].get("tacita")
-        if kind not in _READERS:
-            raise InvalidInput("must be one of " + ", ".join(_READERS), field="model.tacita", value=kind)
         return cls(
-            model=_READERS[kind](data["model"]),
+            model=_read_model(data["model"]),
             people=data["people"],
             people_std=data["people_std"],
             notes=tuple(data["notes"]),
@@ -190,3 +238,12 @@ class Synthesized:
             neighbours=Neighbours(data["neighbours"]),
             provenance=Provenance(**data["provenance"]),
         )
+
+
+def _read_model(data: Mapping[str, Any]) -> Model:
+    kind = data.get("tacita")
+    if kind == "ruled/1":
+        return Ruled.from_dict(data, _read_model)
+    if kind not in _READERS:
+        raise InvalidInput("must be one of " + ", ".join((*_READERS, "ruled/1")), field="model.tacita", value=kind)
+    return _READERS[kind](data)

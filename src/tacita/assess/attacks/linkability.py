@@ -71,4 +71,4 @@ def _linked(
 
 
 def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return (one[:, :, None] == other[:, None, :]).any(axis=(1, 2))
+    return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=(1, 2)))

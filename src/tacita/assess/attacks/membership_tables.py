@@ -32,7 +32,7 @@ def distance_attack(case: Case, rng: np.random.Generator, *, people: int = 2000)
     inside, outside, _ = _groups(case, rng, people)
 
     def score(frame: Frame) -> NDArray[np.float64]:
-        return -np.min([nearest(frame, release)[1][:, 0] for release in case.released], axis=0).astype(np.float64)
+        return np.asarray(-np.min([nearest(frame, release)[1][:, 0] for release in case.released], axis=0), np.float64)
 
     return Membership(name="distance to the release", inside=score(inside), outside=score(outside))
 

@@ -99,8 +99,8 @@ class Membership:
         def above(scores: NDArray[np.float64], at: Any) -> Any:
             return len(scores) - np.searchsorted(np.sort(scores), at, side="left")
 
-        counts = [above(side[::2], levels) for side in (inside, outside)]
-        threshold = levels[int(np.argmax(epsilon_bound(*counts, len(inside[::2]), 0.0, confidence)))]
+        one, other = (above(side[::2], levels) for side in (inside, outside))
+        threshold = levels[int(np.argmax(epsilon_bound(one, other, len(inside[::2]), 0.0, confidence)))]
         p, q = (int(above(side[1::2], threshold)) for side in (inside, outside))
         return max(0.0, float(epsilon_bound(p, q, len(inside[1::2]), 0.0, confidence)))
 

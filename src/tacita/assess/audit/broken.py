@@ -45,7 +45,7 @@ def _float_laplace(value: float, times: int, rng: np.random.Generator) -> NDArra
     """The textbook: the logarithm of a uniform number, in floating point."""
     uniform = rng.random(times) - 0.5
     noise: NDArray[np.float64] = -np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
-    return value + noise
+    return np.asarray(value + noise)
 
 
 def _fixed_seed(value: float, times: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -63,14 +63,14 @@ def _laplace(scale: float) -> Mechanism:
 
 
 def _gaussian_of_pure(value: float, times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return value + _noise(rng, 1.0, times, "normal")
+    return np.asarray(value + _noise(rng, 1.0, times, "normal"))
 
 
 def _data_bounds(values: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """A mean with noise for the range that the data has."""
     values = np.asarray(values, np.float64)
     width = values.max() - values.min()
-    return values.mean() + rng.laplace(scale=max(width, 1e-9) / len(values), size=times)
+    return np.asarray(values.mean() + rng.laplace(scale=max(width, 1e-9) / len(values), size=times))
 
 
 def _proportional(scores: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -93,30 +93,30 @@ def _argmax(scores: NDArray[np.float64], times: int, rng: np.random.Generator) -
 def _noisy_max_with_value(counts: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Report noisy max with noise for the choice alone, and the winning count on top, as it came out."""
     noisy = counts + _noise(rng, 1.0, (times, len(counts)))
-    return noisy.max(axis=1)
+    return np.asarray(noisy.max(axis=1))
 
 
 def _clipped_only(gradients: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Noise on the sum of gradients that nobody clipped."""
-    return gradients.sum() + _noise(rng, 1.0, times, "normal")
+    return np.asarray(gradients.sum() + _noise(rng, 1.0, times, "normal"))
 
 
 def _loss_noise(losses: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Noise on the loss: its gradient, which is what trains the model, has none."""
     noisy = losses.mean() + rng.normal(scale=10.0, size=times)
-    return np.full(times, losses.mean()) + 0.0 * noisy
+    return np.asarray(np.full(times, losses.mean()) + 0.0 * noisy)
 
 
 def _blocks(block: NDArray[np.int64], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Blocks of answers, each with a coin of its own but charged for one."""
     flipped = rng.random((times, len(block))) < 0.25
-    return np.where(flipped, 1 - block, block) @ (1 << np.arange(len(block)))
+    return np.asarray(np.where(flipped, 1 - block, block) @ (1 << np.arange(len(block))))
 
 
 def _thresholded(counts: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Noise on counts above 0 only: who is alone in a cell is seen there."""
     noisy = counts + _noise(rng, 1.0, (times, len(counts)))
-    return np.where(counts > 0, noisy, 0.0).sum(axis=1)
+    return np.asarray(np.where(counts > 0, noisy, 0.0).sum(axis=1))
 
 
 def _averaged(value: float, times: int, rng: np.random.Generator) -> NDArray[np.float64]:

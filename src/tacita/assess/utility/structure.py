@@ -61,7 +61,7 @@ def _edges(frame: Any, least: float) -> frozenset[frozenset[str]]:
         told = float((table[held] * np.log2(table[held] / product[held])).sum())
         # counting people makes attributes look dependent: 2 n ln(2) bits of chance are a chi-square
         freedom = float(np.prod([(table.sum(axis=axis) > 0).sum() - 1 for axis in (0, 1)]))
-        return told - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2))
+        return float(told - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2)))
 
     parents = chow_liu(frame.names, bits, least=least)
     return frozenset(frozenset((child, parent)) for child, above in parents.items() for parent in above)

@@ -21,6 +21,7 @@ from tacita.server.models import (
     PolicyInfo,
     PolicyModel,
     ReleasedInfo,
+    StatementInfo,
     SyntheticInfo,
     SyntheticPlan,
     SyntheticRequest,
@@ -30,7 +31,7 @@ from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.synthetic import make_synthesis, model_of, show_synthesis
+from tacita.server.synthetic import make_synthesis, model_of, show_synthesis, statement_of
 from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
 
@@ -143,6 +144,16 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
         rule = "was deleted" if _own(services, token, id).kind == "synthesize" else "has no model"
         raise Conflict(rule, field="release", value=id)
     return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
+
+
+@router.get("/v1/releases/{id}/statement", summary="What is promised about made-up rows, signed")
+def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
+    """With the digest of the rows as Parquet. `tacita verify` checks it without believing it."""
+    _done(services, token, id)
+    job = _own(services, token, id)
+    if job.kind != "synthesize" or not model_of(services, id).is_file():
+        raise Conflict("has no statement", field="release", value=id)
+    return StatementInfo.model_validate(statement_of(services, id, job.request).as_dict())
 
 
 @router.get(

@@ -1,0 +1,274 @@
+"""All attacks and measures on one release: what it gives away, what it is still worth, and what could not be said.
+
+    risk   the largest of what the attacks achieved beyond a control group, each between 0 and 1
+    kept   1 - mean total variation over all pairs of attributes
+
+Both are headlines: the sections say what they are made of. A small risk is what these attacks found, not a guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.assess.attacks.copies import Nearness, exact_copies, nearness
+from tacita.assess.attacks.inference import inference
+from tacita.assess.attacks.linkability import linkability
+from tacita.assess.attacks.membership_tables import density_ratio, distance_attack
+from tacita.assess.attacks.roc import Membership
+from tacita.assess.attacks.singling_out import singling_out
+from tacita.assess.case import Case
+from tacita.assess.disclosure import Disclosure, disclosure_risk
+from tacita.assess.rates import Leak
+from tacita.assess.scenario import Scenario
+from tacita.assess.utility.association import Associations, associations
+from tacita.assess.utility.estimates import Compared, Kind, compare_means, compare_regression
+from tacita.assess.utility.learning import Learned, train_on_release
+from tacita.assess.utility.marginals import Margins, margins
+from tacita.assess.utility.propensity import Propensity, propensity
+from tacita.assess.utility.structure import Structure, compare_structure
+from tacita.assess.utility.workload import QueryError, query_error
+from tacita.errors import InvalidInput, TacitaError
+
+__all__ = ["Assessment", "Wishes", "assess"]
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What to look at; everything has a default that the schema decides.
+
+    Attributes:
+        attempts: Trials of each attack.
+        secrets: What an intruder would like to infer; the sensitive attributes if nothing is said, or the last one.
+        linked: Two parts of what is known of a person, for linking; two halves of the other attributes if not given.
+        target: What classifiers learn to predict; the first secret if nothing is said.
+        group: An attribute whose levels are compared for fairness.
+        number: An ordered attribute for a regression; the first one if nothing is said.
+        scenario: An intruder scenario, for releases whose rows belong to people.
+        kind: How several releases are combined.
+    """
+
+    attempts: int = 1000
+    secrets: tuple[str, ...] = ()
+    linked: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    target: str | None = None
+    group: str | None = None
+    number: str | None = None
+    scenario: Scenario | None = None
+    kind: Kind = "plain"
+
+    def settled(self, case: Case) -> Wishes:
+        """The same with all defaults filled in, or a refusal."""
+        names = case.names
+        for field_name in ("secrets", "target", "group", "number"):
+            given = getattr(self, field_name)
+            for name in given if isinstance(given, tuple) else [given] if given else []:
+                if name not in names:
+                    raise InvalidInput(
+                        f"must be among {', '.join(names)}", field=field_name, value=name, hint="Is it in the release?"
+                    )
+        roles = tuple(each.name for each in case.domain.attributes if each.role == "sensitive")
+        secrets = self.secrets or roles or names[-1:]
+        others = [name for name in names if name not in secrets] or list(names)
+        half = (len(others) + 1) // 2
+        halves = (tuple(others[:half]), tuple(others[half:]))
+        ordered = [name for name, line in zip(names, case.real.ordered, strict=True) if line]
+        return Wishes(
+            attempts=self.attempts,
+            secrets=secrets,
+            linked=self.linked or (halves if all(halves) else None),
+            target=self.target or secrets[0],
+            group=self.group,
+            number=self.number or (ordered[0] if ordered else None),
+            scenario=self.scenario,
+            kind=self.kind,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Assessment:
+    """What was found. `skipped` names what could not be said, and why."""
+
+    rows: int
+    people: int
+    control: int
+    releases: int
+    leaks: tuple[Leak, ...]
+    memberships: tuple[Membership, ...]
+    nearness: Nearness | None
+    disclosure: Disclosure | None
+    margins: Margins
+    associations: Associations | None
+    propensity: Propensity | None
+    queries: QueryError | None
+    learned: Learned | None
+    means: tuple[Compared, ...]
+    regression: tuple[Compared, ...]
+    structure: Structure | None
+    skipped: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def risks(self) -> tuple[tuple[str, float, float, float], ...]:
+        """Each attack with what it achieved and the interval, all between 0 and 1."""
+        found = [(leak.name, *leak.risk) for leak in self.leaks]
+        for attack in self.memberships:
+            low, high = attack.auc_interval()
+            value, least, most = (max(0.0, 2 * each - 1) for each in (attack.auc, low, high))
+            found.append((f"membership, {attack.name}", value, least, most))
+        if self.disclosure is not None:
+            rate = self.disclosure.true_rate
+            found.append(("match in the scenario", rate.share, *rate.exact()))
+        return tuple(found)
+
+    @property
+    def risk(self) -> float:
+        """The largest of them."""
+        return max((value for _, value, _, _ in self.risks), default=0.0)
+
+    @property
+    def worst(self) -> str:
+        """Which attack that was."""
+        return max(self.risks, key=lambda each: each[1])[0] if self.risks else "none"
+
+    @property
+    def kept(self) -> float:
+        """1 - mean total variation of pairs (of single attributes, if there is one)."""
+        return 1 - self.margins.mean(2 if self.margins.pairs else 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, without anybody's row. Figures about exact rows: for their owner, not for publication."""
+
+        def plain(value: Any) -> Any:
+            return None if value is None else value.as_dict()
+
+        return {
+            "tacita": "assessment/1",
+            "for": "the owner of the data: figures were read off exact rows",
+            "rows": self.rows,
+            "people": self.people,
+            "control": self.control,
+            "releases": self.releases,
+            "risk": self.risk,
+            "worst": self.worst,
+            "kept": self.kept,
+            "leaks": [leak.as_dict() for leak in self.leaks],
+            "membership": [attack.as_dict() for attack in self.memberships],
+            "nearness": plain(self.nearness),
+            "disclosure": plain(self.disclosure),
+            "margins": self.margins.as_dict(),
+            "associations": plain(self.associations),
+            "propensity": plain(self.propensity),
+            "queries": plain(self.queries),
+            "learned": plain(self.learned),
+            "means": [each.as_dict() for each in self.means],
+            "regression": [each.as_dict() for each in self.regression],
+            "structure": plain(self.structure),
+            "skipped": [list(each) for each in self.skipped],
+        }
+
+
+def assess(
+    case: Case,
+    rng: np.random.Generator,
+    *,
+    wishes: Wishes | None = None,
+    belongs: Sequence[NDArray[np.int64]] | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Run everything that the case allows.
+
+    Args:
+        case: The people, the release, and people who were not used.
+        rng: For guesses and subsets.
+        wishes: What to look at.
+        belongs: For a scenario: which real row each released row belongs to.
+        progress: Told how far it is, between 0 and 1, and what is next.
+    """
+    wanted = (wishes or Wishes()).settled(case)
+    skipped: list[tuple[str, str]] = []
+    tell = progress or (lambda share, what: None)
+
+    def tried(what: str, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except TacitaError as error:
+            skipped.append((what, str(error)))
+            return None
+
+    if case.control is None:
+        skipped.append(
+            ("control group", "There is none: success of an attack may be what anybody could guess, and is not a leak.")
+        )
+    tell(0.0, "attacks")
+    leaks = [tried("singling out", lambda: singling_out(case, rng, attempts=wanted.attempts, columns=_columns(case)))]
+    leaks.append(tried("singling out, one attribute", lambda: _univariate(case, rng, wanted.attempts)))
+    if wanted.linked is not None:
+        linked = wanted.linked
+        leaks.append(tried("linkability", lambda: linkability(case, linked, rng, attempts=wanted.attempts)))
+    for secret in wanted.secrets:
+        if len(case.names) > 1:
+            leaks.append(
+                tried(f"inference of {secret}", lambda s=secret: inference(case, s, rng, attempts=wanted.attempts))  # type: ignore[misc]
+            )
+    leaks.append(tried("exact copies", lambda: exact_copies(case, rng)))
+    tell(0.35, "membership")
+    members = [tried(what, lambda a=attack: a(case, rng, people=wanted.attempts)) for what, attack in _MEMBERSHIP]  # type: ignore[misc]
+    near = tried("nearest rows", lambda: nearness(case, rng, rows=wanted.attempts))
+    found = None
+    if wanted.scenario is not None:
+        scenario = wanted.scenario
+        found = tried("scenario", lambda: disclosure_risk(scenario, case.real, case.released, belongs=belongs))
+    tell(0.55, "tables")
+    tables = margins(case, rng)
+    paired = tried("associations", lambda: associations(case))
+    apart = tried("telling apart", lambda: propensity(case, rng))
+    asked = tried("random questions", lambda: query_error(case, rng))
+    tell(0.7, "learning")
+    target, number = wanted.target, wanted.number
+    learned = tried("learning", lambda: train_on_release(case, str(target), rng, group=wanted.group))
+    tell(0.9, "estimates")
+    means = tried("means", lambda: compare_means(case, kind=wanted.kind)) or ()
+    coefficients = ()
+    if number is not None and len(case.names) > 1:
+        coefficients = tried("regression", lambda: compare_regression(case, number, kind=wanted.kind)) or ()
+    structure = tried("structure", lambda: compare_structure(case))
+    tell(1.0, "done")
+    return Assessment(
+        rows=len(case.first),
+        people=len(case.real),
+        control=0 if case.control is None else len(case.control),
+        releases=len(case.released),
+        leaks=tuple(leak for leak in leaks if leak is not None),
+        memberships=tuple(attack for attack in members if attack is not None),
+        nearness=near,
+        disclosure=found,
+        margins=tables,
+        associations=paired,
+        propensity=apart,
+        queries=asked,
+        learned=learned,
+        means=means,
+        regression=coefficients,
+        structure=structure,
+        skipped=tuple(skipped),
+    )
+
+
+_MEMBERSHIP: tuple[tuple[str, Callable[..., Membership]], ...] = (
+    ("membership by distance", distance_attack),
+    ("membership by density", density_ratio),
+)
+
+
+def _columns(case: Case) -> int:
+    return min(4, len(case.names))
+
+
+def _univariate(case: Case, rng: np.random.Generator, attempts: int) -> Leak:
+    return singling_out(case, rng, attempts=attempts, columns=1, mode="univariate")

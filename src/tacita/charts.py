@@ -1,0 +1,165 @@
+"""Small pictures as SVG text, for pages that stand alone: no scripts, nothing fetched, printed as they are shown.
+
+Colours come from the page's style: `--ink`, `--soft`, `--line`, `--bar`, `--second`, `--bg`. Every picture says in
+words what it shows, for those who hear it read.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Interval", "Point", "heatmap", "interval_bars", "scatter", "twin_bars"]
+
+_ROW, _LEFT, _WIDTH, _RIGHT = 26, 210, 380, 170
+_MOST_LABEL = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A value with the interval that it lies in, and a few words."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One mark of a scatter: where, what it is called, and whether nothing beats it."""
+
+    label: str
+    x: float
+    y: float
+    kind: str = "release"
+    best: bool = False
+
+
+def _cut(text: str, most: int = _MOST_LABEL) -> str:
+    return html.escape(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def _svg(width: float, height: float, said: str, body: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{html.escape(said)}" '
+        f'style="max-width:{width:.0f}px">{body}</svg>'
+    )
+
+
+def interval_bars(rows: Sequence[Interval], *, most: float = 1.0, title: str = "") -> str:
+    """A bar for each value, from 0 to `most`, with its interval as a line."""
+
+    def x(value: float) -> float:
+        return _LEFT + _WIDTH * min(max(value / most, 0.0), 1.0)
+
+    parts, said = [], []
+    for place, row in enumerate(rows):
+        y = 6 + place * _ROW
+        shown = f"{row.value:.3g}"
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{_cut(row.label)}</text>')
+        width = max(x(row.value) - _LEFT, 0.5)
+        parts.append(f'<rect class="bar" x="{_LEFT}" y="{y}" width="{width:.1f}" height="16" rx="2"/>')
+        if row.low is not None and row.high is not None:
+            a, b = x(row.low), x(row.high)
+            lines = ((a, b, y + 8, y + 8), (a, a, y + 4, y + 12), (b, b, y + 4, y + 12))
+            parts += [f'<line class="err" x1="{p:.1f}" x2="{q:.1f}" y1="{r}" y2="{s}"/>' for p, q, r, s in lines]
+            shown += f" ({row.low:.3g} to {row.high:.3g})"
+        parts.append(f'<text class="num" x="{_LEFT + _WIDTH + 10}" y="{y + 13}">{shown}</text>')
+        said.append(f"{row.label} {shown}")
+    height = 6 + len(rows) * _ROW + 22
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        at = x(share * most)
+        parts.insert(0, f'<line class="axis" x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{height - 20}"/>')
+        label = f"{share * most:.3g}"
+        parts.append(f'<text class="num" x="{at:.1f}" y="{height - 4}" text-anchor="middle">{label}</text>')
+    return _svg(_LEFT + _WIDTH + _RIGHT, height, f"{title}: " + "; ".join(said), "".join(parts))
+
+
+def twin_bars(
+    rows: Sequence[tuple[str, float, float]], *, names: tuple[str, str], most: float | None = None, title: str = ""
+) -> str:
+    """Two bars for each label, one under the other."""
+    top = most or max((max(one, other) for _, one, other in rows), default=1.0) or 1.0
+    parts, said = [], []
+    for place, (label, one, other) in enumerate(rows):
+        y = 24 + place * 34
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 18}" text-anchor="end">{_cut(label)}</text>')
+        for step, (value, style) in enumerate(((one, "bar"), (other, "second"))):
+            width = max(_WIDTH * min(max(value / top, 0.0), 1.0), 0.5)
+            at = y + 14 * step
+            parts.append(f'<rect class="{style}" x="{_LEFT}" y="{at}" width="{width:.1f}" height="12" rx="2"/>')
+            parts.append(f'<text class="num" x="{_LEFT + width + 6:.1f}" y="{at + 10}">{value:.3g}</text>')
+        said.append(f"{label} {one:.3g} and {other:.3g}")
+    legend = (
+        f'<rect class="bar" x="{_LEFT}" y="4" width="12" height="12" rx="2"/>'
+        f'<text x="{_LEFT + 18}" y="14">{_cut(names[0])}</text>'
+        f'<rect class="second" x="{_LEFT + 170}" y="4" width="12" height="12" rx="2"/>'
+        f'<text x="{_LEFT + 188}" y="14">{_cut(names[1])}</text>'
+    )
+    height = 28 + len(rows) * 34
+    text = f"{title}: {names[0]} and {names[1]}: " + "; ".join(said)
+    return _svg(_LEFT + _WIDTH + _RIGHT, height, text, legend + "".join(parts))
+
+
+def heatmap(names: Sequence[str], values: Sequence[Sequence[float]], *, most: float = 1.0, title: str = "") -> str:
+    """A square for each pair, darker where the value is larger."""
+    size = max(18.0, min(36.0, 520 / max(len(names), 1)))
+    parts = []
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            shade = min(abs(value) / most, 1.0) if math.isfinite(value) and most > 0 else 0.0
+            parts.append(
+                f'<rect x="{150 + j * size:.1f}" y="{110 + i * size:.1f}" width="{size - 1:.1f}" '
+                f'height="{size - 1:.1f}" class="bar" fill-opacity="{0.06 + 0.94 * shade:.2f}">'
+                f"<title>{html.escape(names[i])}, {html.escape(names[j])}: {value:.3g}</title></rect>"
+            )
+    for i, name in enumerate(names):
+        middle = (i + 0.62) * size
+        parts.append(f'<text x="144" y="{110 + middle:.1f}" text-anchor="end">{_cut(name, 18)}</text>')
+        parts.append(f'<text transform="translate({150 + middle:.1f} 104) rotate(-55)">{_cut(name, 18)}</text>')
+    return _svg(190 + len(names) * size, 120 + len(names) * size, f"{title}: {', '.join(names)}", "".join(parts))
+
+
+def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -> str:
+    """Marks with names; a line joins those that nothing beats. Both axes run from 0 to 1."""
+    left, top, side = 60, 16, 460
+
+    def at(point: Point) -> tuple[float, float]:
+        return left + side * min(max(point.x, 0), 1), top + side * (1 - min(max(point.y, 0), 1))
+
+    parts = [f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" class="frame"/>']
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = left + side * share, top + side * (1 - share)
+        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + side}"/>')
+        parts.append(f'<line class="axis" x1="{left}" x2="{left + side}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="num" x="{x:.1f}" y="{top + side + 16}" text-anchor="middle">{share:g}</text>')
+        parts.append(f'<text class="num" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>')
+    best = sorted((point for point in points if point.best), key=lambda point: point.x)
+    if len(best) > 1:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, best))
+        parts.append(f'<polyline class="front" points="{path}"/>')
+    taken: list[tuple[float, float]] = []
+    for point in sorted(points, key=lambda each: (each.y, each.x)):
+        x, y = at(point)
+        style = "reference" if point.kind == "reference" else ("best" if point.best else "point")
+        words = html.escape(point.label)
+        parts.append(
+            f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="6">'
+            f"<title>{words}: {across} {point.x:.3g}, {up} {point.y:.3g}</title></circle>"
+        )
+        shift, line = (-10, "end") if x > left + 0.72 * side else (10, "start")
+        height = y + 4
+        while any(abs(height - b) < 13 and abs(x - a) < 190 for a, b in taken):
+            height += 13
+        taken.append((x, height))
+        parts.append(f'<text x="{x + shift:.1f}" y="{height:.1f}" text-anchor="{line}">{_cut(point.label)}</text>')
+    parts.append(f'<text x="{left + side / 2}" y="{top + side + 38}" text-anchor="middle">{html.escape(across)}</text>')
+    parts.append(
+        f'<text transform="translate(16 {top + side / 2}) rotate(-90)" text-anchor="middle">{html.escape(up)}</text>'
+    )
+    said = f"{title}: " + "; ".join(f"{p.label} at {across} {p.x:.2f}, {up} {p.y:.2f}" for p in points)
+    return _svg(left + side + 40, top + side + 50, said, "".join(parts))

@@ -1,0 +1,237 @@
+"""`tacita federate`: one model of the data of several holders, from private answers only."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
+from tacita.domain import Decode, Domain
+from tacita.errors import InvalidInput
+from tacita.holder_client import HolderClient, read_holders
+from tacita.privacy.accountant import cost
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.report import Section, number, write
+from tacita.synthesize import PrivBayes, Synthesized
+from tacita.synthesize.federated import Party, Schedule, Terms, federate
+from tacita.synthesize.federated.analyst import Fit
+from tacita.synthesize.federated.terms import SHARING, Overlap, Sharing
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Synthesize from several holders; their data stays with them.", no_args_is_help=True)
+
+HoldersFile = Annotated[Path, typer.Option("--holders", help="YAML with name, url and token_file of each holder.")]
+Attributes = Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")]
+Degree = Annotated[int, typer.Option(help="Most parents of an attribute.")]
+Quorum = Annotated[int | None, typer.Option(help="How many holders must answer a step; all by default.")]
+Overlapping = Annotated[Overlap, typer.Option(help="Whether one person may be at several holders.")]
+People = Annotated[int | None, typer.Option(help="How many rows all holders have together, where that is public.")]
+Split = Annotated[float, typer.Option(help="Share of the budget for the structure.")]
+Theta = Annotated[float, typer.Option(help="How far a mean cell must stand above the noise.")]
+
+Facts = list[tuple[str, str]]
+
+
+@app.command()
+def plan(
+    holders: HoldersFile,
+    schema: SchemaFile,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    attributes: Attributes = None,
+    degree: Degree = 1,
+    quorum: Quorum = None,
+    overlap: Overlapping = "none",
+    people: People = None,
+    split: Split = 0.3,
+    theta: Theta = 4.0,
+    unit: UnitText = "row",
+    neighbours: Notion = Neighbours.ADD_REMOVE,
+    json: Json = False,
+) -> None:
+    """Show what each method would cost and how much noise it would have; asks nobody."""
+    domain = Domain.read(schema)
+    terms = _terms(
+        domain,
+        names=[address.name for address in read_holders(holders)],
+        attributes=attributes,
+        quorum=quorum,
+        run="plan",
+        method="SL1",
+        budget=budget_of(epsilon, delta, rho),
+        unit=Unit.parse(unit),
+        neighbours=neighbours,
+        overlap=overlap,
+        degree=degree,
+        split=split,
+        theta=theta,
+        people=people,
+    )
+    rows = [_planned(replace(terms, method=method), domain) for method in SHARING]
+    central = PrivBayes(
+        attributes=terms.attributes, degree=terms.degree, theta=terms.theta, split=terms.split, people=terms.people
+    ).calibrate(domain, terms.budget, unit=terms.unit, neighbours=terms.neighbours)
+    one_curator = central.tables.std
+    if json:
+        show.print_json({"terms": terms.as_dict(), "central_std": one_curator, "methods": rows})
+        return
+    shown = [
+        (
+            row["method"],
+            f"{row['cost_of_a_holder']:.4g}",
+            f"{row['cost_of_a_person']:.4g}",
+            str(row["steps"]),
+            f"{row['std_of_a_holder']:.4g}",
+            f"{row['std']:.4g}",
+            f"{row['std'] / one_curator:.3g}",
+        )
+        for row in rows
+    ]
+    titles = ("method", "cost, a holder", "cost, a person", "steps", "noise, a holder", "noise, all", "times central")
+    show.grid(f"Plan for {len(terms.holders)} holders at {terms.budget} each", titles, shown)
+    show.say(
+        f"Noise is the standard error of a cell; one curator of all data would have {one_curator:.4g} (PrivBayes)."
+    )
+
+
+def _planned(terms: Terms, domain: Domain) -> dict[str, Any]:
+    schedule, holders = Schedule.of(terms, domain), len(terms.holders)
+
+    def costs(event: Any) -> float:
+        return float(cost([(event, 1)], terms.budget, terms.neighbours))
+
+    voting = len(terms.attributes) - 1 + (schedule.count is not None) if terms.method == "SL2" else 0
+    return {
+        "method": terms.method,
+        "cost_of_a_holder": costs(schedule.event),
+        "cost_of_a_person": costs(schedule.event_of_all(holders)),
+        "steps": 2 + voting,
+        "std_of_a_holder": schedule.std,
+        "std": schedule.std * math.sqrt(holders),
+    }
+
+
+@app.command()
+def run(
+    holders: HoldersFile,
+    schema: SchemaFile,
+    method: Annotated[Sharing, typer.Option(help="What holders share: SL1 tables, SL2 votes and tables, SL3 models.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    name: Annotated[
+        str | None, typer.Option("--run", help="Name of the run; the same name and terms again cost nothing.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="How many; about as many as the holders have if not given.")
+    ] = None,
+    attributes: Attributes = None,
+    degree: Degree = 1,
+    quorum: Quorum = None,
+    overlap: Overlapping = "none",
+    people: People = None,
+    split: Split = 0.3,
+    theta: Theta = 4.0,
+    unit: UnitText = "row",
+    neighbours: Notion = Neighbours.ADD_REMOVE,
+    deadline: Annotated[float, typer.Option(help="Seconds that holders have for each step.", min=0.1)] = 60.0,
+    fit: Annotated[Fit, typer.Option(help="What is made of the tables of SL1.")] = "auto",
+    decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
+    json: Json = False,
+) -> None:
+    """Ask all holders step by step, and write made-up rows. Each holder pays from its own account.
+
+    [dim]tacita federate run --holders holders.yaml -s people.yaml --method SL2 --epsilon 1 -o made.parquet[/]
+    """
+    if output.suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    if rows is not None and rows < 0:
+        raise InvalidInput("must be 0 or more", field="rows", value=rows)
+    for field, path in (("output", output), ("model", model), ("report", report)):
+        if path is not None and not path.parent.is_dir():  # before anything is paid for
+            raise InvalidInput("its folder must exist", field=field, value=path)
+    domain, addresses = Domain.read(schema), read_holders(holders)
+    terms = _terms(
+        domain,
+        names=[address.name for address in addresses],
+        attributes=attributes,
+        quorum=quorum,
+        run=name or f"run-{uuid.uuid4().hex[:16]}",
+        method=method,
+        budget=budget_of(epsilon, delta, rho),
+        unit=Unit.parse(unit),
+        neighbours=neighbours,
+        overlap=overlap,
+        degree=degree,
+        split=split,
+        theta=theta,
+        people=people,
+    )
+    from tacita.server.holder import read_token
+
+    clients = {
+        address.name: HolderClient(address.url, read_token(address.token_file), timeout=deadline, patience=deadline)
+        for address in addresses
+    }
+    try:
+        parties = [Party(name=each, ask=client.ask) for each, client in clients.items()]
+        result = federate(terms, domain, parties, deadline=deadline, rng=np.random.default_rng(), fit=fit)
+    finally:
+        for client in clients.values():
+            client.close()
+    wanted = max(0, round(result.people)) if rows is None else rows
+    result.write(output, wanted, np.random.default_rng(), policy=decode)
+    if model is not None:
+        model.write_text(result.to_json(), encoding="utf-8")
+    sections = _sections(result, terms, wanted)
+    if report is not None:
+        write(report, "Made-up rows of several holders", f"{wanted:,} rows in {output.name}", sections)
+    if json:
+        plain = {key: value for key, value in result.as_dict().items() if key != "model"}
+        show.print_json(plain | {"rows": wanted, "run": terms.run})
+        return
+    for section in sections:
+        show.grid(section.title, ("", ""), section.facts)
+
+
+def _terms(domain: Domain, *, names: list[str], attributes: str | None, quorum: int | None, **parts: Any) -> Terms:
+    chosen = domain.countable if attributes is None else tuple(part.strip() for part in attributes.split(","))
+    return Terms(
+        schema=domain.fingerprint,
+        attributes=tuple(chosen),
+        holders=tuple(names),
+        quorum=len(names) if quorum is None else quorum,
+        **parts,
+    )
+
+
+def _sections(result: Synthesized, terms: Terms, rows: int) -> list[Section]:
+    """What is promised and what was done, for the terminal and the page."""
+    total = float(cost([(result.event, 1)], terms.budget, terms.neighbours))
+    facts: Facts = [
+        ("rows written", f"{rows:,}"),
+        ("rows of all holders, about", f"{number(result.people)} ± {number(2 * result.people_std)}"),
+        ("run", terms.run),
+        ("method", terms.method),
+        ("holders", ", ".join(terms.holders)),
+        ("budget of each holder", str(terms.budget)),
+        ("cost of one person, all holders", f"{total:.6g}"),
+        ("who is protected", f"{result.unit}, {result.neighbours}"),
+    ]
+    notes = [(f"{place}", note) for place, note in enumerate(result.notes, start=1)]
+    return [
+        Section(title="What was released", text=result.statement(), facts=facts),
+        Section(title="What happened", facts=notes),
+    ]

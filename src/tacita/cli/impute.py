@@ -1,0 +1,128 @@
+"""`tacita impute`: fully or partially synthetic rows by multiple imputation, without a guarantee."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.domain import Domain
+from tacita.engines.connect import connect
+from tacita.errors import InvalidInput
+from tacita.noise import SecureSource
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.report import Section, write
+from tacita.synthesize.imputation import Impute, Imputed
+from tacita.synthesize.imputation.result import Kind
+from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn
+
+__all__ = ["impute"]
+
+
+def impute(
+    data: Data,
+    schema: SchemaFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist yet.")],
+    no_guarantee: Annotated[
+        bool, typer.Option("--no-guarantee", help="Required: that you know that nothing protects the rows.")
+    ] = False,
+    replace: Annotated[
+        str | None, typer.Option(help="What is drawn anew, in order: income,age. All, for the kind `all`.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", help="Only some cells: 'income: income > 70000 and age < 30'. Several may be given."),
+    ] = None,
+    kind: Annotated[Kind, typer.Option(help="What a release is.")] = "partial",
+    backend: Annotated[
+        Literal["linear", "cart", "forest", "network"], typer.Option(help="The model that draws.")
+    ] = "cart",
+    m: Annotated[int, typer.Option("--m", help="How many releases.")] = 5,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Of a release, for `all` and `frame`.")] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="For the kind `frame`: a file with people who are not in the data.")
+    ] = None,
+    frame_schema: Annotated[Path | None, typer.Option(help="The schema of the frame.")] = None,
+    attributes: Annotated[str | None, typer.Option(help="What leaves. All that can be counted by default.")] = None,
+    fit_on: Annotated[FitOn, typer.Option(help="What models are fitted to.")] = "original",
+    train_on: Annotated[TrainOn, typer.Option(help="Which rows models are fitted to.")] = "auto",
+    given: Annotated[Given, typer.Option(help="What a value is drawn from.")] = "others",
+    missing: Annotated[Missing, typer.Option(help="Whether missing cells stay missing.")] = "keep",
+    form: Annotated[Literal["csv", "parquet"], typer.Option(help="Of the files.")] = "parquet",
+    table: TableName = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the releases.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw sensitive cells anew, several times. There is no guarantee: assess the risk before anything leaves.
+
+    [dim]tacita impute people.csv -s people.yaml -o out --replace income,age --m 5 --backend cart --no-guarantee[/]
+    """
+    if not no_guarantee:
+        raise InvalidInput(
+            "rows made by imputation have no privacy guarantee",
+            field="no-guarantee",
+            hint="Say --no-guarantee if you know that, and assess them before they leave; or use `tacita synthesize`",
+        )
+    if output.exists() or not output.parent.is_dir():
+        raise InvalidInput("must be a new folder in one that exists", field="output", value=output)
+    domain = Domain.read(schema)
+    recipe = Impute(
+        replace=_masks(replace, where or []),
+        kind=kind,
+        backend=backend,
+        m=m,
+        attributes=None if attributes is None else tuple(_names(attributes)),
+        rows=rows,
+        fit_on=fit_on,
+        train_on=train_on,
+        given=given,
+        missing=missing,
+    )
+    unit = Unit.row() if domain.person is None else Unit.of_person(domain.person, max_rows=1)
+    plan = recipe.calibrate(domain, None, unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    if (frame is None) != (frame_schema is None):
+        raise InvalidInput("goes with --frame", field="frame-schema")
+    others = None if frame is None or frame_schema is None else connect(frame, Domain.read(frame_schema))
+    result = plan.run(connect(data, domain, table), SecureSource(), frame=others)
+    result.write(output, form=form)
+    sections = _sections(result, backend)
+    if report is not None:
+        write(report, "Imputed rows", f"{len(result.releases)} releases in {output.name}", sections)
+    if json:
+        show.print_json(result.as_dict())
+        return
+    for section in sections:
+        show.grid(section.title, ("", ""), section.facts)
+    show.say(result.statement())
+
+
+def _masks(replace: str | None, where: list[str]) -> tuple[str, ...]:
+    """The attributes in order, with the rule of each that has one."""
+    rules = {text.partition(":")[0].strip(): text for text in where}
+    names = list(rules) if replace is None else _names(replace)
+    for name, text in rules.items():
+        if name not in names:
+            raise InvalidInput("is about an attribute that is not replaced", field="where", value=text)
+    return tuple(rules.get(name, name) for name in names)
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _sections(result: Imputed, backend: str) -> list[Section]:
+    """What was made, for the terminal and the page."""
+    facts = [
+        ("releases", f"{len(result.releases)}"),
+        ("rows of each", f"{result.releases[0].num_rows:,}"),
+        ("kind", result.kind),
+        ("drawn anew", ", ".join(result.replaced)),
+        ("model", backend),
+        ("guarantee", result.guarantee),
+    ]
+    notes = [(f"{place}", note) for place, note in enumerate(result.notes, start=1)]
+    made = Section(title="What was made", text=result.statement(), facts=facts)
+    return [made, Section(title="What the method did", facts=notes)] if notes else [made]

@@ -1,0 +1,50 @@
+"""`tacita verify`: check a privacy statement without believing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Json
+from tacita.statement import Statement
+from tacita.statement import verify as check
+
+__all__ = ["verify"]
+
+
+def verify(
+    statement: Annotated[Path, typer.Argument(help="The statement, JSON.")],
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", "-f", help="What left; its digest is compared. May be repeated.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The public key that must have signed it.")] = None,
+    json: Json = False,
+) -> None:
+    """Check signature, files and arithmetic of a privacy statement. Exit status 3 when something does not hold.
+
+    [dim]tacita verify made.statement.json --file made.parquet[/]
+    """
+    read = Statement.read(statement)
+    given = {path.name: path for path in file or []}
+    checks = check(read, files=given, key=key)
+    good = all(each.good for each in checks)
+    if json:
+        plain = [{"what": each.what, "good": each.good, "detail": each.detail} for each in checks]
+        show.print_json({"good": good, "checks": plain, "statement": read.as_dict()})
+    else:
+        rows = [("yes" if each.good else "NO", each.what, each.detail) for each in checks]
+        show.grid("Does it hold?", ("", "", ""), rows)
+        facts = [("guarantee", read.guarantee), ("who is protected", f"{read.unit}, {read.neighbours}")]
+        facts += [("epsilon", "none" if read.epsilon is None else f"{read.epsilon:.6g} at delta {read.delta:g}")]
+        facts += [("not protected", text) for text in read.not_protected]
+        show.grid("What it says", ("", ""), facts)
+        unchecked = [name for name in read.digests if name not in given]
+        if unchecked:
+            show.say(f"Not looked at: {', '.join(unchecked)}. Give it with --file.")
+        if key is None:
+            show.say("Whose key it is, nobody has checked: compare it with one that you trust, and give it with --key.")
+    if not good:
+        raise typer.Exit(3)

@@ -1,0 +1,1 @@
+"""Networks trained privately: sampling, clipping, noise on a grid, one training loop. Needs the extra `nets`."""

@@ -1,0 +1,98 @@
+"""Signatures, so that a statement or a bundle can be told from one that somebody changed.  Ed25519.
+
+A key signs what this installation releases. The public half is published beside it; whoever has it can check.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from tacita.errors import InvalidInput
+
+__all__ = ["SigningKey", "canonical", "check_signature", "fingerprint_of"]
+
+_FILE = "signing.key"
+
+
+def canonical(data: Mapping[str, Any]) -> bytes:
+    """Equal data as equal bytes."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningKey:
+    """What signs. Its secret half is never shown."""
+
+    _key: Ed25519PrivateKey = field(repr=False)
+
+    @classmethod
+    def new(cls) -> SigningKey:
+        """A key that nobody has seen."""
+        return cls(_key=Ed25519PrivateKey.generate())
+
+    @classmethod
+    def of(cls, home: Path) -> SigningKey:
+        """The key of an installation, made when it is first asked for; only its owner can read the file."""
+        path = home / _FILE
+        home.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            raw = cls.new()._key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+            handle, part = tempfile.mkstemp(prefix=f".{_FILE}.", dir=home)  # its mode is 0600
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(raw)
+                    file.flush()
+                    os.fsync(file.fileno())
+                with suppress(FileExistsError):  # somebody was faster, and theirs is the key
+                    os.link(part, path)
+            finally:
+                os.unlink(part)
+        stored = path.read_bytes()
+        if len(stored) != 32:
+            raise InvalidInput("is no key of 32 bytes", field="signing.key", value=len(stored))
+        return cls(_key=Ed25519PrivateKey.from_private_bytes(stored))
+
+    @property
+    def public(self) -> str:
+        """The half that anybody may have."""
+        return _text(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def sign(self, message: bytes) -> str:
+        """A signature over these bytes."""
+        return _text(self._key.sign(message))
+
+
+def check_signature(message: bytes, signature: str, public: str) -> bool:
+    """Whether the key with this public half signed these bytes."""
+    try:
+        Ed25519PublicKey.from_public_bytes(_bytes(public)).verify(_bytes(signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def fingerprint_of(public: str) -> str:
+    """A short name for a public key, to read out and compare."""
+    digest = hashlib.sha256(public.encode()).hexdigest()[:16]
+    return " ".join(digest[place : place + 4] for place in range(0, 16, 4))
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

@@ -1,0 +1,154 @@
+"""Rows as columns of numbers that models can read, and back into the types of their attributes.
+
+Numbers and dates are points of the number line within the public bounds, NaN where missing; all else is codes. A value
+without a place in the schema is refused: a model could neither read nor redraw it.
+
+Privacy: these are the private rows themselves; nothing here may leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacita.domain import Attribute, Binned, Categorical, Date, Domain, Numeric, decode, encode
+from tacita.domain.encode import days_of, parse_line, read_text
+from tacita.engines.base import Engine
+from tacita.errors import DataError, InvalidInput
+
+__all__ = ["Column", "Columns", "check_columns", "design", "read_columns", "rows_of"]
+
+Array = NDArray[np.float64]
+Columns = Mapping[str, "Column"]
+
+_MOST_COLUMNS = 2000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Column:
+    """The values of one attribute, one for each row."""
+
+    attribute: Attribute
+    values: Array = field(repr=False)
+
+    @property
+    def number(self) -> bool:
+        """Whether its values are points of the number line."""
+        return isinstance(self.attribute, Binned)
+
+    @cached_property
+    def absent(self) -> NDArray[np.bool_]:
+        """Which rows have no value."""
+        if self.number:
+            return np.isnan(self.values)
+        return np.asarray(self.values == self.attribute.missing_code)
+
+    def at(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Column:
+        """Some of the rows."""
+        return replace(self, values=self.values[rows])
+
+    def arrow(self) -> pa.Array:
+        """The values in the type of their attribute."""
+        if not isinstance(self.attribute, Binned):
+            return decode(self.attribute, self.values.astype(np.int64))
+        plain = pa.array(np.where(self.absent, 0, self.values), pa.float64(), mask=self.absent)
+        if isinstance(self.attribute, Date):
+            return plain.cast(pa.int32()).cast(pa.date32())
+        return plain.cast(pa.int64()) if self.attribute.integer else plain
+
+
+def read_columns(engine: Engine, names: Iterable[str]) -> dict[str, Column]:
+    """All rows of some attributes."""
+    domain, chosen = engine.domain, tuple(names)
+    parts: dict[str, list[Array]] = {name: [] for name in chosen}
+    for batch in engine.rows(chosen):
+        for name in chosen:
+            parts[name].append(_values(domain, domain[name], batch.column(name)))
+    read = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
+    return {name: Column(attribute=domain[name], values=values) for name, values in read.items()}
+
+
+def rows_of(columns: Columns) -> int:
+    """How many rows there are."""
+    return next(iter(columns.values())).values.size
+
+
+def _values(domain: Domain, attribute: Attribute, column: pa.Array) -> Array:
+    codes = encode(attribute, column, domain.nulls)
+    if (codes == attribute.nowhere).any():
+        raise DataError(
+            "has values without a place in the schema",
+            field=attribute.name,
+            hint="Run `tacita schema check`; declare `missing: true` or `other: true`, or add the levels",
+        )
+    if not isinstance(attribute, Binned):
+        return codes.astype(float)
+    return np.where(codes < len(attribute.labels), _line(attribute, column), np.nan)
+
+
+def _line(attribute: Numeric | Date, column: pa.Array) -> Array:
+    """Points of the number line, moved to the bounds where they lie beyond; what is no number is anything."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        line = days_of(column)
+    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        line = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), float)
+    elif pa.types.is_boolean(column.type):
+        line = np.asarray(column.cast(pa.uint8()).cast(pa.float64()).to_numpy(zero_copy_only=False), float)
+    else:  # text is read once for each distinct value
+        coded = column.dictionary_encode()
+        texts = [
+            None if raw is None else read_text(raw) for raw in coded.dictionary.cast(pa.large_binary()).to_pylist()
+        ]
+        known = np.array([math.nan if text is None else parse_line(attribute, text) for text in texts] + [math.nan])
+        line = known[pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)]
+    whole = isinstance(attribute, Date) or attribute.integer
+    line = np.clip(line, *attribute.line_bounds)
+    return np.floor(line) if whole else line
+
+
+def check_columns(domain: Domain, names: Iterable[str]) -> None:
+    """Refuse attributes with more levels than models can take as columns; says what to group."""
+    sizes = {name: domain[name].size for name in names if isinstance(domain[name], Categorical)}
+    if sum(sizes.values()) > _MOST_COLUMNS:
+        widest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+        raise InvalidInput(
+            f"unordered attributes together may have {_MOST_COLUMNS} levels",
+            field="attributes",
+            value=sum(sizes.values()),
+            hint="Group or leave out the widest: " + ", ".join(f"{name} ({sizes[name]})" for name in widest),
+        )
+
+
+def design(columns: Columns, names: Iterable[str]) -> Array:
+    """What models predict from: numbers and ordered levels as shares of their public range, other levels one by one.
+
+    Buckets have columns of their own. The scales are public, so that they are the same for all rows and releases.
+    """
+    parts = [part for name in names for part in _parts(columns[name])]
+    return np.stack(parts, axis=1) if parts else np.zeros((rows_of(columns), 1))
+
+
+def _parts(column: Column) -> list[Array]:
+    attribute, values = column.attribute, column.values
+    levels = len(attribute.labels)
+    if isinstance(attribute, Binned):
+        low, high = attribute.line_bounds
+        scaled = [np.where(column.absent, 0.5, (values - low) / (high - low))]
+        return scaled + ([column.absent.astype(float)] if attribute.missing or attribute.other else [])
+    if isinstance(attribute, Categorical) and levels > 2:
+        return [(values == code).astype(float) for code in range(1, attribute.size)]
+    scaled = [np.where(values < levels, values / max(1, levels - 1), 0.5)]
+    return scaled + [(values == code).astype(float) for code in range(levels, attribute.size)]

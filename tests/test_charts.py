@@ -1,0 +1,56 @@
+from xml.etree import ElementTree
+
+from tacita.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
+
+
+def parsed(svg):
+    assert "<script" not in svg
+    assert "http" not in svg
+    root = ElementTree.fromstring(svg)
+    assert root.get("aria-label")
+    return root
+
+
+def test_bars_are_as_long_as_their_values():
+    root = parsed(
+        interval_bars([Interval(label="<a>", value=0.5, low=0.4, high=0.6), Interval(label="b", value=2.0)], title="x")
+    )
+    widths = [float(bar.get("width")) for bar in root.findall("rect")]
+    assert widths == [190.0, 380.0]  # half, and all: what is beyond is cut off
+    ends = [line for line in root.findall("line") if line.get("class") == "err"]
+    assert len(ends) == 3
+    assert "0.5 (0.4 to 0.6)" in root.get("aria-label")
+
+
+def test_twins_share_a_scale():
+    root = parsed(twin_bars([("a", 1.0, 0.5), ("b", 0.0, 0.25)], names=("real", "released")))
+    bars = {
+        style: [float(r.get("width")) for r in root.findall("rect") if r.get("class") == style]
+        for style in ("bar", "second")
+    }
+    assert bars["bar"][1:] == [380.0, 0.5]
+    assert bars["second"][1:] == [190.0, 95.0]
+    assert parsed(twin_bars([], names=("a", "b"))) is not None
+
+
+def test_heatmap_is_darker_where_larger():
+    root = parsed(heatmap(["a", "b"], [[1.0, 0.2], [float("nan"), 0.0]]))
+    shades = [float(square.get("fill-opacity")) for square in root.findall("rect")]
+    assert shades[0] == 1.0
+    assert shades[0] > shades[1] > shades[2] == shades[3]
+
+
+def test_scatter_joins_the_best():
+    points = [
+        Point(label="far", x=0.9, y=0.2),
+        Point(label="one", x=0.1, y=0.6, best=True),
+        Point(label="two", x=0.4, y=0.9, best=True),
+        Point(label="copy", x=1.5, y=1.0, kind="reference"),
+    ]
+    root = parsed(scatter(points, across="risk", up="kept"))
+    line = root.find("polyline").get("points").split()
+    assert len(line) == 2
+    assert float(line[0].split(",")[0]) < float(line[1].split(",")[0])
+    marks = root.findall("circle")
+    assert [mark.get("class") for mark in marks].count("best") == 2
+    assert all(60 <= float(mark.get("cx")) <= 520 for mark in marks)
