@@ -8,7 +8,9 @@ from tacita.assess.attacks.membership_models import (
     likelihood_ratio,
     logits_of,
     loss_threshold,
+    right_of,
     shadow_attack,
+    smallest_step,
     train_shadows,
 )
 from tacita.assess.attacks.membership_tables import density_ratio, distance_attack
@@ -60,9 +62,16 @@ def test_everybody_is_in_half_of_the_shadows(pool):
     rows, labels, _ = pool
     shadows = train_shadows(fit_to_depth(2), rows, labels, np.random.default_rng(3), count=6)
     assert (shadows.inside.sum(axis=0) == 3).all()
-    assert shadows.logits.shape == (6, 800)
-    predict = fit_to_depth(2)(rows, labels, 0)
-    assert np.isfinite(logits_of(predict(rows), labels)).all()
+    assert shadows.right.shape == (6, 800)
+    predict = fit_to_depth(None)(rows, labels, 0)
+    assert np.isfinite(logits_of(right_of(predict(rows), labels))).all()
+
+
+def test_certain_answers_are_moved_inside_by_half_a_step():
+    trees = np.random.default_rng(1).integers(0, 31, (4, 500)) / 30
+    assert smallest_step(trees) == pytest.approx(1 / 60)
+    assert smallest_step(np.full((2, 3), 1.0)) == 1e-7
+    assert smallest_step(np.random.default_rng(1).uniform(0.01, 0.99, (4, 500))) == 1e-7
 
 
 def test_a_spread_for_each_person(pool):

@@ -44,12 +44,22 @@ def test_singling_out_by_one_attribute(cases):
     assert found["fresh"].risk[1] < 0.05
 
 
-def test_groups_of_other_sizes_are_made_equal(cases):
-    case = cases["fresh"]
-    small = Case(real=case.real, released=case.released, control=case.control.take(slice(300)))
-    leak = singling_out(small, rng(), attempts=300)
-    assert "300 people" in leak.notes[0]
-    assert leak.risk[1] < 0.08
+@pytest.mark.parametrize("columns", [3, 4])
+def test_a_small_control_stands_for_a_large_one(cases, columns):
+    """What is worked out from 400 people is near to what all 1,500 give, on average over the 400."""
+    case, shares = cases["fresh"], []
+    whole = singling_out(case, rng(), attempts=1000, columns=columns)
+    for seed in range(6):
+        some = case.control.take(np.random.default_rng(seed).choice(1500, 400, replace=False))
+        part = singling_out(
+            Case(real=case.real, released=case.released, control=some), rng(), attempts=1000, columns=columns
+        )
+        assert "400 people" in part.notes[-1]
+        assert part.attack.share == whole.attack.share
+        shares.append(part.control.share)
+    assert np.mean(shares) == pytest.approx(whole.control.share, abs=0.06)
+    large = Case(real=case.real.take(slice(500)), released=case.released, control=case.control)
+    assert not singling_out(large, rng(), attempts=300).notes
 
 
 def test_linkability(cases):
@@ -80,11 +90,17 @@ def test_copies(cases):
     assert exact_copies(cases["copied"], rng()).risk[0] > 0.95
     for name in ("marginal", "fresh"):
         assert exact_copies(cases[name], rng()).risk[1] < 0.01
+    fewer = Case(
+        real=cases["copied"].real, released=cases["copied"].released, control=cases["copied"].control.take(slice(300))
+    )
+    assert exact_copies(fewer, rng()).risk[0] > 0.95  # a small control makes no leak small
     # few attributes make copies that are no leak
     coarse = cases["fresh"].only(["school", "ill"])
     leak = exact_copies(coarse, rng())
     assert leak.attack.share == 1
     assert leak.risk[1] < 0.01
+    little = Case(real=coarse.real, released=coarse.released, control=coarse.control.take(slice(200)))
+    assert exact_copies(little, rng()).risk[1] < 0.05
 
 
 def test_nearness(cases):

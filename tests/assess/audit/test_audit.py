@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from tacita.assess.audit import audit, exact_delta, exact_epsilon, judge, matrix_epsilon, repeated
+from tacita.assess.audit.attack import gaussian_epsilon as library_epsilon
 from tacita.assess.audit.broken import BROKEN
 from tacita.errors import InvalidInput
 
@@ -75,6 +76,20 @@ def test_it_comes_near_to_the_truth_for_gaussian_noise():
             gaussian(sigma), 0.0, 1.0, trials=400_000, rng=np.random.default_rng(5), delta=delta, confidence=0.99
         )
         assert 0.7 * truth <= found.epsilon <= truth
+
+
+def test_gaussian_noise_at_a_small_delta():
+    """Rare events are not needed when the family is known; and a claim that is too small is still refuted."""
+    truth = gaussian_epsilon(1.0, 1e-5)
+    assert truth == pytest.approx(library_epsilon(1.0, 1e-5), abs=1e-6)
+    arguments = {"trials": 200_000, "rng": np.random.default_rng(5), "delta": 1e-5, "confidence": 0.99}
+    plain = audit(gaussian(1.0), 0.0, 1.0, **arguments)
+    known = audit(gaussian(1.0), 0.0, 1.0, family="gaussian", **arguments)
+    assert plain.epsilon < 0.8 * truth
+    assert 0.9 * truth < known.epsilon <= truth
+    assert known.assumed
+    with pytest.raises(InvalidInput, match="delta"):
+        audit(gaussian(1.0), 0.0, 1.0, family="gaussian", **(arguments | {"delta": 0.0}))
 
 
 def test_the_bound_fails_no_more_often_than_it_says():

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
+from tacita.assess.attacks._as_many import none_and_one
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
@@ -26,28 +27,29 @@ __all__ = ["Nearness", "exact_copies", "nearness"]
 
 def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
     """How many released rows are, value for value, rows of the data."""
-    release, notes = case.first, []
-    real, control = case.real, case.control
-    if control is not None and len(control) != len(real):  # more people have more combinations
-        size = min(len(real), len(control))
-        real, control = (frame.take(rng.choice(len(frame), size, replace=False)) for frame in (real, control))
-        notes.append(f"Counted against {size} people of each group.")
+    release, control, notes = case.first, case.control, []
     shuffled = np.stack([rng.permutation(column) for column in release.values.T], axis=1)
+    beside = None
+    if control is not None and len(control) >= len(case.real):
+        beside = Rate.of(_counts(release, control.take(rng.choice(len(control), len(case.real), replace=False))) > 0)
+    elif control is not None:
+        none, _ = none_and_one(_counts(release, control).astype(np.float64), len(case.real) / len(control))
+        beside = Rate(successes=round((1 - none) * len(release)), trials=len(release))
+        notes.append(f"{len(control)} people were held back, of {len(case.real)} in the data: worked out for as many.")
     return Leak(
         name="exact copies",
-        attack=Rate.of(_among(release, real)),
-        baseline=Rate.of(_among(Frame(domain=release.domain, values=shuffled), real)),
-        control=None if control is None else Rate.of(_among(release, control)),
+        attack=Rate.of(_counts(release, case.real) > 0),
+        baseline=Rate.of(_counts(Frame(domain=release.domain, values=shuffled), case.real) > 0),
+        control=beside,
         notes=tuple(notes),
     )
 
 
-def _among(rows: Frame, others: Frame) -> NDArray[np.bool_]:
-    """Which rows stand among others."""
+def _counts(rows: Frame, others: Frame) -> NDArray[np.int64]:
+    """How many of the others each row equals."""
     both = np.nan_to_num(np.concatenate([rows.values, others.values]), nan=np.finfo(np.float64).max)
-    _, which = np.unique(both, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    return np.isin(which[: len(rows)], which[len(rows) :])
+    which = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.bincount(which[len(rows) :], minlength=int(which.max()) + 1)[which[: len(rows)]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,9 @@
                       among those without?  [Carlini et al. 2022]
 
 The ratio looks at ln(p / (1 - p)) of the right class, which is near to normal over models, and compares two normal laws
-for each person; with few models the spread is shared by all, with many each person has its own.
+for each person; with few models the spread is shared by all, with many each person has its own. A forest of 30 trees
+often says exactly 0 or 1, where the logarithm says nothing; such answers are moved inside by half of the smallest step
+that its answers have.
 
 All of it needs the training procedure, not the model's insides: `fit` is called on subsets of a pool.
 """
@@ -31,6 +33,7 @@ Fit = Callable[[Any, NDArray[np.int64], int], Predict]
 """Trains on rows, labels and a seed; gives a function from rows to probabilities of the classes."""
 
 _SMALL = 1e-7
+_OFTEN = 0.01
 _OWN_SPREAD = 64
 """From so many models on, each person has a spread of its own."""
 
@@ -41,18 +44,31 @@ class Shadows:
 
     Attributes:
         inside: For each model and person, whether the person was trained on.
-        logits: For each model and person, ln(p / (1 - p)) of the right class.
+        right: For each model and person, the probability of the right class.
     """
 
     inside: NDArray[np.bool_]
-    logits: Array
+    right: Array
 
 
-def logits_of(probabilities: Array, labels: NDArray[np.int64]) -> Array:
-    """ln(p / (1 - p)) of the right class, kept finite."""
-    right = probabilities[np.arange(len(labels)), labels]
-    right = np.clip(right, _SMALL, 1 - _SMALL)
-    return np.asarray(np.log(right) - np.log1p(-right))
+def right_of(probabilities: Array, labels: NDArray[np.int64]) -> Array:
+    """The probability of the right class."""
+    return np.asarray(probabilities[np.arange(len(labels)), labels], np.float64)
+
+
+def logits_of(right: Array, small: float = _SMALL) -> Array:
+    """ln(p / (1 - p)), kept finite."""
+    inner = np.clip(right, small, 1 - small)
+    return np.asarray(np.log(inner) - np.log1p(-inner))
+
+
+def smallest_step(right: Array) -> float:
+    """Half of the smallest step from certainty, where a model is often certain; next to nothing where it is not."""
+    off = np.minimum(right, 1 - right).ravel()
+    certain = off <= 0
+    if certain.mean() < _OFTEN or certain.all():
+        return _SMALL
+    return max(_SMALL, float(np.quantile(off[~certain], _OFTEN)) / 2)
 
 
 def train_shadows(
@@ -69,17 +85,17 @@ def train_shadows(
     for pair in range(count // 2):
         half = rng.permutation(people) < people // 2
         inside[2 * pair], inside[2 * pair + 1] = half, ~half
-    logits = np.empty((count, people))
+    right = np.empty((count, people))
     for place in range(count):
         trained = inside[place]
         predict = fit(rows[trained], labels[trained], int(rng.integers(2**31)))
-        logits[place] = logits_of(predict(rows), labels)
-    return Shadows(inside=inside, logits=logits)
+        right[place] = right_of(predict(rows), labels)
+    return Shadows(inside=inside, right=right)
 
 
 def loss_threshold(predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_]) -> Membership:
     """Members are those whose own class the model is surest of."""
-    return _split("loss threshold", logits_of(predict(rows), labels), members)
+    return _split("loss threshold", right_of(predict(rows), labels), members)
 
 
 def likelihood_ratio(
@@ -92,14 +108,15 @@ def likelihood_ratio(
     spread: Literal["auto", "own", "shared"] = "auto",
 ) -> Membership:
     """The attack of Carlini et al., with models on both sides of each person."""
-    target = logits_of(predict(rows), labels)
-    count = len(shadows.logits)
+    small = smallest_step(shadows.right)
+    target, logits = logits_of(right_of(predict(rows), labels), small), logits_of(shadows.right, small)
+    count = len(logits)
     own = spread == "own" or (spread == "auto" and count >= _OWN_SPREAD)
     laws = []
     for side in (shadows.inside, ~shadows.inside):
         weights = side.sum(axis=0)
-        mean = np.where(side, shadows.logits, 0).sum(axis=0) / weights
-        gaps = np.where(side, (shadows.logits - mean) ** 2, 0)
+        mean = np.where(side, logits, 0).sum(axis=0) / weights
+        gaps = np.where(side, (logits - mean) ** 2, 0)
         variance = gaps.sum(axis=0) / np.maximum(weights - 1, 1) if own else gaps.sum() / (side.sum() - len(labels))
         laws.append((mean, np.maximum(variance, 1e-12)))
     (mean_in, var_in), (mean_out, var_out) = laws
@@ -112,12 +129,12 @@ def likelihood_ratio(
 def shadow_attack(
     predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_], shadows: Shadows
 ) -> Membership:
-    """A classifier, learnt on the shadow models, of logit and class."""
+    """A classifier, learnt on the shadow models, of class and probability."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a while to load
 
-    features = np.stack([shadows.logits.ravel(), np.tile(labels, len(shadows.logits))], axis=1)
+    features = np.stack([shadows.right.ravel(), np.tile(labels, len(shadows.right))], axis=1)
     learnt = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(features, shadows.inside.ravel())
-    target = np.stack([logits_of(predict(rows), labels), labels], axis=1)
+    target = np.stack([right_of(predict(rows), labels), labels], axis=1)
     return _split("shadow models", learnt.predict_proba(target)[:, 1], members)
 
 

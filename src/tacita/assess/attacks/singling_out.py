@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita.assess.attacks._as_many import none_and_one
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
@@ -76,20 +77,34 @@ def singling_out(
         )
     if len(guesses) < attempts:
         notes.append(f"Only {len(guesses)} of {attempts} guesses could be made.")
-    # the control has as many people as the data, or a description fits one of them more or less often for that alone
-    real, control = case.real, case.control
-    if control is not None and len(control) != len(real):
-        size = min(len(control), len(real))
-        real, control = (frame.take(rng.choice(len(frame), size, replace=False)) for frame in (real, control))
-        notes.append(f"Counted among {size} people of each, drawn at random: the two groups differed in size.")
+    beside, note = (None, "") if case.control is None else _beside(case.control, len(case.real), guesses, rng)
+    notes += [note] if note else []
     blind = _blind(case.first, rng, len(guesses), guesses.columns.shape[1])
     return Leak(
         name=f"singling out, {mode}",
-        attack=Rate.of(count_fitting(real, guesses) == 1),
-        baseline=Rate.of(count_fitting(real, blind) == 1),
-        control=None if control is None else Rate.of(count_fitting(control, guesses) == 1),
+        attack=Rate.of(count_fitting(case.real, guesses) == 1),
+        baseline=Rate.of(count_fitting(case.real, blind) == 1),
+        control=beside,
         notes=tuple(notes),
     )
+
+
+def _beside(control: Frame, people: int, guesses: Guesses, rng: np.random.Generator) -> tuple[Rate, str]:
+    """How often the guesses would fit exactly one of as many people who are not in the data.
+
+    With enough of them, it is counted; with fewer, it is worked out, see `_as_many`.
+    """
+    if len(control) >= people:
+        some = control.take(rng.choice(len(control), people, replace=False))
+        return Rate.of(count_fitting(some, guesses) == 1), ""
+    counts = count_fitting(control, guesses, most=len(control) + 1).astype(np.float64)
+    scale = people / len(control)
+    share = none_and_one(counts, scale)[1]
+    note = (
+        f"{len(control)} people were held back, of {people} in the data: how often a guess would fit one of as many as "
+        f"are in the data, {scale:.1f} times those, is worked out from how many it fits, to within about 0.1."
+    )
+    return Rate(successes=round(share * len(guesses)), trials=len(guesses)), note
 
 
 def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.int64]:
@@ -102,22 +117,30 @@ def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.i
 def _unique(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
     """Guesses that fit one released row, each about another one."""
     kept: list[Guesses] = []
-    found, tried = 0, 0
+    found, tried, median = 0, 0, _medians(frame)
     while found < attempts and tried < _PATIENCE * attempts:
         size = max(64, 2 * (attempts - found))
         tried += size
         rows = rng.integers(len(frame), size=size)
         picked = rng.random((size, len(frame.names))).argsort(axis=1)[:, :columns]
-        some = _about(frame, rows, picked)
+        some = _about(frame, rows, picked, median)
         some = some.take(count_fitting(frame, some) == 1)
         kept.append(some)
         found += len(some)
     return _joined(kept).take(slice(attempts))
 
 
-def _about(frame: Frame, rows: NDArray[np.int64], picked: NDArray[np.int64]) -> Guesses:
+def _medians(frame: Frame) -> NDArray[np.float64]:
+    """Of each ordered attribute; 0 where nothing is known, or where there is no order."""
+    found = np.zeros(len(frame.names))
+    for place in np.flatnonzero(frame.ordered):
+        known = frame.values[:, place][~np.isnan(frame.values[:, place])]
+        found[place] = np.median(known) if known.size else 0.0
+    return found
+
+
+def _about(frame: Frame, rows: NDArray[np.int64], picked: NDArray[np.int64], median: NDArray[np.float64]) -> Guesses:
     values = np.take_along_axis(frame.values[rows], picked, axis=1)
-    median = np.nanmedian(np.where(frame.ordered, frame.values, np.nan_to_num(frame.values)), axis=0)
     side = np.where(values > median[picked], AT_LEAST, AT_MOST)
     relations = np.where(frame.ordered[picked], side, EQUAL)
     return Guesses(

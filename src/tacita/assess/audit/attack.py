@@ -2,7 +2,7 @@
 
     1  run it on both; a quarter of the outputs of each is for looking, one for choosing, half for judging
     2  sort outputs into categories, in a few ways, and order the categories of each by how much they tell (looking)
-    3  choose the way and the number of first categories with the best bound (choosing)
+    3  choose the way, the order and the number of first categories with the best bound (choosing)
     4  count that set in the rest: with Clopper-Pearson bounds p_low <= P(set), q_high >= Q(set),
        epsilon >= ln((p_low - delta) / q_high)      with the stated confidence
 
@@ -13,6 +13,11 @@ Ways to sort: outputs that repeat are categories themselves. Numbers are cut at 
 many zeros their last binary digits are: naive noise in floating point gives itself away there.  [Mironov 2012]
 Few numbers are cut on a grid, and any number of them on the line on which the two sides differ most; give a `score` of
 your own where you know better.
+
+At a small delta an event that shows the whole epsilon is too rare to be seen. With `family="gaussian"` the bound is on
+mu instead, from frequent events, mu >= Phi^-1(p_low) - Phi^-1(q_high), and epsilon is that of mu at delta. It refutes
+every claim of mu'-Gaussian privacy with a smaller mu'. As a bound on epsilon it holds for noise that is Gaussian, or
+discrete on a grid that is fine against its spread, and the result says that this was assumed.  [Nasr et al. 2023]
 """
 
 from __future__ import annotations
@@ -20,15 +25,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from tacita.errors import InvalidInput
 
-__all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "repeated"]
+__all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "gaussian_epsilon", "mu_bound", "repeated"]
 
 Mechanism = Callable[[Any, int, np.random.Generator], Any]
 """Runs on data so many times and gives the outputs: numbers, rows of numbers, or anything that can be compared."""
@@ -57,6 +62,7 @@ class Audited:
     trials: int
     hits: tuple[int, int]
     judged: int
+    assumed: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -67,6 +73,7 @@ class Audited:
             "trials": self.trials,
             "hits": list(self.hits),
             "judged": self.judged,
+            "assumed": self.assumed or None,
         }
 
 
@@ -89,6 +96,7 @@ def audit(
     delta: float = 0.0,
     confidence: float = 0.95,
     score: Callable[[Any], Any] | None = None,
+    family: Literal["any", "gaussian"] = "any",
 ) -> Audited:
     """A lower bound on the epsilon of a mechanism, from its outputs on two neighbours.
 
@@ -100,11 +108,14 @@ def audit(
         delta: The delta of the claim.
         confidence: Of the bound.
         score: Makes a number, or a thing that can be compared, of all outputs at once; before anything else is done.
+        family: Whether the noise is taken to be Gaussian, which shows more at a small delta.
     """
     if type(trials) is not int or trials < _LEAST_TRIALS:
         raise InvalidInput(f"must be a whole number of at least {_LEAST_TRIALS}", field="trials", value=trials)
     if not 0 <= delta < 1:
         raise InvalidInput("must be at least 0 and below 1", field="delta", value=delta)
+    if family == "gaussian" and not delta:
+        raise InvalidInput("must be above 0 for Gaussian noise", field="delta", value=delta)
     if not 0.5 <= confidence < 1:
         raise InvalidInput("must be at least 0.5 and below 1", field="confidence", value=confidence)
     outputs = [mechanism(data, trials, rng) for data in (one, other)]
@@ -114,27 +125,36 @@ def audit(
     if one_side.shape[1:] != other_side.shape[1:]:
         raise InvalidInput("must give outputs of one shape", field="mechanism", value=one_side.shape)
     quarter, half = trials // 4, trials // 2
+    shown = epsilon_bound if family == "any" else mu_bound
     best: tuple[float, Any, Any, bool] = (-math.inf, None, None, False)
-    for codes in _ways(one_side, other_side, quarter):
+    for codes, on_a_line in _ways(one_side, other_side, quarter):
         size = int(codes.max()) + 1
         sides = codes[:trials], codes[trials:]
         looked = [np.bincount(side[:quarter], minlength=size) for side in sides]
         chosen = [np.bincount(side[quarter:half], minlength=size) for side in sides]
         for swapped in (False, True):
-            bound, these = _choose(looked, chosen, swapped, half - quarter, delta, confidence)
-            if bound > best[0]:
-                best = (bound, sides, these, swapped)
+            counts = [list(reversed(each)) if swapped else each for each in (looked, chosen)]
+            for order in _orders(counts[0], on_a_line):
+                p, q = (np.cumsum(side[order]) for side in counts[1])
+                bounds = shown(p, q, half - quarter, delta, confidence)
+                place = int(np.argmax(bounds))
+                if bounds[place] > best[0]:
+                    best = (float(bounds[place]), sides, order[: place + 1], swapped)
     _, sides, these, swapped = best
     judged = trials - half
     hits = tuple(int(np.isin(side[half:], these).sum()) for side in sides) if sides is not None else (0, 0)
-    p, q = reversed(hits) if swapped else hits
+    ours, theirs = reversed(hits) if swapped else hits
+    found = max(0.0, float(shown(np.array(ours), np.array(theirs), judged, delta, confidence)))
+    if family == "gaussian":
+        found = gaussian_epsilon(found, delta)
     return Audited(
-        epsilon=max(0.0, float(epsilon_bound(np.array(p), np.array(q), judged, delta, confidence))),
+        epsilon=found,
         delta=delta,
         confidence=confidence,
         trials=trials,
         hits=(hits[0], hits[1]),
         judged=judged,
+        assumed="Gaussian noise" if family == "gaussian" else "",
     )
 
 
@@ -150,14 +170,17 @@ def _tidy(outputs: Any, trials: int) -> NDArray[Any]:
     return array.reshape(trials, -1) if array.ndim > 1 else array
 
 
-def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[NDArray[np.int64]]:
-    """Ways to sort the outputs of both sides into small numbers, by rules that look at the first quarters only."""
+def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Ways to sort the outputs of both sides into small numbers, by rules that look at the first quarters only.
+
+    With each, whether the numbers follow a line.
+    """
     both = np.concatenate([one, other])
     looked = np.concatenate([one[:quarter], other[:quarter]])
     distinct = np.unique(looked, axis=0)
     if len(distinct) <= max(_BINS, len(looked) // 50):
         codes = np.unique(both, axis=0, return_inverse=True)[1]
-        yield codes.reshape(-1).astype(np.int64)
+        yield codes.reshape(-1).astype(np.int64), both.ndim == 1 and both.dtype.kind in "iuf"
         return
     if both.dtype.kind not in "iufb":
         raise InvalidInput("gives too many different outputs", field="mechanism", hint="Give a score")
@@ -166,16 +189,16 @@ def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[NDAr
     wide = columns.shape[1]
     if wide > 1:
         line = columns @ _direction(columns[:quarter], columns[len(one) : len(one) + quarter])
-        yield _cut(line, place, _BINS)
+        yield _cut(line, place, _BINS), True
     else:
         bins = _cut(columns[:, 0], place, _BINS)
-        yield bins
-        yield bins * (_MOST_ZEROS + 1) + _zeros(columns[:, 0])
+        yield bins, True
+        yield bins * (_MOST_ZEROS + 1) + _zeros(columns[:, 0]), False
     if 1 < wide <= _FEW:
         grid, each = np.zeros(len(both), np.int64), max(2, int(_CELLS ** (1 / wide)))
         for column in columns.T:
             grid = grid * each + _cut(column, place, each)
-        yield grid
+        yield grid, False
 
 
 def _cut(line: NDArray[np.float64], place: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
@@ -201,27 +224,61 @@ def _zeros(line: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.minimum(zeros, _MOST_ZEROS)
 
 
-def _choose(
-    looked: Sequence[NDArray[np.int64]],
-    chosen: Sequence[NDArray[np.int64]],
-    swapped: bool,
-    trials: int,
-    delta: float,
-    confidence: float,
-) -> tuple[float, NDArray[np.int64]]:
-    """The best bound, and its set: categories in the order of what they told, as many as tell most together."""
-    (p, q), (r, s) = (reversed(looked), reversed(chosen)) if swapped else (looked, chosen)
+def _orders(looked: Sequence[NDArray[np.int64]], on_a_line: bool) -> Iterator[NDArray[np.int64]]:
+    """Orders in which categories may join the set: by what they told; on a line, also from either end of it.
+
+    Where little is told, how much each category did is mostly chance, and an end of the line tells more.
+    """
+    p, q = looked
     seen = np.flatnonzero(p + q)
-    order = seen[np.argsort(-(p[seen] + 0.5) / (q[seen] + 0.5), kind="stable")]  # likeliest for the one side first
-    bounds = epsilon_bound(np.cumsum(r[order]), np.cumsum(s[order]), trials, delta, confidence)
-    best = int(np.argmax(bounds))
-    return float(bounds[best]), order[: best + 1]
+    yield seen[np.argsort(-(p[seen] + 0.5) / (q[seen] + 0.5), kind="stable")]  # likeliest for the one side first
+    if on_a_line:
+        yield seen
+        yield seen[::-1]
+
+
+def _ends(p: Any, q: Any, trials: int, confidence: float) -> tuple[Any, Any]:
+    """A lower end for the share of the one side and an upper end for the other's, each with half of the risk."""
+    miss = (1 - confidence) / 2
+    low = np.where(p > 0, special.betaincinv(np.maximum(p, 1), trials - p + 1, miss), 0.0)
+    high = np.where(q < trials, special.betaincinv(q + 1, np.maximum(trials - q, 1), 1 - miss), 1.0)
+    return low, high
 
 
 def epsilon_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
-    """ln((p_low - delta) / q_high), each end with half of what may go wrong; minus infinity where it says nothing."""
-    miss = (1 - confidence) / 2
+    """ln((p_low - delta) / q_high); minus infinity where it says nothing."""
+    low, high = _ends(p, q, trials, confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(p > 0, special.betaincinv(np.maximum(p, 1), trials - p + 1, miss), 0.0)
-        high = np.where(q < trials, special.betaincinv(q + 1, np.maximum(trials - q, 1), 1 - miss), 1.0)
         return np.where(low > delta, np.log(np.maximum(low - delta, 1e-300) / high), -np.inf)
+
+
+def mu_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
+    """Phi^-1(p_low) - Phi^-1(q_high); minus infinity where it says nothing."""
+    low, high = _ends(p, q, trials, confidence)
+    with np.errstate(invalid="ignore"):
+        found = special.ndtri(low) - special.ndtri(high)
+    return np.where((low > 0) & (high < 1), found, -np.inf)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The smallest epsilon of mu-Gaussian privacy at a delta.  [Balle, Wang 2018]
+
+    >>> round(gaussian_epsilon(1.0, 1e-5), 3)
+    4.377
+    """
+    if mu <= 0:
+        return 0.0
+    if delta <= 0:
+        return math.inf
+
+    def gap(epsilon: float) -> float:
+        return float(
+            special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)) - delta
+        )
+
+    if gap(0.0) <= 0:
+        return 0.0
+    high = 1.0
+    while gap(high) > 0:
+        high *= 2
+    return float(optimize.brentq(gap, 0.0, high, xtol=1e-12))

@@ -1,0 +1,136 @@
+"""Assessing, comparing and auditing on the command line, as an owner runs it."""
+
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+from tacita.cli import main, show
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 99], bins: 10, integer: true}
+- {name: sex, kind: categorical, levels: [f, m]}
+- {name: ill, kind: categorical, levels: ["no", flu, gout], role: sensitive}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("TACITA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show.out, "_width", 250)
+    monkeypatch.setattr(show.err, "_width", 500)
+    rng = np.random.default_rng(1)
+    for name, rows in (("used", 600), ("held", 400), ("fresh", 600)):
+        age = rng.integers(0, 99, rows)
+        ill = np.where(age > 60, rng.integers(0, 3, rows), rng.integers(0, 2, rows))
+        table = pa.table(
+            {
+                "age": age,
+                "sex": np.array(["f", "m"])[rng.integers(0, 2, rows)],
+                "ill": np.array(["no", "flu", "gout"])[ill],
+            }
+        )
+        pa_csv.write_csv(table, tmp_path / f"{name}.csv")
+    (tmp_path / "s.yaml").write_text(SCHEMA)
+    return tmp_path
+
+
+def run(*arguments):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["tacita", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def test_a_copy_is_found_out(folder):
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "200")
+    copied = run("assess", "used.csv", *arguments, "--report", "r.html", "--group", "sex")
+    assert copied.code == 0, copied.err
+    assert "learn" in copied.out
+    assert "<svg" in (folder / "r.html").read_text()
+    risks = {
+        name: json.loads(run("assess", f"{name}.csv", *arguments, "--json").out)["risk"] for name in ("used", "fresh")
+    }
+    assert risks["used"] > 0.4 > risks["fresh"]
+
+
+def test_labels_of_classes_can_be_assessed(folder):
+    made = run(
+        "anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "10", "-o", "k.csv"
+    )
+    assert made.code == 0, made.err
+    found = run("assess", "k.csv", "--real", "used.csv", "-s", "s.yaml", "--attempts", "100")
+    assert found.code == 0, found.err
+    assert "control group" in found.out  # what cannot be said without one
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ("assess", "used.csv", "--real", "nobody.csv", "-s", "s.yaml"),
+        ("assess", "s.yaml", "--real", "used.csv", "-s", "s.yaml"),
+        ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--secret", "nobody"),
+        ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--kind", "magic"),
+        ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--scenario", "nobody.yaml"),
+        ("compare", "s.yaml"),
+        ("compare", "nobody.yaml"),
+        ("audit", "mine.py:answer"),
+        ("audit", "mine.py:answer", "--epsilon", "1"),
+        ("audit", "json:nobody", "--epsilon", "1"),
+        ("audit", "json", "--epsilon", "1"),
+        ("audit", "json:dumps", "--epsilon", "1", "--one", "{"),
+        ("audit", "--trials", "3"),
+    ],
+)
+def test_bad_input(bad):
+    ended = run(*bad)
+    assert ended.code in (2, 3, 4), ended.err
+    assert ended.err
+
+
+def test_comparing(folder):
+    (folder / "plan.yaml").write_text(
+        "data: used.csv\nschema: s.yaml\nattempts: 100\nreleases:\n- anonymize: {k: 20}\n- synthesize: {epsilon: 2}\n"
+    )
+    found = run("compare", "plan.yaml", "-o", "c.html", "--json-file", "c.json")
+    assert found.code == 0, found.err
+    assert "anonymize k 20" in found.out
+    assert json.loads((folder / "c.json").read_text())["tacita"] == "comparison/1"
+    assert (folder / "c.html").read_text().count("<svg") > 4
+
+
+def test_auditing_a_function_of_ones_own(folder):
+    (folder / "mine.py").write_text(
+        "import random\n"
+        "def good(value):\n    return value if random.random() < 0.75 else 1 - value\n"
+        "def bad(value):\n    return value if random.random() < 0.99 else 1 - value\n"
+    )
+    good = run("audit", "mine.py:good", "--epsilon", "1.1", "--trials", "20000", "--confidence", "0.999")
+    assert good.code == 0, good.err
+    assert "consistent" in good.out
+    bad = run("audit", "mine.py:bad", "--epsilon", "1.1", "--trials", "20000", "--json")
+    assert bad.code == 3
+    assert json.loads(bad.out)[0]["verdict"] == "breach"
+
+
+def test_auditing_what_is_broken():
+    found = run("audit", "--broken", "--trials", "60000")
+    assert found.code == 0, found.out
+    assert found.out.count("breach") == 16
