@@ -228,8 +228,8 @@ def _membership(table: pa.Table, seeds: int) -> list[Row]:
         Row(
             bar="TPR at 0.1 %",
             ours=few["ratio"],
-            peer=max(few["loss"], 1e-9),
-            peer_name=f"our loss threshold; spread over seeds {spread:.4f}",
+            peer=max(few["loss"], 0.0013),
+            peer_name=f"loss threshold, {few['loss']:.4f} here (ties), 0.0013 published; spread {spread:.4f}",
             unit="",
             goal=">= 5",
         ),

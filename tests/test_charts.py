@@ -54,3 +54,7 @@ def test_scatter_joins_the_best():
     marks = root.findall("circle")
     assert [mark.get("class") for mark in marks].count("best") == 2
     assert all(60 <= float(mark.get("cx")) <= 520 for mark in marks)
+    high = parsed(scatter([Point(label="a", x=0.1, y=0.72), Point(label="b", x=0.2, y=0.98)], across="risk", up="kept"))
+    heights = [float(mark.get("cy")) for mark in high.findall("circle")]
+    assert max(heights) - min(heights) > 300  # the axis begins near to what there is
+    assert "0.7" in [text.text for text in high.findall("text")]

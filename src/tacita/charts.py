@@ -124,20 +124,28 @@ def heatmap(names: Sequence[str], values: Sequence[Sequence[float]], *, most: fl
     return _svg(190 + len(names) * size, 120 + len(names) * size, f"{title}: {', '.join(names)}", "".join(parts))
 
 
+def _start(lowest: float) -> float:
+    """Where an axis begins: at 0, or at the tenth below what is lowest when that is far up."""
+    return 0.0 if lowest < 0.3 else min(0.9, math.floor(lowest * 10) / 10)
+
+
 def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -> str:
-    """Marks with names; a line joins those that nothing beats. Both axes run from 0 to 1."""
+    """Marks with names; a line joins those that nothing beats. Axes end at 1, and begin at 0 or below all marks."""
     left, top, side = 60, 16, 460
+    starts = [_start(min((getattr(point, axis) for point in points), default=0.0)) for axis in ("x", "y")]
 
     def at(point: Point) -> tuple[float, float]:
-        return left + side * min(max(point.x, 0), 1), top + side * (1 - min(max(point.y, 0), 1))
+        x, y = (min(max((v - s) / (1 - s), 0), 1) for v, s in zip((point.x, point.y), starts, strict=True))
+        return left + side * x, top + side * (1 - y)
 
     parts = [f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" class="frame"/>']
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = left + side * share, top + side * (1 - share)
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{top + side}"/>')
         parts.append(f'<line class="axis" x1="{left}" x2="{left + side}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="num" x="{x:.1f}" y="{top + side + 16}" text-anchor="middle">{share:g}</text>')
-        parts.append(f'<text class="num" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>')
+        across_at, up_at = (start + share * (1 - start) for start in starts)
+        parts.append(f'<text class="num" x="{x:.1f}" y="{top + side + 16}" text-anchor="middle">{across_at:.3g}</text>')
+        parts.append(f'<text class="num" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{up_at:.3g}</text>')
     best = sorted((point for point in points if point.best), key=lambda point: point.x)
     if len(best) > 1:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, best))
@@ -153,7 +161,8 @@ def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -
         )
         shift, line = (-10, "end") if x > left + 0.72 * side else (10, "start")
         height = y + 4
-        while any(abs(height - b) < 13 and abs(x - a) < 190 for a, b in taken):
+        wide = 7 * min(len(point.label), _MOST_LABEL) + 8
+        while any(abs(height - b) < 13 and abs(x - a) < wide for a, b in taken):
             height += 13
         taken.append((x, height))
         parts.append(f'<text x="{x + shift:.1f}" y="{height:.1f}" text-anchor="{line}">{_cut(point.label)}</text>')

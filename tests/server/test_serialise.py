@@ -29,6 +29,7 @@ from tacita.server import models
 from tacita.server.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.routes import (
     anonymize,
+    assessments,
     budget,
     campaigns,
     datasets,
@@ -54,7 +55,20 @@ ANSWERS = [
 ]
 ROUTES = [
     route
-    for noun in (datasets, query, sql, anonymize, releases, budget, campaigns, findings, jobs, tokens, health)
+    for noun in (
+        datasets,
+        query,
+        sql,
+        anonymize,
+        releases,
+        assessments,
+        budget,
+        campaigns,
+        findings,
+        jobs,
+        tokens,
+        health,
+    )
     for route in noun.router.routes
     if isinstance(route, APIRoute)
 ]
@@ -98,7 +112,8 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
     if route.response_model is None:
         assert annotated is Response
         source = inspect.getsource(route.endpoint)
-        known = ("ReleaseResponse(", "SyntheticResponse(", "StatisticsResponse(", "RowsResponse(", "ModelResponse(")
+        kinds = ("Release", "Synthetic", "Statistics", "Rows", "Model", "Page")
+        known = [f"{kind}Response(" for kind in kinds]
         assert any(name in source for name in known) or route.path == "/metrics"
         return
     inner = getattr(annotated, "__args__", (annotated,))

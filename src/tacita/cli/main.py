@@ -19,14 +19,18 @@ from tacita import errors
 from tacita._version import __version__
 from tacita.cli import (
     anonymize,
+    assess,
+    audit,
     budget,
     campaign,
     collect,
     demo,
     federate,
     findings,
+    functions,
     holder,
     impute,
+    learn,
     query,
     risk,
     schema,
@@ -69,10 +73,15 @@ app.add_typer(study.app, name="study")
 app.add_typer(holder.app, name="holder")
 app.add_typer(federate.app, name="federate")
 app.add_typer(risk.app, name="risk")
+app.add_typer(learn.app, name="learn")
+app.add_typer(functions.app, name="function")
 app.command("anonymize")(anonymize.anonymize)
 app.command("query")(query.query)
 app.command("synthesize")(synthesize.synthesize)
 app.command("impute")(impute.impute)
+app.command("assess")(assess.assess)
+app.command("compare")(assess.compare)
+app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)

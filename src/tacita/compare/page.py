@@ -176,8 +176,9 @@ def _learning(found: Assessment) -> Section:
 def comparison_sections(found: Comparison) -> list[Section]:
     """The recommendation, the front, and every release in a line."""
     front = {each.name for each in found.front}
-    points = [_point(each, "release", each.name in front) for each in found.good]
-    points += [_point(each, "reference", False) for each in found.references if each.assessment]
+    numbered = {each.name: f"{place}" for place, each in enumerate((*found.results, *found.references), start=1)}
+    points = [_point(each, numbered[each.name], "release", each.name in front) for each in found.good]
+    points += [_point(each, numbered[each.name], "reference", False) for each in found.references if each.assessment]
     text = " ".join(found.reasons())
     facts = [
         ("people used", f"{found.people:,}"),
@@ -189,10 +190,12 @@ def comparison_sections(found: Comparison) -> list[Section]:
         Section(title="What to take", text=text, facts=facts),
         Section(
             title="Side by side",
-            text="To the left is safer, up is more useful. The line joins releases that no other beats; open circles "
-            "are references: a copy of the rows, and columns shuffled.",
+            text="To the left is safer, up is more useful; the numbers are those of the table below. The line joins "
+            "releases that no other beats. Open circles are references: a copy of the rows, and columns shuffled.",
             picture=picture,
-            facts=[(each.name, _line(each)) for each in (*found.results, *found.references)],
+            facts=[
+                (f"{numbered[each.name]}  {each.name}", _line(each)) for each in (*found.results, *found.references)
+            ],
         ),
     ]
     for each in found.good:
@@ -204,9 +207,9 @@ def comparison_sections(found: Comparison) -> list[Section]:
     return sections
 
 
-def _point(each: Result, kind: str, best: bool) -> Point:
+def _point(each: Result, label: str, kind: str, best: bool) -> Point:
     assert each.assessment is not None
-    return Point(label=each.name, x=each.assessment.risk, y=each.assessment.kept, kind=kind, best=best)
+    return Point(label=label, x=each.assessment.risk, y=each.assessment.kept, kind=kind, best=best)
 
 
 def _line(each: Result) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "ModelResponse",
+    "PageResponse",
     "ReleaseResponse",
     "RowsResponse",
     "StatisticsResponse",
@@ -71,6 +72,18 @@ class ModelResponse(Response):
         if not good:
             raise InternalError("only a private model with real noise can be served", field="content")
         super().__init__(content.to_json())
+
+
+class PageResponse(Response):
+    """A page about an assessment, for the steward of the data; it may be framed by nobody and runs nothing."""
+
+    media_type = "text/html"
+
+    def __init__(self, content: Path) -> None:
+        if content.suffix != ".html" or not content.is_file():
+            raise InternalError("only a page that was written can be served", field="content")
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+        super().__init__(content.read_bytes(), headers=headers)
 
 
 class StatisticsResponse(Response):

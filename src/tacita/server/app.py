@@ -16,6 +16,7 @@ from tacita.server import errors
 from tacita.server.gate import Gate
 from tacita.server.routes import (
     anonymize,
+    assessments,
     budget,
     campaigns,
     compat,
@@ -23,6 +24,7 @@ from tacita.server.routes import (
     findings,
     health,
     jobs,
+    models,
     query,
     releases,
     reports,
@@ -78,7 +80,22 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
     )
     errors.install(app)
     app.router.routes.append(reports.ROUTE)
-    for noun in (datasets, query, sql, anonymize, releases, budget, campaigns, findings, jobs, tokens, health, compat):
+    for noun in (
+        datasets,
+        query,
+        sql,
+        anonymize,
+        releases,
+        assessments,
+        models,
+        budget,
+        campaigns,
+        findings,
+        jobs,
+        tokens,
+        health,
+        compat,
+    ):
         app.include_router(noun.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -117,6 +134,8 @@ _TAGS = {
     "datasets": "Named sources with their public schema and account.",
     "query": "Tables with noise, planned before they are paid for.",
     "releases": "Rows that may leave, by what their owner allows.",
+    "assessments": "What releases give away, for the steward of the data.",
+    "models": "Functions of private rows: released once, asked for ever.",
     "budget": "What was spent and what is left.",
     "campaigns": "Collection from people who randomise on their own device.",
     "jobs": "Long work: durable, cancellable, paid for once.",

@@ -27,6 +27,13 @@ class Metrics:
         )
         self.refusals = Counter("tacita_refusals", "Problems by code.", ("code",), registry=self.registry)
         self.reports = Counter("tacita_reports_accepted", "Reports counted.", registry=self.registry)
+        self.predicting = Histogram(
+            "tacita_predict_seconds",
+            "Time to answer a batch of points, by the form of the function.",
+            ("form",),
+            registry=self.registry,
+        )
+        self.predicted = Counter("tacita_points_predicted", "Points answered.", ("form",), registry=self.registry)
         self.charges = Gauge("tacita_charges", "Charges in the ledger.", ("state",), registry=self.registry)
 
     def text(self) -> bytes:

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tacita.domain import Decode
+from tacita.learn.functions.calibration import Calibration
+from tacita.learn.functions.recipe import Form, FunctionKind
 from tacita.privacy.budget import Budget
 from tacita.server.roles import Role
 from tacita.synthesize.quality import Method
@@ -21,12 +23,18 @@ __all__ = [
     "AnonymizedInfo",
     "AnonymizedPlan",
     "AnonymizedRequest",
+    "AssessmentInfo",
+    "AssessmentRequest",
     "BudgetModel",
     "CampaignInfo",
     "ChargeInfo",
     "ChargePage",
     "CollectionPlan",
     "DatasetInfo",
+    "FunctionInfo",
+    "FunctionParameters",
+    "FunctionPlanInfo",
+    "FunctionRequest",
     "Health",
     "IntegrityInfo",
     "JobInfo",
@@ -38,6 +46,8 @@ __all__ = [
     "PlannedCollection",
     "PolicyInfo",
     "PolicyModel",
+    "PredictRequest",
+    "PredictionsInfo",
     "Problem",
     "QueryJob",
     "QueryRequest",
@@ -387,6 +397,129 @@ class SyntheticInfo(_Answer):
     rows: int
     columns: list[str]
     provenance: dict[str, Any]
+
+
+class KernelModel(_Request):
+    """The kernel of a function; a part of what is public about it."""
+
+    name: str = Field(default="gaussian", description="gaussian, matern12, matern32 or matern52.")
+    bandwidth: float = Field(default=0.1, description="How far it reaches, as a share of the public ranges.")
+
+
+class FunctionRequest(_Request):
+    """A function of the rows of a dataset, released once and asked for ever; paid for by the dataset's account."""
+
+    dataset: Name
+    name: Name = Field(description="What it is called; a name that is taken gets a new version.")
+    kind: FunctionKind
+    features: list[str] = Field(min_length=1, description="What it is a function of.")
+    target: str | None = Field(default=None, description="The response, or the class.")
+    budget: BudgetModel
+    kernel: KernelModel = Field(default_factory=KernelModel)
+    form: Form = Field(default="path", description="`features` has constant memory, and its parameters may be shown.")
+    random: int = Field(default=256, ge=1, le=4096, description="Random frequencies, for the form `features`.")
+    seed: int = Field(default=0, ge=0, description="Public seed of those.")
+    calibration: Calibration = "analytic"
+    noise: float = Field(default=0.1, description="For a Gaussian process: variance of noise over that of the signal.")
+    c: float = Field(default=10.0, description="For a kernel machine: what all rows weigh against its norm.")
+    people: int | None = Field(default=None, ge=1, description="About how many rows there are, where it is not public.")
+    public_inputs: bool = Field(
+        default=False, description="That the features are public; a steward must say so for a Gaussian process."
+    )
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What it is for.")
+
+
+class FunctionPlanInfo(_Answer):
+    """What a function would cost."""
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float
+    event: dict[str, Any]
+    account_cost: float | None = Field(description="null when no budget would be enough.")
+    account_remaining: float
+    affordable: bool
+
+
+class FunctionInfo(_Answer):
+    """What is public about a function."""
+
+    id: str
+    name: str
+    version: int
+    dataset: str
+    charge: str | None
+    state: str
+    about: dict[str, Any]
+    sealed: bool = Field(description="Whether what it answers from is encrypted at rest.")
+    points: int = Field(description="How many different points it has answered and remembers.")
+    created: AwareDatetime
+
+
+class PredictRequest(_Request):
+    """A batch of points, each with a value for every feature, in order."""
+
+    points: list[list[float | int | bool | str | None]] = Field(min_length=1, max_length=10_000)
+
+
+class PredictionsInfo(_Answer):
+    """Answers in the order of the points. The same point has the same answer for ever."""
+
+    model: str
+    values: list[float | list[float]] = Field(description="With classes, the scores of all functions of a point.")
+    labels: list[str] | None = Field(description="The class of each point, where there are classes.")
+    noise_std: float | None = Field(description="Standard deviation of the noise in each value.")
+
+
+class FunctionParameters(_Answer):
+    """The noisy numbers that a function answers from."""
+
+    model: str
+    about: dict[str, Any]
+    parameters: dict[str, Any]
+
+
+class AssessmentRequest(_Request):
+    """Attack a release, with the rows that it was made from."""
+
+    release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
+    control: Name | None = Field(
+        default=None, description="A dataset of people like them who were not used; without, leaks look like guesses."
+    )
+    attempts: int = Field(default=2000, ge=50, le=100_000, description="Trials of each attack.")
+    secrets: list[str] | None = Field(default=None, description="What nobody should infer.")
+    target: str | None = Field(default=None, description="What classifiers learn to predict.")
+    group: str | None = Field(default=None, description="Compare accuracy over its levels.")
+    seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
+
+
+class AssessmentInfo(_Answer):
+    """What a release gives away and what it is worth; figures were read off exact rows, for their owner."""
+
+    tacita: Literal["assessment/1"]
+    release: str
+    dataset: str
+    rows: int
+    people: int
+    control: int
+    risk: float
+    worst: str
+    kept: float
+    leaks: list[dict[str, Any]]
+    membership: list[dict[str, Any]]
+    nearness: dict[str, Any] | None
+    disclosure: dict[str, Any] | None
+    margins: dict[str, Any]
+    associations: dict[str, Any] | None
+    propensity: dict[str, Any] | None
+    queries: dict[str, Any] | None
+    learned: dict[str, Any] | None
+    means: list[dict[str, Any]]
+    regression: list[dict[str, Any]]
+    structure: dict[str, Any] | None
+    skipped: list[list[str]]
 
 
 class StatementInfo(_Answer):

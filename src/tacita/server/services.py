@@ -10,6 +10,9 @@ from tacita.collect.campaigns import Campaigns
 from tacita.consent import ConsentedEngine
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.learn.functions.registry import Registry
+from tacita.learn.functions.sealing import Seal
+from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
 from tacita.release_log import ReleaseLog, StoredReleaseLog
@@ -47,6 +50,7 @@ class Services:
     metrics: Metrics
     limiter: RateLimiter
     randomness: SecureSource
+    functions: FunctionService
     engine_for: EngineFor
 
     @classmethod
@@ -62,6 +66,9 @@ class Services:
         database = Database(settings.state_url)
         datasets = Datasets(database, settings.sources)
         campaigns = Campaigns(database)
+        randomness = SecureSource()
+        key = settings.models_key
+        seal = Seal(None if key is None else key.get_secret_value())
         return cls(
             settings=settings,
             database=database,
@@ -80,7 +87,8 @@ class Services:
             ),
             metrics=Metrics(database),
             limiter=RateLimiter(),
-            randomness=SecureSource(),
+            randomness=randomness,
+            functions=FunctionService(Registry(database, seal), randomness),
             engine_for=engine_for or datasets.engine,
         )
 

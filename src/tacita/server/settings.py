@@ -126,6 +126,9 @@ class Settings(BaseSettings):
     job_modules: tuple[str, ...] = Field(
         default=(), description="Modules that a worker imports, to register further kinds of job."
     )
+    models_key: SecretStr | None = Field(
+        default=None, description="32 bytes in base64: seals functions and their noise in the state database."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
     )

@@ -13,6 +13,8 @@ __all__ = [
     "jobs",
     "kept_reports",
     "metadata",
+    "model_points",
+    "models",
     "policies",
     "questions",
     "releases",
@@ -126,6 +128,36 @@ policies = sa.Table(  # what an owner lets leave as rows
     sa.Column("dataset", sa.ForeignKey("datasets.name"), primary_key=True),
     sa.Column("policy", sa.Text, nullable=False),
     sa.Column("changed", Time, nullable=False),
+)
+
+# -- functions: released once, asked for ever ------------------------------------------------------------------------
+
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("dataset", sa.String(200), nullable=False),  # the account that paid
+    sa.Column("charge", sa.String(40)),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("about", sa.Text, nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),  # sealed where there is a key
+    sa.Column("sealed", sa.Boolean, nullable=False),
+    sa.Column("points", sa.BigInteger, nullable=False),  # how many are answered; the next one's place
+    sa.Column("created", Time, nullable=False),
+    sa.UniqueConstraint("name", "version"),
+)
+
+model_points = sa.Table(  # answered points: the one answer of each, and what the next ones are drawn from
+    "model_points",
+    metadata,
+    sa.Column("model", sa.ForeignKey("models.id"), primary_key=True),
+    sa.Column("point", sa.LargeBinary, primary_key=True),
+    sa.Column("place", sa.BigInteger, nullable=False),
+    sa.Column("answer", sa.LargeBinary, nullable=False),
+    sa.Column("hidden", sa.LargeBinary),  # only of points that were kept; sealed where there is a key
+    sa.UniqueConstraint("model", "place"),
 )
 
 # -- collection ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
-from tacita.assess.utility.propensity import one_hot
+from tacita.assess.utility.propensity import one_hot, quiet_fit
 from tacita.errors import InvalidInput
 
 __all__ = ["PANEL", "Learned", "Scores", "train_on_release"]
@@ -192,12 +192,11 @@ def _scored(
     model: Any, features: Any, labels: NDArray[np.int64], test: Any, truth: NDArray[np.int64]
 ) -> tuple[Scores, NDArray[np.int64]]:
     from sklearn.metrics import f1_score, roc_auc_score
-    from threadpoolctl import threadpool_limits
 
     if len(np.unique(labels)) < 2:
         guess, area = np.full(len(truth), labels[0]), None
     else:
-        with threadpool_limits(limits=1):  # small fits on many threads wait for each other more than they work
+        with quiet_fit():
             model.fit(features, labels)
             guess = model.predict(test)
         area = None

@@ -11,6 +11,9 @@ A ratio near 1 says that the classifier saw nothing, not that there is nothing t
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +24,7 @@ from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.errors import InvalidInput
 
-__all__ = ["Propensity", "one_hot", "propensity"]
+__all__ = ["Propensity", "one_hot", "propensity", "quiet_fit"]
 
 _MOST_LEVELS = 40
 _LEAST = 50
@@ -51,7 +54,8 @@ def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> P
         raise InvalidInput(f"needs at least {_LEAST} rows of each", field="rows", value=min(len(real), len(released)))
     features = one_hot(Frame(domain=case.domain, values=np.concatenate([real.values, released.values])))
     labels = np.r_[np.zeros(len(real)), np.ones(len(released))]
-    model = LogisticRegression(C=1e4, max_iter=300).fit(features, labels)
+    with quiet_fit():
+        model = LogisticRegression(C=1e4, max_iter=300).fit(features, labels)
     probabilities = model.predict_proba(features)[:, 1]
     share = labels.mean()
     pmse = float(((probabilities - share) ** 2).mean())
@@ -63,6 +67,20 @@ def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> P
         auc=float(roc_auc_score(labels, probabilities)),
         parameters=parameters,
     )
+
+
+@contextmanager
+def quiet_fit() -> Iterator[None]:
+    """Fit on one thread, and take a fit that stopped early for what it is: a measure needs no last digit.
+
+    Small fits on many threads wait for each other more than they work.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def _some(frame: Frame, rows: int, rng: np.random.Generator) -> Frame:

@@ -1,0 +1,256 @@
+"""`tacita function`: functions of private rows, released once and asked for ever. `tacita serve` serves them too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import typer
+
+from tacita.cli import show
+from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, database_of
+from tacita.domain import Domain
+from tacita.engines.connect import connect
+from tacita.errors import InvalidInput
+from tacita.learn.functions import Kernel, ReleaseFunction
+from tacita.learn.functions.bundle import export_bundle, load_bundle
+from tacita.learn.functions.calibration import Calibration
+from tacita.learn.functions.inputs import MOST_QUERIES
+from tacita.learn.functions.recipe import Form, FunctionKind
+from tacita.learn.functions.registry import Entry, Registry
+from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.functions.sealing import Seal
+from tacita.learn.functions.service import FunctionService
+from tacita.noise import SecureSource
+from tacita.privacy.ledger import Ledger
+from tacita.query import Session
+from tacita.report import number
+from tacita.server.settings import Settings
+from tacita.signing import SigningKey
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Functions of private rows, released once and asked for ever.", no_args_is_help=True)
+
+Ref = Annotated[str, typer.Argument(help="Its name, name@version, or id.")]
+
+
+def _registry(state: str | None) -> Registry:
+    key = Settings.load().models_key
+    return Registry(database_of(state), Seal(None if key is None else key.get_secret_value()))
+
+
+@app.command()
+def release(
+    data: Data,
+    schema: SchemaFile,
+    name: Annotated[str, typer.Option("--name", help="What it is called; a name that is taken gets a new version.")],
+    account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
+    kind: Annotated[FunctionKind, typer.Option(help="Which function.")],
+    features: Annotated[str, typer.Option(help="What it is a function of: age,income.")],
+    target: Annotated[str | None, typer.Option(help="The response, or the class.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    kernel: Annotated[str, typer.Option(help="gaussian, matern12, matern32 or matern52.")] = "gaussian",
+    bandwidth: Annotated[float, typer.Option(help="How far it reaches, as a share of the public ranges.")] = 0.1,
+    form: Annotated[Form, typer.Option(help="`features` has constant memory and may be shown.")] = "path",
+    random: Annotated[int, typer.Option(help="Random frequencies, for the form `features`.")] = 256,
+    calibration: Annotated[Calibration, typer.Option(help="How noise is calibrated.")] = "analytic",
+    noise: Annotated[float, typer.Option(help="For a Gaussian process: variance of noise over signal.")] = 0.1,
+    c: Annotated[float, typer.Option("--c", help="For a kernel machine: what rows weigh against its norm.")] = 10.0,
+    people: Annotated[int | None, typer.Option(help="About how many rows there are, where it is not public.")] = None,
+    public_inputs: Annotated[
+        bool,
+        typer.Option("--public-inputs", help="For a Gaussian process: you know that only responses are protected."),
+    ] = False,
+    table: TableName = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the cost; touches no data.")] = False,
+    key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Release a function, paid from an account; asking it costs nothing more.
+
+    [dim]tacita function release p.csv -s p.yaml -a p --name f --kind density --features age --epsilon 1 --delta 1e-6[/]
+    """
+    registry, domain = _registry(state), Domain.read(schema)
+    ledger = Ledger(registry.database)
+    paying = ledger.account(account)
+    recipe = ReleaseFunction(
+        kind=kind,
+        features=tuple(part.strip() for part in features.split(",")),
+        target=target,
+        kernel=Kernel(name=kernel, bandwidth=bandwidth),
+        form=form,
+        random=random,
+        calibration=calibration,
+        noise=noise,
+        c=c,
+        people=people,
+        public_inputs=public_inputs,
+    )
+    budget = budget_of(epsilon, delta, rho)
+    plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
+    if dry_run:
+        planned = plan.as_dict()
+        facts = [
+            ("kind", kind),
+            ("cost", f"{planned['cost']:.6g}"),
+            ("noise, in sensitivities", number(plan.multiplier)),
+        ]
+        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        return
+    session = Session(
+        engine=connect(data, domain, table),
+        ledger=ledger,
+        account=paying.name,
+        principal="command line",
+        source=SecureSource(),
+    )
+    kept = KeptPlan(plan=plan, registry=registry, name=name)
+    entry = activated(registry, session.ask(kept, purpose="release a function", key=key))
+    if json:
+        show.print_json(entry.as_dict() | {"balance": session.balance().as_dict()})
+        return
+    show.grid("Function", ("", ""), _facts(entry))
+    show.balance(session.balance())
+
+
+def _facts(entry: Entry) -> list[tuple[str, str]]:
+    about = entry.about
+    only = "answers only" if about["form"] == "path" else "answers and parameters"
+    return [
+        ("name", f"{entry.name}@{entry.version}"),
+        ("id", entry.id),
+        ("kind", f"{about['kind']}, {about['form']}"),
+        ("a function of", ", ".join(about["features"])),
+        ("protects", f"{about['protects']} ({about['unit']}, {about['neighbours']})"),
+        ("noise of an answer, std", number(about["noise_std"])),
+        ("may leave", only),
+        ("at rest", "encrypted" if entry.sealed else "not encrypted: set TACITA_MODELS_KEY before releasing"),
+    ]
+
+
+@app.command()
+def predict(
+    ref: Ref,
+    at: Annotated[list[str] | None, typer.Option("--at", help="A point: 34,52000. Several may be given.")] = None,
+    points: Annotated[Path | None, typer.Option(help="A CSV with a column for each feature, instead.")] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Ask a function at some points; the same point has the same answer for ever.
+
+    [dim]tacita function predict ages --at 34 --at 71[/]
+    """
+    registry = _registry(state)
+    entry = registry.get(ref)
+    names = [str(name) for name in entry.about["features"]]
+    if (at is None) == (points is None):
+        raise InvalidInput("give points one by one, or a file of them", field="at")
+    asked = [[_value(part) for part in text.split(",")] for text in at] if at is not None else _read(points, names)
+    service = FunctionService(registry, SecureSource())
+    parts = [service.predict(entry.id, asked[i : i + MOST_QUERIES]) for i in range(0, len(asked), MOST_QUERIES)]
+    found = [value for part in parts for value in part.values]
+    labels = [label for part in parts for label in part.labels or ("",) * len(part.values)]
+    if json:
+        plain = {"model": entry.id, "values": found, "noise_std": entry.about["noise_std"]}
+        show.print_json(plain | {"labels": labels if any(labels) else None})
+        return
+    rows = [
+        (
+            ", ".join(map(str, point)),
+            ", ".join(map(number, value)) if isinstance(value, tuple) else number(value),
+            label,
+        )
+        for point, value, label in zip(asked, found, labels, strict=True)
+    ]
+    show.grid(f"{entry.name}@{entry.version}", (", ".join(names), ">value", "class"), rows)
+    show.say(f"Noise of each value: standard deviation {number(entry.about['noise_std'])}.")
+
+
+def _value(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()
+
+
+def _read(path: Path | None, names: list[str]) -> list[list[Any]]:
+    assert path is not None
+    try:
+        table = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(include_columns=names))
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise InvalidInput(f"must be a CSV with the columns {', '.join(names)}", field="points", value=path) from error
+    columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
+    return [[_value(value or "") for value in row] for row in zip(*columns, strict=True)]
+
+
+@app.command("list")
+def list_(state: State = None, json: Json = False) -> None:
+    """All functions, newest first."""
+    found = _registry(state).list(limit=1000)
+    if json:
+        show.print_json([entry.as_dict() for entry in found])
+        return
+    rows = [
+        (f"{entry.name}@{entry.version}", str(entry.about["kind"]), entry.state, f"{entry.points:,}", entry.id)
+        for entry in found
+    ]
+    show.grid("Functions", ("name", "kind", "state", ">points", "id"), rows)
+
+
+@app.command()
+def export(
+    ref: Ref,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; it must not exist yet.")],
+    state: State = None,
+) -> None:
+    """Write a function as a signed bundle. One with a noise path is moved: it answers no new points here any more.
+
+    [dim]tacita function export ages -o ages.bundle.json[/]
+    """
+    if output.exists() or not output.parent.is_dir():
+        raise InvalidInput("must be a new file in a folder that exists", field="output", value=output)
+    signer = SigningKey.of(Settings.load().home)
+    output.write_text(export_bundle(_registry(state), ref, signer), encoding="utf-8")
+    show.say(f"Signed by {signer.public}")
+
+
+@app.command()
+def load(
+    bundle: Annotated[Path, typer.Argument(help="What `tacita function export` wrote.")],
+    signed_by: Annotated[
+        list[str] | None, typer.Option("--signed-by", help="A public key that you trust. One's own if not given.")
+    ] = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Take up a function from a bundle, if the signature is right and by somebody you trust.
+
+    [dim]tacita function load ages.bundle.json --signed-by FOr1…=[/]
+    """
+    trusted = signed_by or [SigningKey.of(Settings.load().home).public]
+    try:
+        text = bundle.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("must be a file that can be read", field="bundle", value=bundle) from error
+    entry = load_bundle(_registry(state), text, trusted=trusted)
+    show.print_json(entry.as_dict()) if json else show.grid("Function", ("", ""), _facts(entry))
+
+
+@app.command()
+def parameters(ref: Ref, state: State = None) -> None:
+    """The numbers that a function answers from, as JSON; refused where they are private rows."""
+    registry = _registry(state)
+    show.print_json(registry.model(registry.get(ref)).parameters())
+
+
+@app.command()
+def delete(ref: Ref, state: State = None) -> None:
+    """Forget what a function answers from, and its answers. What it cost stays spent."""
+    entry = _registry(state).delete(ref)
+    show.say(f"{entry.name}@{entry.version} is deleted.")

@@ -1,0 +1,231 @@
+"""Rows as numbers that a model can take, by public rules alone.
+
+    number     between its bounds, from -1 to 1                            one column
+    levels     1 for the level that it is, 0 for the others                one column for each level
+    target     from -1 to 1: a number between its bounds, or one of two levels
+
+A block is the columns of one attribute. Whatever the row, the absolute values of a block add up to at most 1: that is
+what all sensitivities in this package are made of.
+
+Privacy:  bounds and levels come from the schema, never from rows. What lies beyond the bounds is moved to them, or its
+          row is left out, as `outside` says; either way the number of such rows leaves only with noise.
+          Claim: docs/claims/private-regression.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.privacy.unit import Unit
+from tacita.query.counted import counted_rows
+from tacita.query.numbers import Measurable, bounds_of, measurable, numbers
+
+__all__ = ["Array", "Design", "Outside", "Points", "Task"]
+
+Array = npt.NDArray[np.float64]
+Task = Literal["linear", "logistic"]
+Outside = Literal["clip", "leave-out"]
+_SLACK = 1e-9  # of the range: what the ends may be missed by without counting as outside
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Points:
+    """Rows of features and targets, all from -1 to 1. Exact: for mechanisms only.
+
+    Attributes:
+        x: One row of columns for each row that counts.
+        y: Its target.
+        outside: How many rows had a value beyond the bounds.
+    """
+
+    x: Array = field(repr=False)
+    y: Array = field(repr=False)
+    outside: int
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Which columns stand for which attribute, and what the target is.
+
+    Args:
+        domain: What is public.
+        features: What to predict from.
+        target: What to predict.
+        task: A number by a line, or one of two levels by its odds.
+        outside: What happens to a row with a number beyond the bounds.
+    """
+
+    domain: Domain = field(repr=False)
+    features: tuple[str, ...]
+    target: str
+    task: Task = "linear"
+    outside: Outside = "clip"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if not self.features or len(set(self.features)) != len(self.features) or self.target in self.features:
+            raise InvalidInput(
+                "must be distinct, at least one, none of them the target", field="features", value=list(self.features)
+            )
+        if self.task not in ("linear", "logistic"):
+            raise InvalidInput("must be linear or logistic", field="task", value=self.task)
+        if self.outside not in ("clip", "leave-out"):
+            raise InvalidInput("must be clip or leave-out", field="outside", value=self.outside)
+        self.domain.check_countable((*self.features, self.target))
+        for name in self.features:
+            if _is_number(self.domain[name]):
+                measurable(self.domain, name)
+        if self.task == "linear":
+            measurable(self.domain, self.target)
+        elif len(self.domain[self.target].labels) != 2:
+            raise InvalidInput(
+                "must have two levels", field="target", value=self.target, hint="For more classes, grow a tree"
+            )
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of each feature."""
+        return tuple(1 if _is_number(self.domain[n]) else self.domain[n].size for n in self.features)
+
+    @property
+    def columns(self) -> int:
+        """Columns of all features."""
+        return sum(self.widths)
+
+    @property
+    def blocks(self) -> int:
+        """Features: each adds at most 1 to the sum of absolute values of a row."""
+        return len(self.features)
+
+    @cached_property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The feature of each column, by its place."""
+        return np.repeat(np.arange(self.blocks), self.widths)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each column: the feature, and the level where it has levels."""
+        found: list[str] = []
+        for name in self.features:
+            attribute = self.domain[name]
+            found += [name] if _is_number(attribute) else [f"{name}={label}" for label in attribute.all_labels]
+        return tuple(found)
+
+    @cached_property
+    def ends(self) -> Array:
+        """Public bounds of each column; -1 and 1 for a level."""
+        parts: list[tuple[float, float]] = []
+        for name, width in zip(self.features, self.widths, strict=True):
+            attribute = self.domain[name]
+            parts += [bounds_of(measurable(self.domain, name))] if _is_number(attribute) else [(-1.0, 1.0)] * width
+        return np.array(parts)
+
+    @property
+    def target_ends(self) -> tuple[float, float]:
+        """Public bounds of the target; -1 and 1 for levels."""
+        return bounds_of(measurable(self.domain, self.target)) if self.task == "linear" else (-1.0, 1.0)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that have to be read."""
+        return (*self.features, self.target)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def read(self, engine: Engine, unit: Unit) -> Iterator[Points]:
+        """The rows that count, batch by batch; sensitive."""
+        for batch in counted_rows(engine, list(self.needed), unit):
+            yield self.points(batch)
+
+    def points(self, batch: pa.RecordBatch | pa.Table) -> Points:
+        """One batch: rows without a number or a target are left out."""
+        x, beyond = self.matrix(batch)
+        y, y_beyond = self.targets(batch)
+        known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+        outside = (beyond | y_beyond) & known
+        if self.outside == "leave-out":
+            known &= ~outside
+        return Points(x=x[known], y=y[known], outside=int(outside.sum()))
+
+    def matrix(self, batch: pa.RecordBatch | pa.Table) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Columns of all rows, NaN where a number is missing, and which rows lie beyond the bounds."""
+        parts, beyond = [], np.zeros(batch.num_rows, np.bool_)
+        for name in self.features:
+            attribute = self.domain[name]
+            values = batch.column(name)
+            if _is_number(attribute):
+                place, out = self._place(name, values)
+                parts.append(place[:, None])
+                beyond |= out
+            else:
+                codes = self.domain.encode(_only(batch, name), [name])[name].astype(np.int64)
+                # a value without a place has no level: all zeros, which the bound allows
+                parts.append(np.eye(attribute.size + 1)[codes][:, :-1])
+        return np.concatenate(parts, axis=1), beyond
+
+    def targets(self, batch: pa.RecordBatch | pa.Table) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """The target of all rows, NaN where it is missing, and which rows lie beyond its bounds."""
+        if self.task == "linear":
+            return self._place(self.target, batch.column(self.target))
+        codes = self.domain.encode(_only(batch, self.target), [self.target])[self.target].astype(np.int64)
+        return np.where(codes < 2, 2.0 * codes - 1.0, np.nan), np.zeros(len(codes), np.bool_)
+
+    def _place(self, name: str, values: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+        attribute = measurable(self.domain, name)
+        low, high = bounds_of(attribute)
+        line = numbers(attribute, values, self.domain.nulls)
+        place = np.clip(2 * (line - low) / (high - low) - 1, -1, 1)
+        return place, _beyond(attribute, values, self.domain.nulls, line)
+
+    # -- plain data -------------------------------------------------------------------------------------------------
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with the part of the schema that it needs."""
+        return {
+            "domain": self.domain.project(self.needed).as_dict(),
+            "features": list(self.features),
+            "target": self.target,
+            "task": self.task,
+            "outside": self.outside,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Design:
+        """The design that `as_dict` wrote."""
+        rest = {name: value for name, value in data.items() if name != "domain"}
+        return cls(domain=Domain.from_dict(data["domain"]), **rest | {"features": tuple(rest["features"])})
+
+
+def _is_number(attribute: Attribute) -> bool:
+    return isinstance(attribute, Numeric | Date | Boolean)
+
+
+def _only(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Table:
+    return pa.table({name: batch.column(name)})
+
+
+def _beyond(attribute: Measurable, values: Any, nulls: Sequence[str], clipped: Array) -> npt.NDArray[np.bool_]:
+    """Which values lie beyond the bounds: those that wider bounds would give another number."""
+    if not isinstance(attribute, Numeric):
+        return np.zeros(len(clipped), np.bool_)
+    low, high = attribute.bounds
+    wide = Numeric(name=attribute.name, bounds=(-_far(low), _far(high)), bins=1, missing=True, other=True)
+    return np.asarray(np.abs(numbers(wide, values, tuple(nulls)) - clipped) > _SLACK * (high - low) + attribute.integer)
+
+
+def _far(end: float) -> float:
+    return 2.0 ** (math.ceil(math.log2(abs(end) + 1)) + 60)

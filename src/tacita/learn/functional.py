@@ -1,0 +1,82 @@
+"""The functional mechanism: the loss is a polynomial, and its coefficients are noised once.  [Zhang et al. 2012]
+
+    linear     sum (x'b - y)^2                 is quadratic as it stands
+    logistic   see `logistic`: its second-order form is, up to a factor, that of a linear model for -1 and 1
+
+Privacy:  Laplace noise on every monomial that leaves: pure. All that follows (symmetrising, lifting eigenvalues, any
+          solver, any penalty) looks at the noisy coefficients only.   Claim: docs/claims/functional-mechanism.md
+Utility:  noise on a product of two columns is about (B+1)^2 / epsilon rows for B features, whatever their number of
+          levels; so it is good when n epsilon is large against B^2 sqrt(d).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tacita.learn.design import Points
+from tacita.learn.logistic import unfolded
+from tacita.learn.moments import MomentNoise, Noise
+from tacita.learn.monomials import ExactMoments, Monomials
+from tacita.learn.setting import Found, Setting
+from tacita.learn.solve import solve_moments
+from tacita.noise import Source
+from tacita.privacy.event import Event
+
+__all__ = ["FromMoments", "favour_of"]
+
+
+def favour_of(setting: Setting, noise: Noise) -> int:
+    """The favour that makes noise in c and in C b least together, for coefficients of length 1/2.
+
+    With B features, the noise on both adds up to least where f is (2 B)^(1/3) for Laplace and (2 B)^(1/4) for Gaussian
+    noise: what is linear has a sensitivity of 2 B, what is quadratic one of B^2.
+    """
+    power = 1 / 3 if noise == "laplace" else 1 / 4
+    return max(1, round(math.pow(2 * setting.design.blocks, power)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromMoments:
+    """A model of noisy moments: Laplace noise is the functional mechanism, Gaussian noise sufficient statistics."""
+
+    setting: Setting
+    noise: MomentNoise
+
+    @classmethod
+    def plan(cls, setting: Setting, noise: Noise = "laplace") -> FromMoments:
+        """Fix the noise."""
+        monomials = Monomials(
+            design=setting.design, norm=setting.norm, intercept=setting.intercept, favour=favour_of(setting, noise)
+        )
+        fixed = MomentNoise.calibrate(
+            monomials, noise, setting.budget, unit=setting.unit, neighbours=setting.neighbours
+        )
+        return cls(setting=setting, noise=fixed)
+
+    @property
+    def event(self) -> Event:
+        """That of the noise."""
+        return self.noise.event
+
+    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+        """Add up, add noise, solve."""
+        sums = ExactMoments.of(self.noise.monomials, batches, self.noise.bits)
+        return self.solve(sums, source)
+
+    def solve(self, sums: ExactMoments, source: Source) -> Found:
+        """Noise and solution for sums that are there already."""
+        setting = self.setting
+        moments = self.noise.release(sums, source)
+        solved = solve_moments(
+            moments, convexify=setting.convexify, penalty=setting.penalty, intercept=setting.intercept
+        )
+        found = Found(coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict())
+        return found if setting.design.task == "linear" else unfolded(found)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        name = "functional" if self.noise.noise == "laplace" else "sufficient"
+        return {"method": name, "noise": self.noise.as_dict()}

@@ -1,0 +1,46 @@
+"""Kernel density: how many rows there are around a point, as a density in the units of the data.
+
+    f(x) = sum_i k(x, x_i),     density(x) = (f(x) + noise(x)) / (rows * integral of k * volume of the box)
+
+Privacy:  noise has covariance k itself, of variance 1, and what makes a density of the sum is divided by afterwards.
+          Where the number of rows is public (replace-one, rows) it divides; elsewhere a noisy one does, for a share of
+          the budget. A row without a point counts as a row and adds nothing. Sensitivity: `sum_sensitivity`.
+Utility:  noise of one standard deviation at every point alike, however many are asked; a density may come out negative.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacita.learn.functions.expansion import Fitted, Space
+from tacita.learn.functions.kernel import Array
+from tacita.learn.functions.sensitivity import sum_sensitivity
+from tacita.privacy.unit import Neighbours, Unit
+
+__all__ = ["fit_density"]
+
+
+def fit_density(
+    points: Array, *, space: Space, divisor: float, volume: float, unit: Unit, neighbours: Neighbours
+) -> Fitted:
+    """The sum of kernels, with what makes a density of it.
+
+    Args:
+        points: In the unit cube, without missing numbers.
+        space: Of model and noise.
+        divisor: The number of rows: public, or with noise.
+        volume: Of the box that the unit cube stands for.
+        unit, neighbours: Who is protected, against what.
+    """
+    centres, weights = None, np.ones((len(points), 1))
+    if space.features is None:
+        centres = points
+    else:
+        weights = space.features(points).sum(axis=0)[:, None]
+    integral = space.kernel.integral(points.shape[1])
+    return Fitted(
+        weights=weights,
+        centres=centres,
+        sensitivity=sum_sensitivity(space.height, unit, neighbours, negative=space.negative),
+        scale=1 / (max(divisor, 1.0) * integral * volume),
+    )

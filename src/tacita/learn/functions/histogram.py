@@ -1,0 +1,86 @@
+"""Histogram: the share of rows in the bin of a point.
+
+Privacy:  counts with exact integer noise on every bin, also the empty ones; bins are public, from the schema. It is
+          `mechanisms.additive` on one table: a replaced row moves two counts by 1, so sqrt(2) in all and not 2.
+          Claim: docs/claims/additive-noise.md
+Utility:  shares are noisy counts over their noisy sum; one may come out negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Domain, Numeric
+from tacita.errors import InvalidInput
+from tacita.learn.functions.calibration import Calibration, classical_constant
+from tacita.learn.functions.inputs import check_queries
+from tacita.mechanisms.additive import CalibratedTables, NoisyTables
+from tacita.noise import DiscreteGaussian
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables import Workload
+
+__all__ = ["cells_of", "plan_histogram"]
+
+
+def plan_histogram(
+    domain: Domain, features: Sequence[str], budget: Budget, how: Calibration, *, unit: Unit, neighbours: Neighbours
+) -> CalibratedTables:
+    """One table with the least noise that the budget allows, or with the classical amount of it."""
+    recipe = NoisyTables(Workload.of(features))
+    if how == "analytic":
+        return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours)
+    if budget.currency != "approx":
+        raise InvalidInput("the classical constant needs epsilon and delta", field="budget", value=str(budget))
+    parts = 2 if neighbours is Neighbours.REPLACE_ONE else 1
+    multiplier = Fraction(classical_constant(budget.delta) / budget.amount)
+    law = DiscreteGaussian.at_least(parts * unit.max_rows**2 * multiplier**2)
+    plain = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours)
+    plan = CalibratedTables(
+        recipe=plain.recipe, domain=domain, unit=unit, neighbours=neighbours, budget=budget, laws=(law,)
+    )
+    if cost([(plan.event, 1)], budget, neighbours) > exact(budget.amount):
+        raise InvalidInput(
+            "the classical constant is not enough noise here",
+            field="calibration",
+            value=str(budget),
+            hint="Use analytic",
+        )
+    return plan
+
+
+def cells_of(domain: Domain, features: Sequence[str], queries: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
+    """The bin of each point, by the place of its cell."""
+    check_queries(queries, len(features))
+    found = []
+    for at, name in enumerate(features):
+        kind = domain[name]
+        texts = [_text(place, name, kind, query[at]) for place, query in enumerate(queries)]
+        codes = domain.encode(pa.table({name: pa.array(texts, pa.string())}), [name])[name].astype(np.int64)
+        for place, code in enumerate(codes):
+            if code >= kind.size:
+                raise InvalidInput("has no such value", field=f"points[{place}].{name}", value=texts[place])
+        found.append(codes)
+    return np.ravel_multi_index(tuple(found), domain.project(features).shape).astype(np.int64)
+
+
+def _text(place: int, name: str, kind: Any, value: Any) -> str:
+    where = f"points[{place}].{name}"
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        raise InvalidInput("must be a value", field=where, value=value)
+    if isinstance(kind, Numeric):
+        if not isinstance(value, int | float):
+            raise InvalidInput("must be a number", field=where, value=value)
+        low, high = kind.line_bounds
+        if not low <= value <= high:
+            raise InvalidInput(f"must lie between {low:g} and {high:g}", field=where, value=value)
+        return repr(float(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

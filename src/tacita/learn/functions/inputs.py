@@ -1,0 +1,114 @@
+"""Rows and queries as points of the unit cube, by public bounds alone.
+
+A row without one of the numbers has no point. What lies beyond the bounds is moved to them in rows, which nobody may
+refuse for their values, and refused in queries. Points that are asked for are rounded to a grid of 2^-30, so that a
+point has one name: the whole numbers that noise is remembered by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Date, Domain
+from tacita.domain.encode import parse_line
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.learn.functions.kernel import Array
+from tacita.privacy.unit import Unit
+from tacita.query.counted import counted_rows
+from tacita.query.numbers import bounds_of, measurable, numbers
+
+__all__ = ["MOST_QUERIES", "Inputs", "check_queries"]
+
+MOST_QUERIES = 10_000
+_STEPS = float(1 << 30)
+
+
+def check_queries(queries: Sequence[Sequence[Any]], dimensions: int) -> None:
+    """Refuse what is no batch of points with so many values each."""
+    if isinstance(queries, str) or not isinstance(queries, Sequence):
+        raise InvalidInput("must be a list of points", field="points")
+    if not 1 <= len(queries) <= MOST_QUERIES:
+        raise InvalidInput(f"must have 1 to {MOST_QUERIES:,} points", field="points", value=len(queries))
+    for place, point in enumerate(queries):
+        if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != dimensions:
+            value = len(point) if isinstance(point, Sequence) else type(point).__name__
+            raise InvalidInput(f"must have {dimensions} value(s)", field=f"points[{place}]", value=value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The numbers that a function takes, in order."""
+
+    domain: Domain = field(repr=False)
+    features: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if not self.features or len(set(self.features)) != len(self.features):
+            raise InvalidInput("must be distinct, at least one", field="features", value=list(self.features))
+        for name in self.features:
+            measurable(self.domain, name)
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers of a point."""
+        return len(self.features)
+
+    @cached_property
+    def ends(self) -> Array:
+        """Public bounds, one row for each number."""
+        return np.array([bounds_of(measurable(self.domain, name)) for name in self.features])
+
+    @property
+    def volume(self) -> float:
+        """Of the box that the bounds make, in the units of the data."""
+        return float(np.prod(self.ends[:, 1] - self.ends[:, 0]))
+
+    def read(self, engine: Engine, unit: Unit, more: Sequence[str] = ()) -> Iterator[tuple[Array, pa.RecordBatch]]:
+        """The points of the rows that count, NaN where a number is missing, and the columns beside them; sensitive."""
+        for batch in counted_rows(engine, [*self.features, *more], unit):
+            yield self.points(batch), batch
+
+    def points(self, batch: pa.RecordBatch | pa.Table) -> Array:
+        """One row of numbers from 0 to 1 for each row."""
+        low, high = self.ends[:, 0], self.ends[:, 1]
+        kinds = [measurable(self.domain, name) for name in self.features]
+        columns = [numbers(kind, batch.column(kind.name), self.domain.nulls) for kind in kinds]
+        return np.asarray((np.stack(columns, axis=1) - low) / (high - low))
+
+    def places(self, queries: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
+        """Queries in the units of the data, as the whole numbers that name their points."""
+        check_queries(queries, self.dimensions)
+        found = np.array(
+            [[self._number(place, at, each) for at, each in enumerate(q)] for place, q in enumerate(queries)]
+        )
+        low, high = self.ends[:, 0], self.ends[:, 1]
+        return np.rint((found - low) / (high - low) * _STEPS).astype(np.int64)
+
+    def _number(self, place: int, at: int, value: Any) -> float:
+        name = self.features[at]
+        kind, where = self.domain[name], f"points[{place}].{name}"
+        if isinstance(value, str) and isinstance(kind, Date):
+            number = parse_line(kind, value)
+        else:
+            number = float(value) if isinstance(value, int | float) else math.nan
+        low, high = (float(end) for end in self.ends[at])
+        if not math.isfinite(number):
+            raise InvalidInput("must be a finite number", field=where, value=value)
+        if not low <= number <= high:
+            raise InvalidInput(f"must lie between {low:g} and {high:g}", field=where, value=value)
+        return number
+
+    @staticmethod
+    def at(places: npt.NDArray[np.int64]) -> Array:
+        """The points that whole numbers name."""
+        return places / _STEPS

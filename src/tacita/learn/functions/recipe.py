@@ -1,0 +1,321 @@
+"""Release a function of private rows, once, to be asked for ever.
+
+    recipe = ReleaseFunction(kind="density", features=("age", "bmi"), kernel=Kernel(bandwidth=0.05))
+    plan   = recipe.calibrate(domain, budget, unit=..., neighbours=...)
+    model  = plan.fit(engine, source)
+
+Privacy:  the whole function is one Gaussian mechanism in the space of its kernel, whatever is asked later.
+          Claim: docs/claims/functional-perturbation.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput, NotPublic
+from tacita.learn.functions.calibration import Calibration, gaussian_event, noise_multiplier, sigma_of
+from tacita.learn.functions.density import fit_density
+from tacita.learn.functions.expansion import Fitted, Space
+from tacita.learn.functions.features import Features
+from tacita.learn.functions.gaussian_process import fit_mean
+from tacita.learn.functions.histogram import plan_histogram
+from tacita.learn.functions.inputs import Inputs
+from tacita.learn.functions.kernel import Kernel
+from tacita.learn.functions.model import FunctionModel, on_grid, step_of
+from tacita.learn.functions.path import OWN, WIDER, normals
+from tacita.learn.functions.svm import fit_machine
+from tacita.mechanisms.additive import CalibratedTables
+from tacita.nets.grid_noise import rounded_normal
+from tacita.noise import Source
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.numbers import bounds_of, measurable, numbers
+
+__all__ = ["Form", "FunctionKind", "FunctionPlan", "ReleaseFunction"]
+
+FunctionKind = Literal["histogram", "density", "gaussian-process", "svm"]
+Form = Literal["path", "features"]
+
+_KINDS = ("histogram", "density", "gaussian-process", "svm")
+_COUNT_SHARE = 0.1
+"""Share of rho for the number of rows, where that is not public."""
+_MOST_ROWS = 6000  # of a square matrix of kernel values
+_MOST_VALUES = 1 << 28  # of a matrix of features
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseFunction:
+    """What to release.
+
+    Args:
+        kind: Which function.
+        features: What it is a function of.
+        target: The response, or the class.
+        kernel: Public; for a kernel machine a bias is added to it.
+        form: `path` answers with a noise path that it remembers; `features` has constant memory and may be shown.
+        random: Frequencies of the features; seed: their public seed.
+        calibration: How noise is calibrated.
+        noise: Variance of a response's noise over that of the signal, for a Gaussian process.
+        c: How much the rows of a kernel machine count together against its norm.
+        people: About how many rows there are, where a kernel machine needs it and it is not public already.
+        public_inputs: That what the responses are a function of is public: a Gaussian process protects no inputs.
+    """
+
+    kind: FunctionKind
+    features: tuple[str, ...]
+    target: str | None = None
+    kernel: Kernel = field(default_factory=Kernel)
+    form: Form = "path"
+    random: int = 256
+    seed: int = 0
+    calibration: Calibration = "analytic"
+    noise: float = 0.1
+    c: float = 10.0
+    people: int | None = None
+    public_inputs: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if self.kind not in _KINDS:
+            raise InvalidInput("must be one of " + ", ".join(_KINDS), field="kind", value=self.kind)
+        if self.form not in ("path", "features"):
+            raise InvalidInput("must be path or features", field="form", value=self.form)
+        if self.calibration not in ("analytic", "classical"):
+            raise InvalidInput("must be analytic or classical", field="calibration", value=self.calibration)
+        if self.kernel.bias:
+            raise InvalidInput("is added where a function needs it", field="kernel.bias")
+        wants = self.kind in ("gaussian-process", "svm")
+        if wants != (self.target is not None) or self.target in self.features:
+            rule = "must be given, and be no feature" if wants else "goes with gaussian-process or svm"
+            raise InvalidInput(rule, field="target", value=self.target)
+        for name, least, most in (("noise", 1e-3, 1e3), ("c", 1e-3, 1e6)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                raise InvalidInput(f"must lie between {least:g} and {most:g}", field=name, value=value)
+        if self.people is not None and (not isinstance(self.people, int) or self.people < 1):
+            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> FunctionPlan:
+        """Fix the noise so that the function costs at most the budget; reads no data."""
+        domain.require_public()
+        unit.check(domain)
+        if self.kind == "histogram":
+            table = plan_histogram(domain, self.features, budget, self.calibration, unit=unit, neighbours=neighbours)
+            return FunctionPlan(
+                recipe=self, domain=domain, unit=unit, neighbours=neighbours, budget=budget, multiplier=0.0, table=table
+            )
+        Inputs(domain=domain, features=self.features)
+        self._check_target(domain, unit, neighbours)
+        Features(kernel=self.kernel, dimensions=len(self.features), count=self.random, seed=self.seed)
+        multiplier = noise_multiplier(budget, neighbours, self.calibration)
+        return FunctionPlan(
+            recipe=self, domain=domain, unit=unit, neighbours=neighbours, budget=budget, multiplier=multiplier
+        )
+
+    def _check_target(self, domain: Domain, unit: Unit, neighbours: Neighbours) -> None:
+        if self.kind == "gaussian-process":
+            measurable(domain, str(self.target))
+            if not self.public_inputs:
+                raise NotPublic(
+                    "a Gaussian process protects responses only; its inputs would be treated as public",
+                    field="public_inputs",
+                    value=", ".join(self.features),
+                    hint="Say that the inputs are public, or release a density or a kernel machine",
+                )
+            if neighbours is not Neighbours.REPLACE_ONE:
+                raise InvalidInput(
+                    "a response changes; no row comes or goes",
+                    field="neighbours",
+                    value=str(neighbours),
+                    hint="Use an account under replace-one",
+                )
+        if self.kind == "svm":
+            domain.check_countable([str(self.target)])
+            if len(domain[str(self.target)].labels) < 2:
+                raise InvalidInput("must have at least two levels", field="target", value=self.target)
+            if self.people is None and not _rows_are_public(unit, neighbours):
+                raise InvalidInput(
+                    "must be given, since the number of rows is not public here",
+                    field="people",
+                    hint="Say about how many rows there are; it need not be exact",
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        names = ("kind", "target", "form", "random", "seed", "calibration", "noise", "c", "people", "public_inputs")
+        plain = {name: getattr(self, name) for name in names}
+        return {"method": "function"} | plain | {"features": list(self.features), "kernel": self.kernel.as_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionPlan:
+    """A function with its noise fixed, in units of how far a unit moves it."""
+
+    recipe: ReleaseFunction
+    domain: Domain = field(repr=False)
+    unit: Unit
+    neighbours: Neighbours
+    budget: Budget
+    multiplier: float
+    table: CalibratedTables | None = field(default=None, repr=False)
+
+    @property
+    def event(self) -> Event:
+        """What the function costs each unit, for ever."""
+        return self.table.event if self.table is not None else gaussian_event(self.multiplier, self.neighbours)
+
+    @property
+    def _counts_rows(self) -> bool:
+        return self.recipe.kind == "density" and not _rows_are_public(self.unit, self.neighbours)
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Noise multipliers of the function and of the number of rows: 1/u^2 = 1/u_1^2 + 1/u_2^2."""
+        if not self._counts_rows:
+            return self.multiplier, math.inf
+        return self.multiplier / math.sqrt(1 - _COUNT_SHARE), self.multiplier / math.sqrt(_COUNT_SHARE)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+        }
+
+    # -- with data ----------------------------------------------------------------------------------------------------
+
+    def fit(self, engine: Engine, source: Source) -> FunctionModel:
+        """The function, ready to answer. Charge the event first."""
+        if engine.domain.fingerprint != self.domain.fingerprint:
+            raise InvalidInput("the plan was made for another schema", field="engine", value=engine.domain.title)
+        if self.table is not None:
+            release = self.table.run(engine, source)
+            counts = next(iter(release.values())).values.astype(np.int64)
+            scale = 1.0 / max(1.0, float(counts.sum()))
+            about = self._about(source, form="table", functions=1, scale=scale, sigma=self.table.laws[0].std)
+            return FunctionModel(about=about | {"noise_std": self.table.laws[0].std * scale}, arrays={"counts": counts})
+        space = self._space()
+        fitted = self._fitted(engine, space, source)
+        if not fitted.sensitivity:  # a function of nothing: no unit moves it
+            raise InvalidInput("there is nothing to learn from", field="features", value=list(self.recipe.features))
+        wider = 1.0 if fitted.centres is None else WIDER
+        sigma = sigma_of(fitted.sensitivity * wider, self.shares[0])
+        functions = fitted.weights.shape[1]
+        about = self._about(
+            source, form=self.recipe.form, functions=functions, scale=fitted.scale, sigma=sigma, offset=fitted.offset
+        )
+        about["noise_std"] = sigma * fitted.scale * math.sqrt(space.height + (OWN if fitted.centres is not None else 0))
+        about["rows"] = fitted.rows
+        if fitted.centres is not None:
+            return FunctionModel(about=about, arrays={"centres": fitted.centres, "weights": fitted.weights})
+        noise = normals(fitted.weights.size, source).reshape(fitted.weights.shape)
+        return FunctionModel(about=about, arrays={"weights": on_grid(fitted.weights, noise * sigma, step_of(sigma))})
+
+    def _space(self) -> Space:
+        recipe = self.recipe
+        kernel = Kernel(name=recipe.kernel.name, bandwidth=recipe.kernel.bandwidth, bias=recipe.kind == "svm")
+        if recipe.form == "path":
+            return Space(kernel=kernel)
+        dimensions = len(recipe.features)
+        return Space(
+            kernel=kernel,
+            features=Features(kernel=kernel, dimensions=dimensions, count=recipe.random, seed=recipe.seed),
+        )
+
+    def _fitted(self, engine: Engine, space: Space, source: Source) -> Fitted:
+        recipe = self.recipe
+        inputs = Inputs(domain=self.domain, features=recipe.features)
+        beside = () if recipe.target is None else (recipe.target,)
+        read = list(inputs.read(engine, self.unit, beside))
+        points = np.concatenate([part for part, _ in read] or [np.empty((0, inputs.dimensions))])
+        rows, there = len(points), ~np.isnan(points).any(axis=1)
+        notion: dict[str, Any] = {"unit": self.unit, "neighbours": self.neighbours}
+        public = rows if _rows_are_public(self.unit, self.neighbours) else None
+        if recipe.kind == "density":
+            if self._counts_rows:
+                # one unit moves the number of rows by at most so many: whole numbers plus rounded noise
+                std = self.unit.max_rows * self.shares[1]
+                divisor = rows + float(rounded_normal(1, std, source)[0])
+            else:
+                divisor = float(rows)
+            fitted = fit_density(points[there], space=space, divisor=divisor, volume=inputs.volume, **notion)
+        else:
+            self._check_size(int(there.sum()), space)
+            target = _column([batch for _, batch in read], str(recipe.target))
+            if recipe.kind == "gaussian-process":
+                kind = measurable(self.domain, str(recipe.target))
+                y = numbers(kind, target, self.domain.nulls)
+                fitted = fit_mean(
+                    points[there], y[there], space=space, noise=recipe.noise, ends=bounds_of(kind), unit=self.unit
+                )
+            else:
+                codes = self.domain.encode(pa.table({str(recipe.target): target}), [str(recipe.target)])
+                code = codes[str(recipe.target)].astype(np.int64)
+                classes = len(self.domain[str(recipe.target)].labels)
+                there &= code < classes
+                c = recipe.c / (public or recipe.people or 1)
+                fitted = fit_machine(points[there], code[there], classes=classes, space=space, c=c, **notion)
+        return Fitted(**{name: getattr(fitted, name) for name in Fitted.__dataclass_fields__} | {"rows": public})
+
+    def _check_size(self, rows: int, space: Space) -> None:
+        size = rows * (space.features.size if space.features is not None else rows)
+        if (space.features is None and rows > _MOST_ROWS) or size > _MOST_VALUES:
+            raise InvalidInput(
+                "there are too many rows for this form",
+                field="form",
+                value=self.recipe.form,
+                hint="Use features" if space.features is None else "Use fewer features",
+            )
+
+    def _about(
+        self, source: Source, *, form: str, functions: int, scale: float, sigma: float, offset: float = 0.0
+    ) -> dict[str, Any]:
+        recipe = self.recipe
+        is_table, is_machine = self.table is not None, recipe.kind == "svm"
+        random = {"count": recipe.random, "seed": recipe.seed} if form == "features" else None
+        kernel = None if is_table else self._space().kernel.as_dict()
+        return {
+            "tacita": "function/1",
+            "kind": recipe.kind,
+            "form": form,
+            "features": list(recipe.features),
+            "target": recipe.target,
+            "classes": list(self.domain[str(recipe.target)].labels) if is_machine else None,
+            "functions": functions,
+            "kernel": kernel,
+            "random": random,
+            "scale": scale,
+            "offset": offset,
+            "sigma": sigma,
+            "rows": None,
+            "domain": self.domain.project(recipe.features).as_dict(),
+            "protects": "responses" if recipe.kind == "gaussian-process" else "rows",
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "event": self.event.as_dict(),
+            "recipe": recipe.as_dict(),
+            "simulated": source.simulated,
+        }
+
+
+def _rows_are_public(unit: Unit, neighbours: Neighbours) -> bool:
+    """Whether neighbours have equally many rows: only where rows themselves are replaced."""
+    return unit.person is None and neighbours is Neighbours.REPLACE_ONE
+
+
+def _column(batches: list[pa.RecordBatch], name: str) -> Any:
+    return pa.Table.from_batches(batches).column(name).combine_chunks() if batches else pa.array([], pa.string())

@@ -1,0 +1,91 @@
+"""From a plan to a function that answers: reserve, fit, write down, settle, activate.
+
+The private function goes into the registry, and the answer that the ledger stores only names it. A run that is repeated
+after a crash writes another one down; only the one that the ledger's first answer names is ever activated, so one
+charge gives one function.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.learn.functions.recipe import FunctionPlan
+from tacita.learn.functions.registry import Entry, Registry
+from tacita.noise import Source
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+
+__all__ = ["KeptPlan", "ReleasedFunction", "activated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedFunction:
+    """The answer of a release: which function was made, and what paid for it."""
+
+    id: str
+    name: str
+    charge: str = ""
+    dataset: str = ""
+
+    def with_charge(self, charge: str, dataset: str, /) -> ReleasedFunction:
+        """The same, naming what paid for it."""
+        return replace(self, charge=charge, dataset=dataset)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"id": self.id, "name": self.name, "charge": self.charge, "dataset": self.dataset}
+
+    def to_json(self) -> str:
+        """The answer as JSON text."""
+        return json.dumps(self.as_dict())
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptPlan:
+    """A plan whose function goes into a registry under a name."""
+
+    plan: FunctionPlan
+    registry: Registry = field(repr=False)
+    name: str
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+        return self.plan.domain
+
+    @property
+    def event(self) -> Event:
+        """What the function costs each unit, for ever."""
+        return self.plan.event
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.plan.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+        return self.plan.neighbours
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data; the name is part of what is asked."""
+        plain = self.plan.as_dict()
+        return plain | {"recipe": plain["recipe"] | {"name": self.name}}
+
+    def run(self, engine: Engine, source: Source) -> ReleasedFunction:
+        """Fit and write down. Charge the event first."""
+        return ReleasedFunction(id=self.registry.put(self.plan.fit(engine, source), self.name), name=self.name)
+
+    def read(self, text: str, /) -> ReleasedFunction:
+        """The answer that `to_json` wrote."""
+        return ReleasedFunction(**json.loads(text))
+
+
+def activated(registry: Registry, answer: ReleasedFunction) -> Entry:
+    """Let the function that the ledger's answer names be asked."""
+    return registry.activate(answer.id, charge=answer.charge, dataset=answer.dataset)

@@ -1,0 +1,81 @@
+"""Objective perturbation: a random tilt is added to what is minimised.  [Chaudhuri et al. 2011; Kifer et al. 2012]
+
+    w = argmin  sum loss(w; row) + (L/2) |w|^2 + b'w,        L >= beta / (e^(epsilon/2) - 1)
+    b has a density proportional to exp(-epsilon |b| / (2 t zeta)),    t = 1 for add-remove, 2 for replace-one
+
+with zeta and beta the steepest slope and largest bend of one row's loss (`unit_rows`).
+
+Privacy:  epsilon, pure, for a unit of one row: half for the tilt, half for how much a row bends the objective. Holds
+          for the exact minimum: it is found to the last digits of a float and then rounded to a public grid.
+          Claim: docs/claims/private-regression.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacita.errors import InvalidInput
+from tacita.learn.design import Array, Points
+from tacita.learn.setting import Found, Setting, gather
+from tacita.learn.unit_rows import GRID, bend, fitted, found_of, slope, unit_rows
+from tacita.noise import Source
+from tacita.privacy.event import Event, Pure
+
+__all__ = ["Objective", "spherical"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """A tilt and a ridge, fixed."""
+
+    setting: Setting
+    epsilon: float
+    ridge: float
+
+    @classmethod
+    def plan(cls, setting: Setting) -> Objective:
+        """Fix the tilt; epsilon is all of the budget's."""
+        if setting.budget.epsilon is None:
+            raise InvalidInput("objective perturbation needs a budget in epsilon", field="budget")
+        if setting.unit.max_rows > 1:
+            raise InvalidInput(
+                "objective perturbation protects one row", field="unit", value=str(setting.unit), hint="Use functional"
+            )
+        epsilon = float(setting.budget.epsilon)
+        least = bend(setting) / math.expm1(epsilon / 2)
+        return cls(setting=setting, epsilon=epsilon, ridge=max(least, setting.penalty.size))
+
+    @property
+    def event(self) -> Event:
+        """Epsilon, whatever the delta."""
+        return Pure(epsilon=self.epsilon)
+
+    @property
+    def tilt(self) -> float:
+        """What the length of the tilt is a gamma multiple of."""
+        return 2 * self.setting.times * slope(self.setting) / self.epsilon
+
+    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+        """Minimise the tilted objective."""
+        points = gather(batches, self.setting.design.columns)
+        rows = unit_rows(self.setting, points)
+        tilt = spherical(rows.shape[1], self.tilt, source)
+        weights = fitted(self.setting, rows, points.y, self.ridge, tilt)
+        return found_of(self.setting, np.rint(weights * GRID) / GRID, {"ridge": self.ridge})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"method": "objective", "ridge": self.ridge, "noise": {"law": "spherical-gamma", "scale": self.tilt}}
+
+
+def spherical(columns: int, scale: float, source: Source) -> Array:
+    """A vector with density proportional to exp(-|b| / scale): a gamma length in an even direction."""
+    uniforms = ((source.words(3 * columns) >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
+    length = -scale * float(np.log(uniforms[:columns]).sum())
+    normal = np.sqrt(-2 * np.log(uniforms[columns : 2 * columns])) * np.cos(2 * np.pi * uniforms[2 * columns :])
+    return np.asarray(normal * (length / np.linalg.norm(normal)))

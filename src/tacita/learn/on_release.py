@@ -1,0 +1,207 @@
+"""Models of what has been released already, by the recipes that are used on private rows. Costs nothing.
+
+    Synthesized            made-up rows are drawn, as many as the data had
+    Release                each cell is a row at the middle of its bins, weighing its count; negative cells none
+    rows with a schema     anonymised tables, collected tables; a range such as 17..24 counts as its middle
+
+Privacy:  post-processing: the model has the event of the release, and its promise. For rows, the caller says what
+          making them cost; without that, the model says `guarantee: none`.   Claim: docs/claims/private-regression.md
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Binned, Boolean, Domain, decode
+from tacita.errors import InvalidInput
+from tacita.learn.design import Array, Design
+from tacita.learn.fitted import FittedModel
+from tacita.learn.fitted_trees import FittedTrees, Tree
+from tacita.learn.logistic import minimum
+from tacita.learn.regression import Regression
+from tacita.learn.solve import Penalty, coordinate_descent
+from tacita.learn.splitting import grow, shrunk, splits_of
+from tacita.learn.trees import Trees
+from tacita.privacy.event import Event, NonPrivate
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Provenance, Release
+from tacita.synthesize.result import Synthesized
+
+__all__ = ["ReleasedRows", "fit_on_release"]
+
+_RANGE = re.compile(r"^\s*[\[(]?\s*(-?[\d.]+)\s*(?:\.\.|,)\s*(-?[\d.]+)\s*[\])]?\s*$")
+_RIDGE = 1e-6  # of the rows: enough for columns that always go together
+_MOST_DRAWN = 1_000_000
+_NO_EVENT = NonPrivate(reason="made from rows without a differential guarantee")
+_ROW = Unit.row()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleasedRows:
+    """Rows that have left: an anonymised or collected table, with its schema and what making it cost.
+
+    Args:
+        domain: What the columns are.
+        rows: The table.
+        event, unit, neighbours: What it cost and who is protected; no event, no guarantee.
+    """
+
+    domain: Domain
+    rows: pa.Table
+    event: Event = _NO_EVENT
+    unit: Unit = _ROW
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+
+Released = Synthesized | Release | ReleasedRows
+
+
+@overload
+def fit_on_release(recipe: Regression, release: Released, rng: np.random.Generator) -> FittedModel: ...
+
+
+@overload
+def fit_on_release(recipe: Trees, release: Released, rng: np.random.Generator) -> FittedTrees: ...
+
+
+def fit_on_release(
+    recipe: Regression | Trees, release: Released, rng: np.random.Generator
+) -> FittedModel | FittedTrees:
+    """The model that a recipe gives on released data, without further noise.
+
+    Args:
+        recipe: As for private rows; its method, which only says where noise goes, is not used.
+        release: What has left.
+        rng: For made-up rows, and for the shares of a forest.
+    """
+    rows, weights = _rows(release, (*recipe.features, recipe.target), rng)
+    provenance = Provenance(
+        recipe=recipe.as_dict() | {"on": "release"},
+        simulated=not isinstance(release, ReleasedRows) and release.provenance.simulated,
+        charge=None if isinstance(release, ReleasedRows) else release.provenance.charge,
+        dataset=None if isinstance(release, ReleasedRows) else release.provenance.dataset,
+    )
+    about: dict[str, Any] = {
+        "event": release.event,
+        "unit": release.unit,
+        "neighbours": release.neighbours,
+        "provenance": provenance,
+    }
+    if isinstance(recipe, Trees):
+        return _trees(recipe, release.domain, rows, weights, rng, about)
+    return _line(recipe, release.domain, rows, weights, about)
+
+
+def _rows(release: Released, names: Iterable[str], rng: np.random.Generator) -> tuple[pa.Table, Array]:
+    """Released rows of these columns, and what each weighs."""
+    wanted = list(names)
+    if isinstance(release, Synthesized):
+        count = min(max(round(release.people), 1), _MOST_DRAWN)
+        return release.sample(count, rng, policy="mid").select(wanted), np.ones(count)
+    if isinstance(release, Release):
+        if not release.supports(wanted):
+            raise InvalidInput(
+                "must have target and features together", field="release", value=list(release.attributes)
+            )
+        cells = release.project(wanted)
+        weights = np.clip(np.asarray(cells.values, float), 0, None).reshape(-1)
+        kept = np.flatnonzero(weights)
+        codes = np.unravel_index(kept, cells.values.shape)
+        columns = {name: decode(release.domain[name], code, "mid") for name, code in zip(wanted, codes, strict=True)}
+        return pa.table(columns), weights[kept]
+    lacking = [name for name in wanted if name not in release.rows.column_names]
+    if lacking:
+        raise InvalidInput("must have target and features", field="release", value=lacking)
+    columns = {name: _plain(release.domain, name, release.rows.column(name)) for name in wanted}
+    return pa.table(columns), np.ones(release.rows.num_rows)
+
+
+def _plain(domain: Domain, name: str, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column of labels as values: a range of numbers becomes its middle."""
+    attribute = domain[name]
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not isinstance(attribute, Binned) or isinstance(attribute, Boolean) or not text:
+        return column
+    return pa.array([None if label is None else _middle(label) for label in column.to_pylist()], pa.string())
+
+
+def _middle(label: str) -> str:
+    found = _RANGE.match(label)
+    return label if found is None else repr((float(found[1]) + float(found[2])) / 2)
+
+
+def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, about: dict[str, Any]) -> FittedModel:
+    design = Design(
+        domain=domain, features=recipe.features, target=recipe.target, task=recipe.task, outside=recipe.outside
+    )
+    x, _ = design.matrix(rows)
+    y, _ = design.targets(rows)
+    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+    x, y, weights = x[known], y[known], weights[known]
+    total = max(float(weights.sum()), 1.0)
+    mean = weights @ x / total if recipe.intercept else np.zeros(x.shape[1])
+    ridge = _RIDGE * total + recipe.penalty * recipe.alpha
+    if recipe.task == "logistic":
+        longer = np.column_stack([np.ones(len(y)), x - mean]) if recipe.intercept else x
+        found = minimum(longer, y, 2 * ridge, np.zeros(longer.shape[1]), weights)
+        found, level = (found[1:], float(found[0])) if recipe.intercept else (found, 0.0)
+    else:
+        level = float(weights @ y / total) if recipe.intercept else 0.0
+        centred = x - mean
+        quadratic, linear = (centred.T * weights) @ centred, (centred.T * weights) @ (y - level)
+        penalty = Penalty(size=recipe.penalty, alpha=recipe.alpha)
+        found = np.asarray(np.linalg.solve(quadratic + ridge * np.eye(len(quadratic)), linear), float)
+        if penalty.size and penalty.alpha < 1:
+            found = coordinate_descent(quadratic + _RIDGE * total * np.eye(len(quadratic)), linear, penalty, found)
+    return FittedModel(
+        design=design,
+        coefficients=found,
+        intercept=level - float(mean @ found),
+        method="on-release",
+        why="fitted to what had been released; costs nothing more",
+        notes={"rows": total},
+        **about,
+    )
+
+
+def _trees(
+    recipe: Trees, domain: Domain, rows: pa.Table, weights: Array, rng: np.random.Generator, about: dict[str, Any]
+) -> FittedTrees:
+    names = (*recipe.features, recipe.target)
+    found = domain.encode(rows, list(names))
+    codes = np.stack([found[name].astype(np.int64) for name in names], axis=1)
+    placed = (codes < np.array([domain[name].size for name in names])).all(axis=1)
+    codes, weights = codes[placed], weights[placed]
+    share = rng.integers(0, recipe.trees, len(codes))
+    sizes = [domain[name].size for name in recipe.features]
+    kinds = domain[recipe.target].size
+    splits = splits_of(domain, recipe.features)
+
+    def tree(mine: npt.NDArray[np.bool_]) -> Tree:
+        chosen, counts = grow(
+            codes[mine, :-1],
+            codes[mine, -1],
+            sizes,
+            kinds,
+            splits,
+            recipe.depth,
+            lambda scores: int(np.argmax(scores)),
+            weights[mine],
+        )
+        return Tree(splits=chosen, shares=shrunk(counts, 1 / math.sqrt(2)))
+
+    return FittedTrees(
+        domain=domain.project(names),
+        features=recipe.features,
+        target=recipe.target,
+        trees=tuple(tree(share == each) for each in range(recipe.trees)),
+        **about,
+    )

@@ -1,0 +1,73 @@
+"""What objective and output perturbation share: rows of a norm of at most 1, and coefficients on a grid.
+
+    u = (1, x) / sqrt(B + 1)         the 1 only with an intercept; B blocks, so |u| <= 1 whatever the row
+    b = w / sqrt(B + 1)              what coefficients w for u are for x
+
+Loss of a row:  logistic  log(1 + exp(-y u'w)):  slope at most 1, bend at most 1/4
+                linear    (u'w - y)^2 / 2 for |w| <= R:  slope at most R + 1, bend at most 1
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tacita.learn.design import Array, Points
+from tacita.learn.logistic import minimum
+from tacita.learn.setting import Found, Setting
+
+__all__ = ["GRID", "RADIUS", "bend", "fitted", "found_of", "least_in_ball", "slope", "unit_rows"]
+
+RADIUS = 2.0
+"""Most that coefficients of a linear model may be long, for rows of length 1."""
+GRID = 1 << 20
+"""Steps of one, on which coefficients leave."""
+
+
+def unit_rows(setting: Setting, points: Points) -> Array:
+    """Rows of a norm of at most 1."""
+    blocks = setting.design.blocks + setting.intercept
+    longer = np.column_stack([np.ones(len(points)), points.x]) if setting.intercept else points.x
+    return np.asarray(longer / math.sqrt(blocks))
+
+
+def slope(setting: Setting) -> float:
+    """The steepest that the loss of one row is."""
+    return 1.0 if setting.design.task == "logistic" else RADIUS + 1.0
+
+
+def bend(setting: Setting) -> float:
+    """The largest eigenvalue that the second derivative of one row's loss has."""
+    return 0.25 if setting.design.task == "logistic" else 1.0
+
+
+def fitted(setting: Setting, rows: Array, y: Array, ridge: float, tilt: Array) -> Array:
+    """The minimum of the sum of losses + ridge |w|^2 / 2 + tilt'w; in the ball of RADIUS where it is linear."""
+    if setting.design.task == "logistic":
+        return minimum(rows, y, ridge, tilt)
+    return least_in_ball(rows.T @ rows + ridge * np.eye(rows.shape[1]), rows.T @ y - tilt, RADIUS)
+
+
+def least_in_ball(quadratic: Array, linear: Array, radius: float) -> Array:
+    """The minimum of w'Qw/2 - c'w over |w| <= radius, for a positive definite Q: one number is searched for."""
+    values, vectors = np.linalg.eigh(quadratic)
+    turned = vectors.T @ linear
+
+    def at(extra: float) -> Array:
+        return np.asarray(turned / (values + extra))
+
+    if float(np.linalg.norm(at(0.0))) <= radius:
+        return np.asarray(vectors @ at(0.0))
+    low, high = 0.0, float(np.linalg.norm(linear)) / radius
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(np.linalg.norm(at(middle))) > radius else (low, middle)
+    return np.asarray(vectors @ at(high))
+
+
+def found_of(setting: Setting, weights: Array, notes: dict[str, float | str]) -> Found:
+    """Coefficients for x of those for u."""
+    scaled = weights / math.sqrt(setting.design.blocks + setting.intercept)
+    first = float(scaled[0]) if setting.intercept else 0.0
+    return Found(coefficients=scaled[1:] if setting.intercept else scaled, intercept=first, notes=dict(notes))

@@ -1,0 +1,79 @@
+"""Assessments of releases: made by a job, for the steward of the data, kept as figures and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacita.assess.assessment import Wishes, assess
+from tacita.assess.case import read_case
+from tacita.compare.page import write_assessment
+from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.server.anonymized import file_of
+from tacita.server.datasets import Dataset
+from tacita.server.jobs import Task, register
+from tacita.server.models import AssessmentRequest
+from tacita.server.services import Services
+
+__all__ = ["page_of"]
+
+
+def page_of(services: Services, id: str) -> Path:
+    """Where the page of an assessment is."""
+    return services.settings.home / "assessments" / f"{id}.html"
+
+
+def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
+    try:
+        batches = list(services.engine(dataset, "assessment").rows(names))
+    except (SourceUnavailable, DataError) as error:
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error
+    return pa.Table.from_batches(batches)
+
+
+@register("assess")
+def _assess(task: Task) -> str:
+    """Attack a release with the rows that it was made from. Charges nothing: nothing leaves but to the steward."""
+    request = AssessmentRequest.model_validate(dict(task.job.request))
+    services = task.services
+    release = services.jobs.get(request.release)
+    path = file_of(services, release.id)
+    if not path.is_file():
+        raise Conflict("was deleted, or is not done", field="release", value=release.id)
+    dataset = services.datasets.get(str(release.request["dataset"]))
+    made = pq.read_table(path)
+    names = [name for name in dataset.domain.countable if name in made.column_names]
+    task.progress.step(0.05, "reading")
+    control = None
+    if request.control is not None:
+        control = _rows(services, services.datasets.get(request.control), names)
+    case = read_case(
+        dataset.domain,
+        real=_rows(services, dataset, names),
+        released=[made],
+        control=control,
+        names=names,
+        rng=np.random.default_rng(request.seed),
+    )
+    wishes = Wishes(
+        attempts=request.attempts,
+        secrets=tuple(request.secrets or ()),
+        target=request.target,
+        group=request.group,
+    )
+
+    def tell(share: float, what: str) -> None:
+        task.progress.step(0.1 + 0.85 * share, what)
+
+    found = assess(case, np.random.default_rng(request.seed), wishes=wishes, progress=tell)
+    page = page_of(services, task.job.id)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_assessment(page, found, f"{release.kind} release of {dataset.name}")
+    plain: dict[str, Any] = found.as_dict() | {"release": release.id, "dataset": dataset.name}
+    return json.dumps(plain, allow_nan=False)

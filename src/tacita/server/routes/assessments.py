@@ -1,0 +1,75 @@
+"""What a release gives away, for the steward of its data."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from tacita.errors import Conflict, UnknownName
+from tacita.server.answers import PageResponse
+from tacita.server.assessed import page_of
+from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.errors import DOCUMENTED
+from tacita.server.jobs import Job
+from tacita.server.models import AssessmentInfo, AssessmentRequest, JobInfo
+from tacita.server.refusals import rebuild
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.routes.query import Key
+from tacita.server.services import Services
+from tacita.server.tokens import Token
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["assessments"], responses=DOCUMENTED)
+
+Steward = Annotated[Token, Depends(allow("steward"))]
+
+
+@router.post("/v1/assessments", status_code=202, summary="Assess a release")
+def make_assessment(
+    body: AssessmentRequest, token: Steward, services: Services_, response: Response, key: Key = None
+) -> JobInfo:
+    """A job: attacks and measures with the exact rows. For the steward: nothing is charged, and nothing leaves."""
+    release = services.jobs.get(body.release)
+    if release.kind not in ("anonymize", "synthesize"):
+        raise UnknownName(body.release, field="release", available=())
+    for name in (str(release.request["dataset"]), *([body.control] if body.control else [])):
+        check_scope(token, name)
+        dataset_of(services, token, name)
+    if release.state != "done":
+        raise Conflict(f"is {release.state}, not done", field="release", value=release.id)
+    job = services.jobs.submit("assess", body.model_dump(), owner=token.id, key=key)
+    response.headers["Location"] = f"/v1/assessments/{job.id}"
+    return JobInfo.model_validate(job.as_dict())
+
+
+@router.get("/v1/assessments/{id}", summary="What an assessment found")
+def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentInfo:
+    """Figures that were read off exact rows: for the steward of the data."""
+    return AssessmentInfo.model_validate(json.loads(_done(services, token, id)))
+
+
+@router.get(
+    "/v1/assessments/{id}/page",
+    summary="The same as a page",
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"text/html": {}}}},
+)
+def get_page(id: str, token: Steward, services: Services_) -> Response:
+    """One file that stands alone and can be printed."""
+    _done(services, token, id)
+    return PageResponse(page_of(services, id))
+
+
+def _done(services: Services, token: Token, id: str) -> str:
+    job: Job = services.jobs.get(id)
+    if job.kind != "assess" or (token.role != "admin" and job.owner != token.id):
+        raise UnknownName(id, field="assessment", available=())  # not even that it exists
+    if job.error is not None:
+        raise rebuild(job.error)
+    if job.state != "done" or job.result is None:
+        raise Conflict(f"is {job.state}, not done", field="assessment", value=id, hint="Look again until it is done")
+    return job.result

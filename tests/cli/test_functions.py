@@ -1,0 +1,115 @@
+"""Functions on the command line, as a user runs it."""
+
+import base64
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+
+import pytest
+
+from tacita.cli import main, show
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 99], bins: 9, integer: true}
+- {name: sex, kind: categorical, levels: [f, m]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("TACITA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show.out, "_width", 200)
+    monkeypatch.setattr(show.err, "_width", 500)
+    (tmp_path / "people.csv").write_text("age,sex\n" + "".join(f"{i % 80},{'fm'[i % 2]}\n" for i in range(800)))
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    run("budget", "open", "people", "--epsilon", "2", "--delta", "1e-5")
+    return tmp_path
+
+
+def run(*arguments):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["tacita", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def release(*more):
+    asked = ("--name", "ages", "--kind", "density", "--features", "age", "--epsilon", "0.5", "--delta", "1e-6")
+    return run("function", "release", "people.csv", "-s", "people.yaml", "-a", "people", *asked, *more)
+
+
+def values(*arguments):
+    shown = run("function", "predict", *arguments, "--json")
+    assert shown.code == 0, shown.err
+    return json.loads(shown.out)["values"]
+
+
+def test_release_and_ask(folder):
+    assert json.loads(release("--dry-run", "--json").out)["cost"] <= 0.5
+    assert json.loads(run("budget", "show", "people", "--json").out)[0]["spent"] == 0
+    shown = release()
+    assert shown.code == 0, shown.err
+    assert "answers only" in shown.out
+    assert "not encrypted" in shown.out
+    first = values("ages", "--at", "30", "--at", "71")
+    assert values("ages@1", "--at", "71", "--at", "30") == first[::-1]
+    (folder / "points.csv").write_text("other,age\nx,30\ny,71\n")
+    assert values("ages", "--points", "points.csv") == first
+    assert "standard deviation" in run("function", "predict", "ages", "--at", "30").out
+    assert "ages@1" in run("function", "list").out
+
+
+def test_move_to_another_store(folder, monkeypatch):
+    monkeypatch.setenv("TACITA_MODELS_KEY", base64.b64encode(bytes(32)).decode())
+    assert "encrypted" in release().out
+    first = values("ages", "--at", "30")
+    told = run("function", "export", "ages", "-o", "ages.json")
+    public = told.out.split()[-1]
+    elsewhere = ("--state", f"sqlite:///{folder}/else.db")
+    assert run("function", "load", "ages.json", *elsewhere).code == 0
+    assert values("ages", "--at", "30", *elsewhere) == first
+    assert run("function", "predict", "ages", "--at", "31").code == 8
+    third = ("--state", f"sqlite:///{folder}/third.db")
+    assert run("function", "load", "ages.json", "--signed-by", "somebody", *third).code == 2
+    text = (folder / "ages.json").read_text()
+    (folder / "ages.json").write_text(text.replace('"density"', '"densitz"'))
+    refused = run("function", "load", "ages.json", "--signed-by", public, *third)
+    assert (refused.code, "signature" in refused.err) == (2, True)
+
+
+def test_what_is_refused(folder):
+    release()
+    for arguments, code in [
+        (("predict", "ages", "--at", "1,2"), 2),
+        (("predict", "ages", "--at", "nan"), 2),
+        (("predict", "ages", "--at", "100"), 2),
+        (("predict", "ages"), 2),
+        (("predict", "ages", "--points", "nowhere.csv"), 2),
+        (("predict", "nobody", "--at", "1"), 2),
+        (("parameters", "ages"), 7),
+        (("load", "nowhere.json"), 2),
+        (("export", "ages", "-o", "people.csv"), 2),
+        (("export", "ages", "-o", "new.json"), 8),
+    ]:
+        assert run("function", *arguments).code == code, arguments
+    assert release("--kernel", "cubic").code == 2
+    assert run("function", "delete", "ages").code == 0
+    assert run("function", "predict", "ages", "--at", "30").code == 2
+
+
+def test_parameters_of_what_may_be_shown(folder):
+    release("--form", "features", "--random", "4")
+    assert len(json.loads(run("function", "parameters", "ages").out)["weights"]) == 8

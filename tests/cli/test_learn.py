@@ -1,0 +1,120 @@
+"""Models on the command line: paid from an account, stored, and used for nothing more."""
+
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tacita.cli import main, show
+
+SCHEMA = """
+tacita: 1
+attributes:
+- {name: age, kind: numeric, bounds: [0, 100], bins: 10}
+- {name: sex, kind: categorical, levels: [f, m]}
+- {name: ill, kind: boolean}
+- {name: cost, kind: numeric, bounds: [0, 100], bins: 10}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("TACITA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show.out, "_width", 200)
+    monkeypatch.setattr(show.err, "_width", 500)
+    rng = np.random.default_rng(0)
+    ages, sexes = rng.uniform(0, 100, 3000), rng.integers(0, 2, 3000)
+    lines = "".join(
+        f"{age:.3f},{'fm'[sex]},{'true' if age > 50 else 'false'},{0.5 * age + 20:.3f}\n"
+        for age, sex in zip(ages, sexes, strict=True)
+    )
+    (tmp_path / "people.csv").write_text("age,sex,ill,cost\n" + lines)
+    (tmp_path / "new.csv").write_text("age,sex\n10,f\n90,m\n,m\n")
+    (tmp_path / "people.yaml").write_text(SCHEMA)
+    return tmp_path
+
+
+def run(*arguments):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["tacita", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def opened(epsilon="50"):
+    done = run("budget", "open", "people", "--epsilon", epsilon, "--unit", "row", "--neighbours", "add-remove")
+    assert done.code == 0, done.err
+
+
+def fit(*more):
+    return run("learn", "fit", "people.csv", "-s", "people.yaml", "-a", "people", "-o", "model.json", *more)
+
+
+def test_a_line_is_paid_for_stored_and_used(folder):
+    opened()
+    done = fit("--target", "cost", "--features", "age,sex", "--epsilon", "40")
+    assert done.code == 0, done.err
+    assert "is private" in done.out
+    assert "functional" in done.out
+    told = run("learn", "predict", "model.json", "new.csv", "-o", "told.csv")
+    assert told.code == 0, told.err
+    lines = (folder / "told.csv").read_text().splitlines()
+    assert lines[0] == '"cost"'
+    assert float(lines[1]) == pytest.approx(25, abs=5)
+    assert float(lines[2]) == pytest.approx(65, abs=5)
+    assert lines[3] == ""
+    assert fit("--target", "cost", "--epsilon", "40").code == 5  # nothing is left
+
+
+@pytest.mark.parametrize("kind", ["logistic", "trees", "bayes"])
+def test_classes_are_told(folder, kind):
+    opened()
+    done = fit("--target", "ill", "--features", "age,sex", "--kind", kind, "--epsilon", "20", "--json")
+    assert done.code == 0, done.err
+    assert "is private" in json.loads(done.out)["statement"]
+    told = run("learn", "predict", "model.json", "new.csv", "-o", "told.csv", "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out)["rows"] == 3
+    lines = (folder / "told.csv").read_text().splitlines()
+    assert [line.strip('"') for line in lines[1:3]] == ["false", "true"]
+
+
+def test_a_dry_run_spends_nothing(folder):
+    opened("1")
+    done = fit("--target", "cost", "--epsilon", "1", "--dry-run", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["cost"] <= 1
+    assert not (folder / "model.json").exists()
+
+
+def test_comparing_needs_no_data():
+    done = run("learn", "compare", "--epsilon", "1", "--rows", "500", "--features", "2", "--draws", "2", "--json")
+    assert done.code == 0, done.err
+    assert {each["method"] for each in json.loads(done.out)} == {"auto", "functional", "objective", "output"}
+    assert "functional" in run("learn", "compare", "--rows", "500", "--features", "2", "--draws", "2").out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "--epsilon", "one"),
+        ("compare", "--methods", "magic"),
+        ("predict", "people.yaml", "new.csv", "-o", "told.csv"),
+        ("predict", "nowhere.json", "new.csv", "-o", "told.csv"),
+    ],
+)
+def test_what_cannot_be(arguments):
+    assert run("learn", *arguments).code == 2

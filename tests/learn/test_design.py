@@ -1,0 +1,108 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
+from tacita.engines.local import LocalEngine
+from tacita.errors import InvalidInput
+from tacita.learn.design import Design
+from tacita.privacy.unit import Unit
+
+DOMAIN = Domain(
+    attributes=[
+        Numeric(name="age", bounds=(0, 100), bins=10),
+        Numeric(name="children", bounds=(0, 4), integer=True),
+        Boolean(name="smokes"),
+        Categorical(name="region", levels=("north", "south"), other=True),
+        Date(name="born", bounds=("1900-01-01", "2000-01-01"), by="year"),
+        Numeric(name="income", bounds=(0, 10), bins=5),
+    ]
+)
+TABLE = pa.table(
+    {
+        "age": [0.0, 50.0, 100.0, 250.0, None, float("nan")],
+        "children": [0, 4, 9, 2, 1, 1],
+        "smokes": [False, True, True, False, True, True],
+        "region": ["north", "south", "east", "north", "north", "south"],
+        "born": ["1900-01-01", "2000-01-01", "1950-01-01", "1950-01-01", "1950-01-01", "1950-01-01"],
+        "income": [0.0, 10.0, 5.0, 5.0, 5.0, 5.0],
+    }
+)
+FEATURES = ("age", "children", "smokes", "region", "born")
+
+
+def test_every_block_adds_at_most_one():
+    design = Design(domain=DOMAIN, features=FEATURES, target="income")
+    x, _ = design.matrix(TABLE)
+    known = x[~np.isnan(x).any(axis=1)]
+    for block in range(design.blocks):
+        assert np.abs(known[:, design.owners == block]).sum(axis=1).max() <= 1
+    assert design.columns == 7
+    assert design.names[3:6] == ("region=north", "region=south", "region=(other)")
+
+
+def test_rows_lie_where_the_schema_says():
+    points = Design(domain=DOMAIN, features=FEATURES, target="income").points(TABLE)
+    assert len(points) == 4  # two rows have no age
+    assert points.outside == 2  # nine children, and an age of 250
+    assert points.x[:, 0].tolist() == [-1, 0, 1, 1]
+    assert points.x[:, 1].tolist() == [-1, 1, 1, 0]
+    assert points.y.tolist() == [-1, 1, 0, 0]
+
+
+def test_rows_beyond_the_bounds_can_be_left_out():
+    points = Design(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out").points(TABLE)
+    assert (len(points), points.outside) == (2, 2)
+
+
+def test_a_value_without_a_place_has_no_level():
+    domain = Domain(attributes=[Categorical(name="a", levels=("x", "y")), Numeric(name="b", bounds=(0, 1), bins=2)])
+    design = Design(domain=domain, features=("a",), target="b")
+    points = design.points(pa.table({"a": ["x", "strange", None], "b": [0.0, 1.0, 1.0]}))
+    assert points.x.tolist() == [[1, 0], [0, 0], [0, 0]]
+
+
+def test_two_levels_are_minus_one_and_one():
+    design = Design(domain=DOMAIN, features=("age",), target="smokes", task="logistic")
+    assert design.points(TABLE.slice(0, 3)).y.tolist() == [-1, 1, 1]
+
+
+def test_rows_of_a_person_are_bounded():
+    from tacita.domain import Identifier
+
+    domain = Domain(
+        person="who",
+        attributes=[
+            Identifier(name="who"),
+            Numeric(name="a", bounds=(0, 1), bins=4),
+            Numeric(name="b", bounds=(0, 1), bins=4),
+        ],
+    )
+    table = pa.table({"who": ["p"] * 8 + ["q"], "a": np.linspace(0, 1, 9), "b": np.linspace(0, 1, 9)})
+    design = Design(domain=domain, features=("a",), target="b")
+    batches = design.read(LocalEngine(domain, table), Unit.of_person("who", max_rows=2))
+    assert sum(len(batch) for batch in batches) == 3
+
+
+def test_it_comes_back_from_plain_data():
+    design = Design(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out")
+    again = Design.from_dict(design.as_dict())
+    assert again.as_dict() == design.as_dict()
+    assert np.allclose(again.matrix(TABLE)[0], design.matrix(TABLE)[0], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"features": ()}, "at least one"),
+        ({"features": ("age", "age")}, "distinct"),
+        ({"features": ("income",)}, "target"),
+        ({"task": "cubic"}, "linear or logistic"),
+        ({"outside": "keep"}, "clip or leave-out"),
+        ({"target": "region", "task": "linear"}, "bounds"),
+        ({"target": "children", "features": ("age",), "task": "logistic"}, "two levels"),
+    ],
+)
+def test_what_cannot_be(changed, message):
+    with pytest.raises(InvalidInput, match=message):
+        Design(**{"domain": DOMAIN, "features": ("age",), "target": "income"} | changed)

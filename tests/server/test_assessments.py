@@ -1,0 +1,82 @@
+"""Assessments over HTTP: for the steward, and for nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def work(world) -> None:
+    for job in world.services.jobs.list():
+        if job.state == "queued":
+            world.services.jobs.work(job.id, world.services)
+
+
+@pytest.fixture
+def release(world) -> str:
+    world.register()
+    body = {"dataset": "patients", "budget": {"epsilon": 0.5}, "rows": 800}
+    made = world.call("POST", "/v1/releases/synthetic", token=world.token("analyst"), json=body)
+    work(world)
+    return made.json()["id"]
+
+
+def ask(world, token: str, made: str, **changes: Any) -> Any:
+    body = {"release": made, "attempts": 100} | changes
+    return world.call("POST", "/v1/assessments", token=token, json=body)
+
+
+def test_from_release_to_page(world, release) -> None:
+    steward = world.token("steward")
+    submitted = ask(world, steward, release)
+    assert submitted.status_code == 202, submitted.text
+    place = submitted.headers["location"]
+    assert world.call("GET", place, token=steward).status_code == 409
+    work(world)
+    found = world.call("GET", place, token=steward)
+    assert found.status_code == 200, found.text
+    told = found.json()
+    assert (told["release"], told["dataset"], told["people"]) == (release, "patients", 1234)
+    assert 0 <= told["risk"] <= 1
+    assert [what for what, _ in told["skipped"] if what == "control group"] == ["control group"]
+    page = world.call("GET", f"{place}/page", token=steward)
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<svg" in page.text
+    spent = world.call("GET", "/v1/datasets/patients/budget", token=steward).json()["spent"]
+    assert spent == pytest.approx(0.5)  # an assessment stays with the steward
+
+
+def test_nobody_else_sees_it(world, release) -> None:
+    steward = world.token("steward")
+    assert ask(world, world.token("analyst"), release).status_code == 403
+    assert ask(world, world.token("steward", datasets=("others",)), release).status_code in (403, 404)
+    place = ask(world, steward, release).headers["location"]
+    work(world)
+    for path in (place, f"{place}/page"):
+        assert world.call("GET", path, token=world.token("analyst")).status_code == 403
+        assert world.call("GET", path, token=world.token("steward")).status_code == 404
+        assert world.call("GET", path, token=world.token("admin")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change", [{"release": "job_nothing"}, {"control": "nobody"}, {"attempts": 1}, {"attempts": "9"}, {"colour": "red"}]
+)
+def test_bad_input(world, release, change) -> None:
+    assert ask(world, world.token("steward"), release, **change).status_code in (404, 422)
+
+
+def test_bad_wishes_fail_with_their_field(world, release) -> None:
+    steward = world.token("steward")
+    place = ask(world, steward, release, secrets=["nobody"]).headers["location"]
+    work(world)
+    refused = world.call("GET", place, token=steward)
+    assert (refused.status_code, refused.json()["field"]) == (422, "secrets")
+
+
+def test_a_release_that_is_gone(world, release) -> None:
+    steward = world.token("steward")
+    world.call("DELETE", f"/v1/releases/{release}", token=world.token("admin"))
+    place = ask(world, steward, release).headers["location"]
+    work(world)
+    assert world.call("GET", place, token=steward).status_code == 409

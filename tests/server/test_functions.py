@@ -1,0 +1,167 @@
+"""Functions over HTTP: planned for nothing, paid for once, asked for ever, shown to nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tacita.learn.functions.bundle import load_bundle
+from tacita.learn.functions.registry import Registry
+from tacita.learn.functions.sealing import Seal
+from tacita.learn.functions.service import FunctionService
+from tacita.noise import SecureSource
+from tacita.signing import SigningKey
+from tacita.store import Database
+
+BUDGET = {"epsilon": 0.4, "delta": 1e-6}
+BODY: dict[str, Any] = {"dataset": "patients", "name": "ages", "kind": "density", "features": ["age"], "budget": BUDGET}
+POINTS = {"points": [[20], [40.5], [20.0]]}
+
+
+@pytest.fixture
+def buyer(world) -> str:
+    world.register(budget={"epsilon": 1.0, "delta": 1e-5})
+    return world.token("analyst")
+
+
+def make(world, token: str, *, key: str | None = None, **changes: Any) -> Any:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return world.call("POST", "/v1/models", token=token, json=BODY | changes, headers=headers)
+
+
+def work(world) -> None:
+    for job in world.services.jobs.list():
+        if job.state == "queued":
+            world.services.jobs.work(job.id, world.services)
+
+
+def released(world, token: str, **changes: Any) -> str:
+    made = make(world, token, **changes)
+    assert made.status_code == 202, made.text
+    work(world)
+    found = world.call("GET", made.headers["location"], token=token)
+    assert found.status_code == 200, found.text
+    return found.json()["id"]
+
+
+def spent(world) -> float:
+    return world.call("GET", "/v1/datasets/patients/budget", token=world.token("steward")).json()["spent"]
+
+
+def test_from_plan_to_answers(world, buyer) -> None:
+    plan = world.call("POST", "/v1/models/plan", token=buyer, json=BODY)
+    assert plan.status_code == 200, plan.text
+    assert plan.json()["affordable"] is True
+    assert spent(world) == 0
+    id = released(world, buyer)
+    paid = spent(world)
+    assert 0 < paid <= 0.4
+    first = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS)
+    assert first.status_code == 200, first.text
+    assert first.json()["values"][0] == first.json()["values"][2]
+    for ref in (id, "ages", "ages@1"):
+        assert world.call("POST", f"/v1/models/{ref}/predict", token=buyer, json=POINTS).json() == first.json()
+    assert spent(world) == paid
+    listed = world.call("GET", "/v1/models", token=buyer).json()
+    assert [(entry["id"], entry["points"], entry["state"]) for entry in listed] == [(id, 2, "active")]
+
+
+def test_a_retry_finds_its_function(world, buyer) -> None:
+    first, second = (make(world, buyer, key="once").json()["id"] for _ in range(2))
+    work(world)
+    assert first == second
+    assert len(world.call("GET", "/v1/models", token=buyer).json()) == 1
+
+
+def test_a_job_that_is_not_done(world, buyer) -> None:
+    place = make(world, buyer).headers["location"]
+    assert world.call("GET", place, token=buyer).status_code == 409
+    assert world.call("GET", place, token=world.token("analyst")).status_code == 404
+
+
+def test_over_budget(world, buyer) -> None:
+    place = make(world, buyer, budget={"epsilon": 3.0, "delta": 1e-6}).headers["location"]
+    work(world)
+    assert world.call("GET", place, token=buyer).json()["code"] == "budget-exceeded"
+    assert world.call("GET", "/v1/models", token=buyer).json() == []
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [([[1, 2]], "1 value"), ([[None]], "finite"), ([["x"]], "finite"), ([[500]], "between"), ([], "points")],
+)
+def test_bad_points(world, buyer, points, says) -> None:
+    id = released(world, buyer)
+    answer = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json={"points": points})
+    assert answer.status_code == 422
+    assert says in answer.json()["detail"]
+
+
+def test_not_a_number(world, buyer) -> None:
+    id = released(world, buyer)
+    headers = {"Content-Type": "application/json"}
+    answer = world.call("POST", f"/v1/models/{id}/predict", token=buyer, content='{"points": [[NaN]]}', headers=headers)
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"kernel": {"name": "cubic"}}, 404),
+        ({"kind": "svm", "target": "smokes"}, 422),
+        ({"budget": {"epsilon": 0.4}}, 422),
+        ({"features": ["smokes"]}, 422),
+        ({"kind": "gaussian-process", "target": "smokes", "public_inputs": True}, 403),
+    ],
+)
+def test_bad_requests_are_refused_before_they_cost(world, buyer, changes, status) -> None:
+    assert make(world, buyer, **changes).status_code == status
+    assert spent(world) == 0
+
+
+def test_a_service_shows_no_parameters(world, buyer) -> None:
+    path, open_ = released(world, buyer), released(world, buyer, form="features", name="other")
+    refused = world.call("GET", f"/v1/models/{path}/parameters", token=buyer)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    shown = world.call("GET", f"/v1/models/{open_}/parameters", token=buyer).json()
+    assert len(shown["parameters"]["weights"]) == 512
+
+
+def test_who_sees_what(world, buyer) -> None:
+    id = released(world, buyer)
+    stranger = world.token("analyst", datasets=["else"])
+    for method, place in [("GET", ""), ("POST", "/predict"), ("GET", "/parameters")]:
+        sent = {"json": POINTS} if method == "POST" else {}
+        assert world.call(method, f"/v1/models/{id}{place}", token=stranger, **sent).status_code == 404
+    assert world.call("GET", "/v1/models", token=stranger).json() == []
+    assert world.call("DELETE", f"/v1/models/{id}", token=buyer).status_code == 403
+    assert make(world, stranger).status_code == 403
+
+
+def test_deleting(world, buyer) -> None:
+    id = released(world, buyer)
+    gone = world.call("DELETE", f"/v1/models/{id}", token=world.token("steward"))
+    assert gone.json()["state"] == "deleted"
+    assert world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS).status_code == 409
+    assert world.call("GET", "/v1/models/ages", token=buyer).status_code == 404
+    assert spent(world) > 0
+
+
+def test_a_bundle(world, buyer, tmp_path) -> None:
+    id = released(world, buyer, form="features")
+    values = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS).json()["values"]
+    bundle = world.call("POST", f"/v1/models/{id}/export", token=world.token("steward"))
+    assert bundle.status_code == 200, bundle.text
+    other = Registry(Database(f"sqlite:///{tmp_path}/other.db"), Seal())
+    load_bundle(other, bundle.text, trusted=[SigningKey.of(world.services.settings.home).public])
+    assert list(FunctionService(other, SecureSource()).predict(id, POINTS["points"]).values) == values
+
+
+def test_latency_is_measured(world, buyer) -> None:
+    id = released(world, buyer)
+    world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS)
+    text = world.call("GET", "/metrics").text
+    assert 'tacita_predict_seconds_count{form="path"} 1.0' in text
+    assert 'tacita_points_predicted_total{form="path"} 3.0' in text
+    assert id not in text
