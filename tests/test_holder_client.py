@@ -114,3 +114,11 @@ def test_bad_files(tmp_path, text):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(SourceUnavailable, match="holders"):
         read_holders(tmp_path / "none.yaml")
+
+
+def test_a_proxy_of_the_environment_never_sees_the_token(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("ALL_PROXY", "http://proxy.example:3128")
+    made = HolderClient("https://north.example", TOKEN)
+    assert not made._http._mounts, "a mount is the way through a proxy"
+    made.close()

@@ -104,3 +104,47 @@ def test_a_folder_has_a_digest(tmp_path):
 def test_what_is_no_statement(text):
     with pytest.raises(InvalidInput):
         Statement.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta", "0"),
+        ("delta", 1.0),
+        ("delta", -0.1),
+        ("delta", True),
+        ("delta", None),
+        ("delta", 10**400),
+        ("epsilon", "1"),
+        ("epsilon", False),
+        ("epsilon", 10**400),
+        ("event", 7),
+        ("event", {"kind": "pure", "epsilon": "1e400"}),
+        ("event", {"kind": "repeated", "count": 2, "event": []}),
+        ("public", 5),
+        ("public", [1]),
+        ("not_protected", "all"),
+        ("provenance", None),
+        ("mechanism", [1]),
+        ("digests", {"rows.csv": 1}),
+        ("digests", []),
+        ("key", 3),
+        ("signature", None),
+        ("unit", "\ud800"),
+    ],
+)
+def test_members_of_the_wrong_kind_are_refused(tmp_path, name, value):
+    plain = make(tmp_path).as_dict() | {name: value}
+    with pytest.raises(InvalidInput):
+        Statement.from_json(json.dumps(plain))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "NaN", '{"tacita": NaN}', "", "7"])
+def test_texts_that_are_no_statement(text):
+    with pytest.raises(InvalidInput, match="statement"):
+        Statement.from_json(text)
+
+
+def test_neighbours_that_nobody_knows_do_not_hold(tmp_path):
+    plain = make(tmp_path).as_dict() | {"neighbours": "friends"}
+    assert not found(Statement.from_json(json.dumps(plain)))["epsilon"]

@@ -91,6 +91,11 @@ class TacitaError(Exception):
             text += f". {self.hint}"
         return text
 
+    def advise(self, hint: str) -> None:
+        """Add a way out that only somebody further up knows."""
+        self.hint = f"{self.hint}. {hint}" if self.hint else hint
+        self.args = (self._message(),)
+
     def extra(self) -> dict[str, Any]:
         """Members that a subclass adds to the common shape."""
         return {}

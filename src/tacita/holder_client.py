@@ -98,7 +98,10 @@ class HolderClient:
             raise InvalidInput("must be https: the token would travel in the clear", field="url", hint=hint)
         self._url, self._patience = url.rstrip("/"), patience
         headers = {"User-Agent": f"tacita/{__version__}", "Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=self._url, headers=headers, timeout=timeout, transport=transport)
+        # the environment may name a proxy, and a proxy would see the token
+        self._http = httpx.Client(
+            base_url=self._url, headers=headers, timeout=timeout, transport=transport, trust_env=False
+        )
 
     def __repr__(self) -> str:
         return f"HolderClient({self._url!r})"  # not the token

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,40 @@ _MEMBERS = {
     "key",
     "signature",
 }
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: object, below: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < below
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+_GOOD: Mapping[str, Callable[[Any], bool]] = {
+    "mechanism": _is_object,
+    "guarantee": _is_text,
+    "unit": _is_text,
+    "neighbours": _is_text,
+    "epsilon": lambda value: value is None or _is_number(value, 1e300),
+    "delta": lambda value: _is_number(value, 1),
+    "event": _is_object,
+    "public": _is_texts,
+    "not_protected": _is_texts,
+    "digests": lambda value: _is_object(value) and all(map(_is_text, value.values())),
+    "provenance": _is_object,
+    "key": _is_text,
+    "signature": _is_text,
+}
+"""What each member must look like; whether it is true is for `verify` to find out."""
 
 NOT_PROTECTED = (
     "What is true of a group or of the population, and so can be guessed of its members.",
@@ -107,13 +141,14 @@ class Statement:
         """What `to_json` wrote; anything else is refused."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError:
+            canonical(data)  # what cannot be written again, such as NaN, cannot have been signed
+        except (ValueError, TypeError, RecursionError):
             raise InvalidInput("must be JSON", field="statement") from None
         if not isinstance(data, dict) or data.get("tacita") != KIND or set(data) != _MEMBERS:
             raise InvalidInput(f"must be a `{KIND}` with exactly its members", field="statement")
-        texts = ("guarantee", "unit", "neighbours", "key", "signature")
-        if not all(isinstance(data[name], str) for name in texts) or not isinstance(data["digests"], dict):
-            raise InvalidInput("has members of the wrong kind", field="statement")
+        for name, good in _GOOD.items():
+            if not good(data[name]):
+                raise InvalidInput("is of the wrong kind", field=f"statement.{name}")
         return cls(
             mechanism=data["mechanism"],
             guarantee=data["guarantee"],
@@ -267,7 +302,7 @@ def _added_up(statement: Statement) -> Check:
         return Check(what="epsilon", good=False, detail="a guarantee without an epsilon")
     try:
         found = _epsilon(statement.event, statement.delta, Neighbours(statement.neighbours))
-    except (InvalidInput, ValueError) as error:
+    except (InvalidInput, ValueError, ArithmeticError) as error:
         return Check(what="epsilon", good=False, detail=f"the event cannot be added up: {error}")
     good = found is not None and found <= statement.epsilon * (1 + _ROUNDING) + _ROUNDING
     shown = "infinite" if found is None else f"{found:.6g}"

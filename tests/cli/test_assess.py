@@ -107,7 +107,7 @@ def test_bad_input(bad):
 
 def test_comparing(folder):
     (folder / "plan.yaml").write_text(
-        "data: used.csv\nschema: s.yaml\nattempts: 100\nreleases:\n- anonymize: {k: 20}\n- synthesize: {epsilon: 2}\n"
+        "data: used.csv\nschema: s.yaml\nattempts: 100\ncontrol: 0.4\nreleases:\n- anonymize: {k: 20}\n- synthesize: {epsilon: 2}\n"
     )
     found = run("compare", "plan.yaml", "-o", "c.html", "--json-file", "c.json")
     assert found.code == 0, found.err

@@ -147,16 +147,23 @@ def test_a_plan_asks_nobody():
         ("--method", "SL2", "--epsilon", "1", "-o", "x.csv", "--fit", "mixture"),
         ("--method", "SL2", "--epsilon", "1", "-o", "x.csv", "--run", "not a name"),
         ("--method", "SL9", "--epsilon", "1", "-o", "x.csv"),
+        ("--method", "SL2", "--epsilon", "1", "-o", "there.csv"),
+        ("--method", "SL2", "--epsilon", "1", "-o", "x.csv", "--model", "there.csv"),
     ],
 )
-def test_bad_input_asks_nobody(more):
-    assert federate(*more).code == 2
+def test_bad_input_asks_nobody(folder, more):
+    (folder / "there.csv").mkdir()
+    refused = federate(*more)
+    assert refused.code == 2
+    assert "--run" not in refused.err  # which would say that somebody was asked
 
 
 def test_nobody_there():
     done = federate("--method", "SL1", "--epsilon", "1", "-o", "x.csv", "--deadline", "0.2")
     assert done.code == 4
     assert "0 of 2" in done.err
+    run = done.out.split("Run ")[1].split()[0]
+    assert f"--run {run}" in done.err  # the way back to what holders may have answered
 
 
 def test_tokens_are_written_once_and_for_the_owner_only(folder):

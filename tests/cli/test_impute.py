@@ -111,3 +111,33 @@ def test_a_folder_is_never_written_over(folder):
     (folder / "out").mkdir()
     assert made("--replace", "age", "--no-guarantee").code == 2
     assert not list((folder / "out").iterdir())
+
+
+def test_releases_are_assessed_by_default(folder):
+    (folder / "held.csv").write_text("age,sex,income\n" + "".join(f"{i % 90},f,{i * 7 % 1000}\n" for i in range(200)))
+    shown = made("--replace", "income", "--m", "2", "--no-guarantee", "--control", "held.csv")
+    assert shown.code == 0, shown.err
+    assert "risk, the most that an attack achieved" in shown.out
+    found = json.loads((folder / "out.assessment.json").read_text())
+    assert (found["tacita"], found["people"], found["control"], found["releases"]) == ("assessment/1", 400, 200, 2)
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "release-1.parquet",
+        "release-2.parquet",
+        "release.json",
+    ]  # what may leave holds nothing that was read off exact rows
+
+
+def test_an_assessment_can_be_left_out(folder):
+    shown = made("--replace", "income", "--m", "2", "--no-guarantee", "--no-assessment", "--json")
+    assert json.loads(shown.out)["assessment"] is None
+    assert not (folder / "out.assessment.json").exists()
+    assert (
+        made("--replace", "age", "--no-guarantee", "--no-assessment", "--control", "people.csv", output="b").code == 2
+    )
+
+
+def test_copies_are_found(folder):
+    """Nearly nothing is replaced, so the rows are the people; an assessment that sees no risk there would be blind."""
+    (folder / "held.csv").write_text("age,sex,income\n" + "".join(f"{i % 90},f,{i * 7 % 1000}\n" for i in range(200)))
+    more = ("--replace", "income", "--where", "income: income > 990", "--m", "2", "--no-guarantee", "--json")
+    assert json.loads(made(*more, "--control", "held.csv").out)["assessment"]["risk"] > 0.3

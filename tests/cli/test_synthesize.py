@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacita.cli import main, show
+from tacita.synthesize import Synthesized
 
 SCHEMA = """
 tacita: 1
@@ -123,3 +124,54 @@ def test_a_statement_is_signed_and_verified(folder):
     assert bad.code == 3
     assert "NO" in bad.out
     assert run("verify", "rows.parquet").code == 2
+
+
+RULES = "rules: [{if: age < 18, then: sex = f}]"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--parts", "10001"),
+        ("--model", "there"),
+        ("--statement", "there"),
+        ("--report", "there"),
+        ("--model", "none/m.json"),
+        ("--attributes", "sex", "--rules", "rules.yaml"),
+    ],
+)
+def test_what_cannot_be_written_or_made_is_refused_before_it_is_paid_for(folder, more):
+    (folder / "there").mkdir()
+    (folder / "rules.yaml").write_text(RULES)
+    refused = made("--epsilon", "1", *more)
+    assert refused.code == 2, refused.err
+    assert spent() == 0
+
+
+def test_what_is_paid_for_can_be_fetched_after_an_error(folder, monkeypatch):
+    """The model is there already, and the error names a key that was made up for this."""
+    write = Synthesized.write
+
+    def full(self, *parts, **named):
+        raise OSError(28, "No space left on device", "rows.parquet")
+
+    monkeypatch.setattr(Synthesized, "write", full)
+    failed = made("--epsilon", "1", "--model", "m.json")
+    assert failed.code == 2
+    assert "No space left" in failed.err
+    assert json.loads((folder / "m.json").read_text())["guarantee"] == "central"
+    key = failed.err.split("--key ")[1].split()[0]
+    monkeypatch.setattr(Synthesized, "write", write)
+    again = made("--epsilon", "1", "--key", key, "--json")
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["key"] == key
+    assert spent() == 1
+
+
+def test_a_statement_names_the_rules_that_were_taken_as_public(folder):
+    (folder / "rules.yaml").write_text(RULES)
+    shown = made("--epsilon", "1", "-n", "20", "--rules", "rules.yaml", "--statement", "s.json")
+    assert shown.code == 0, shown.err
+    public = json.loads((folder / "s.json").read_text())["public"]
+    assert public[0] == "schema"
+    assert "age < 18" in public[1]

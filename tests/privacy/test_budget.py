@@ -42,3 +42,10 @@ def test_one_currency_at_a_time():
     for data in ({"epsilon": 1, "rho": 1}, {"rho": 1, "delta": 0.1}, {}, {"eps": 1}):
         with pytest.raises(InvalidInput):
             Budget.from_dict(data)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 10**5000, float("inf"), float("nan")], ids="abcde")
+def test_numbers_that_no_float_can_hold_are_refused(number):
+    for parts in ({"epsilon": number}, {"rho": number}, {"epsilon": 1.0, "delta": number}):
+        with pytest.raises(InvalidInput):
+            Budget(**parts)

@@ -97,6 +97,17 @@ def test_the_range():
     assert not CENTRE.feasible(0.5, money=30_000, error=2.0, calculus="bessel").feasible
 
 
+def test_noise_that_is_too_much_is_not_feasible():
+    found = CENTRE.feasible(0.2, money=40_000, error=2.0)
+    assert found.epsilon_low is not None
+    assert not found.feasible
+
+
+def test_inputs_near_their_limits_can_be_changed():
+    found = CostModel(compensation=100, people=1, least=95).sensitivity_to_inputs(0.5)
+    assert all(low <= high for low, high in (found["compensation"], found["least"]))
+
+
 def test_what_the_figure_hangs_on():
     found = CENTRE.sensitivity_to_inputs(0.5, calculus="bessel")
     assert set(found) == {"compensation", "steepness", "noise"}

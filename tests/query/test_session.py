@@ -1,15 +1,19 @@
+from dataclasses import dataclass
+
 import pyarrow as pa
 import pytest
 
 from tacita.domain import Boolean, Domain
 from tacita.engines.local import LocalEngine
-from tacita.errors import BudgetExceeded, Conflict, InvalidInput
-from tacita.mechanisms import NoisyTables
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput, SourceUnavailable
+from tacita.mechanisms import CalibratedTables, NoisyTables
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
+from tacita.privacy.event import Nothing
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates, Session
+from tacita.query.session import question_of
 from tacita.store import Database
 from tacita.tables import Workload
 
@@ -140,12 +144,93 @@ def test_tables_are_found_again_too(ledger):
     assert ledger.balance("people").spent == 0.25
 
 
-def test_after_a_failure_the_question_runs_again_on_the_charge_that_stands(ledger):
-    class Failing(LocalEngine):
-        def tables(self, workload, unit):
-            raise RuntimeError
+# -- after a failure ---------------------------------------------------------------------------------------------------
+
+
+class Failing(LocalEngine):
+    """Fails at its n-th call."""
+
+    def __init__(self, error, after=0):
+        super().__init__(DOMAIN, pa.table({"b": [True]}))
+        self.error, self.left = error, after
+
+    def tables(self, workload, unit):
+        if not self.left:
+            raise self.error
+        self.left -= 1
+        return super().tables(workload, unit)
+
+
+AWAY = SourceUnavailable("is away", field="source")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twice:
+    """A plan that counts twice, as those do that choose what to count next."""
+
+    inner: CalibratedTables
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def run(self, engine, source):
+        self.inner.run(engine, source)
+        return self.inner.run(engine, source)
+
+
+def test_a_run_that_failed_is_not_made_again_on_the_same_charge(ledger):
+    with pytest.raises(RuntimeError):
+        session(ledger, Failing(RuntimeError())).ask(plan(0.25), key="k")
+    with pytest.raises(Conflict, match=r"failed.*Use a new key"):
+        session(ledger).ask(plan(0.25), key="k")
+    assert ledger.balance("people").charges == 1
+    session(ledger).ask(plan(0.25), key="l")
+    assert ledger.balance("people").spent == 0.5
+
+
+def test_without_a_key_a_question_that_failed_is_paid_anew(ledger):
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            session(ledger, Failing(RuntimeError())).ask(plan(0.25), repeat=False)
+    answers = [session(ledger).ask(plan(0.25), repeat=False).to_json() for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert [charge.state for charge in ledger.history("people")] == ["failed", "failed", "settled"]
+
+
+def test_a_source_that_was_away_from_the_start_may_be_asked_again(ledger):
+    with pytest.raises(SourceUnavailable):
+        session(ledger, Failing(AWAY)).ask(plan(0.25), key="k")
+    session(ledger).ask(plan(0.25), key="k")
+    assert [charge.state for charge in ledger.history("people")] == ["settled"]
+
+
+def test_a_source_that_goes_away_in_the_middle_may_not(ledger):
+    with pytest.raises(SourceUnavailable):
+        session(ledger, Failing(AWAY, after=1)).ask(Twice(inner=plan(0.25)), key="k")
+    with pytest.raises(Conflict, match="failed"):
+        session(ledger).ask(Twice(inner=plan(0.25)), key="k")
+
+
+def test_what_costs_nothing_may_always_be_asked_again(ledger):
+    class Free(Twice):
+        event = Nothing()
 
     with pytest.raises(RuntimeError):
-        session(ledger, Failing(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.75), repeat=False)
-    session(ledger).ask(plan(0.75), repeat=False)
-    assert ledger.balance("people").spent == 0.75
+        session(ledger, Failing(RuntimeError())).ask(Free(inner=plan(0.25)), key="k")
+    session(ledger).ask(Free(inner=plan(0.25)), key="k")
+
+
+def test_a_run_that_was_killed_runs_again(ledger):
+    asked = plan(0.25)
+    ledger.reserve(  # what a killed process leaves behind
+        "people",
+        asked.event,
+        question=question_of(asked),
+        unit=asked.unit,
+        neighbours=ADD,
+        principal="me",
+        purpose="query",
+        key="k",
+    )
+    session(ledger).ask(asked, key="k")
+    assert ledger.balance("people").charges == 1

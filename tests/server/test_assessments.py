@@ -60,7 +60,15 @@ def test_nobody_else_sees_it(world, release) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"release": "job_nothing"}, {"control": "nobody"}, {"attempts": 1}, {"attempts": "9"}, {"colour": "red"}]
+    "change",
+    [
+        {"release": "job_nothing"},
+        {"control": "nobody"},
+        {"control": "patients"},
+        {"attempts": 1},
+        {"attempts": "9"},
+        {"colour": "red"},
+    ],
 )
 def test_bad_input(world, release, change) -> None:
     assert ask(world, world.token("steward"), release, **change).status_code in (404, 422)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacita.domain import Categorical, Domain
-from tacita.errors import BudgetExceeded, Conflict, InvalidInput, SourceUnavailable, Unauthorized
+from tacita.errors import BudgetExceeded, Conflict, DataError, InvalidInput, SourceUnavailable, Unauthorized
 from tacita.holder_client import HolderClient
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.accountant import cost
@@ -85,10 +85,10 @@ def portal():
 
 @pytest.fixture
 def make_app(tmp_path, portal):
-    def make(source=None):
+    def make(source=None, engine=None):
         database = Database(f"sqlite:///{tmp_path}/north.db")
         ledger = ledger_at(tmp_path / "north.db", "north")
-        engine = FixedEngine(DOMAIN, rows(0))
+        engine = engine or FixedEngine(DOMAIN, rows(0))
         session = Session(
             engine=engine, ledger=ledger, account="north", principal="test", source=source or SecureSource()
         )
@@ -103,6 +103,25 @@ def post(client, body, token=TOKEN):
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     content = body if isinstance(body, bytes) else json.dumps(body)
     return client.post("/v1/holder/answers", content=content, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SourceUnavailable("cannot be read", field="source", value="/secret/north.csv", private="line 4711"), 503),
+        (DataError("must be a level", field="illness", value="rare", private="line 4711"), 422),
+    ],
+)
+def test_the_details_of_a_source_stay_with_the_holder(make_app, error, status):
+    class Broken(FixedEngine):
+        def tables(self, workload, unit):
+            raise error
+
+    client, _ = make_app(engine=Broken(DOMAIN, rows(0)))
+    answer = post(client, Request(terms=terms("north"), step=Step(kind="count")).as_dict())
+    assert answer.status_code == status
+    for secret in ("secret", "illness", "rare", "4711"):
+        assert secret not in answer.text
 
 
 def test_a_step_is_answered_once_and_stored(make_app):

@@ -13,7 +13,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.errors import InternalError
+from tacita.errors import InternalError, InvalidInput
 from tacita.noise import SeededSource
 from tacita.server import synthetic
 from tacita.server.answers import ModelResponse, RowsResponse
@@ -115,11 +115,39 @@ def test_cancelling_leaves_no_file(world, buyer, monkeypatch) -> None:
 
 
 def test_what_no_budget_allows(world, buyer) -> None:
-    place = make(world, buyer, budget={"epsilon": 3.0}).headers["location"]
-    work(world)
-    refused = world.call("GET", place, token=buyer)
+    refused = make(world, buyer, budget={"epsilon": 3.0})
     assert (refused.status_code, refused.json()["code"]) == (403, "budget-exceeded")
+    assert world.services.jobs.list() == []
     assert spent(world) == 0
+
+
+def test_a_job_that_is_known_is_found_though_nothing_is_left(world, buyer) -> None:
+    first = make(world, buyer, key="k", budget={"epsilon": 0.9})
+    work(world)
+    assert make(world, buyer, budget={"epsilon": 0.9}).status_code == 403
+    again = make(world, buyer, key="k", budget={"epsilon": 0.9})
+    assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError(28, "No space left"), "conflict"),
+        (InvalidInput("cannot be written", field="path", value="/secret/rows: full"), "conflict"),
+        (InvalidInput("leaves no rows", field="rules"), "invalid-input"),
+    ],
+)
+def test_only_what_the_disk_says_is_told_as_the_disk(world, buyer, monkeypatch, error, code) -> None:
+    def broken(self: Synthesized, *parts: Any, **named: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Synthesized, "write", broken)
+    id = make(world, buyer).json()["id"]
+    world.services.jobs.work(id, world.services)
+    found = world.services.jobs.get(id).error
+    assert found is not None
+    assert found["code"] == code
+    assert "secret" not in json.dumps(found)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,17 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tacita.domain import Boolean, Categorical, Domain
+from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.synthesize.estimate import Target, fit_mixture, projected, singles_of
+from tacita.mechanisms import NoisyTables
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize import Adaptive, Pairs, PrivBayes, SpanningTree
+from tacita.synthesize.estimate import LOST, Target, fit_mixture, lost_rows, projected, rows_of, singles_of, targets_of
+from tacita.tables import Workload
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("0", "1", "2", "3")) for name in "abc"])
 
@@ -86,3 +94,53 @@ def test_larger_tables_are_refused():
     three = Target(attributes=("a", "b", "c"), shares=np.full((4, 4, 4), 1 / 64), std=0.1)
     with pytest.raises(InvalidInput, match="targets"):
         fit_mixture(DOMAIN, [three], np.random.default_rng(1))
+
+
+# -- rows that some tables leave out ---------------------------------------------------------------------------------
+
+LOSING = Domain(attributes=[Boolean(name="x"), Boolean(name="y"), Categorical(name="town", levels=("p", "q", "r"))])
+
+
+def people(count=6000, lost=0.3):
+    """y mostly equals x; some rows have a town that the schema does not know."""
+    rng = np.random.default_rng(3)
+    x = rng.random(count) < 0.3
+    y = np.where(rng.random(count) < 0.9, x, ~x)
+    town = np.where(rng.random(count) < lost, "elsewhere", rng.choice(["p", "q", "r"], count, p=[0.2, 0.3, 0.5]))
+    return LocalEngine(LOSING, pa.table({"x": x, "y": y, "town": town}))
+
+
+def released(engine, epsilon, seed, *keys, family="laplace"):
+    plan = NoisyTables(Workload.of(*keys), family=family).calibrate(
+        LOSING, Budget.pure(epsilon), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE
+    )
+    return list(plan.run(engine, SeededSource(seed)).values())
+
+
+def test_the_fullest_tables_tell_the_number_of_rows_and_others_are_shares_of_their_own():
+    releases = released(people(), 2.0, 1, ["x"], ["town"], ["x", "y"], ["y", "town"])
+    targets, rows, error = targets_of(releases)
+    assert abs(rows - 6000) < 5 * error
+    assert error < 10
+    for target in targets:
+        assert target.shares.sum() == pytest.approx(1, abs=0.01)
+    assert lost_rows(releases) == (LOST,)
+    assert rows_of(releases)[1] == pytest.approx(4200, rel=0.05)
+
+
+def test_noise_alone_is_no_disagreement():
+    noted = [lost_rows(released(people(lost=0.0), 0.5, seed, ["x"], ["town"], ["x", "y"])) for seed in range(200)]
+    assert sum(map(len, noted)) <= 1
+
+
+@pytest.mark.parametrize(
+    "recipe", [Pairs(), PrivBayes(), SpanningTree(), Adaptive(rounds=2)], ids=lambda each: type(each).__name__
+)
+def test_rows_without_a_place_in_one_attribute_do_not_bend_the_others(recipe):
+    engine = people()
+    plan = recipe.calibrate(LOSING, Budget.approx(5.0, 1e-9), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    made = plan.run(engine, SeededSource(5))
+    truth = engine.project(["x", "y"]).values
+    assert np.abs(made.project(["x", "y"]).values - truth / truth.sum()).sum() / 2 < 0.03
+    assert made.people == pytest.approx(6000, rel=0.02)
+    assert LOST in made.notes

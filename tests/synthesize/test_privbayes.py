@@ -108,7 +108,7 @@ def test_structures_are_drawn_by_that_law():
     rows = np.array([(0, 0, 0)] * 9 + [(1, 1, 0)] * 8 + [(0, 1, 1)] * 4 + [(1, 0, 1)] * 3)
     plan = planned(PrivBayes(degree=1, people=24, theta=1e-6), domain, Budget.pure(6.0))
     engine, runs = FixedEngine(domain, rows), 1500
-    first = [plan._structure(engine, SeededSource(k)) for k in range(runs)]
+    first = [plan._structure(engine, SeededSource(k))[0] for k in range(runs)]
     # y takes x as its parent whenever it is placed first, and else only if it is chosen so in the second step
     hits = np.mean([each["z"] == ("y",) or (each["y"] == ("x",) and each["z"] == ("x",)) for each in first])
     chosen = law(rows, float(plan.choice.epsilon), plan.bound)
@@ -144,6 +144,55 @@ def test_candidates_are_the_largest_sets_that_are_useful(domain):
     assert useful_parents(domain, "d", ("a", "b", "c"), 3, 30) == [("a", "c"), ("b", "c")]
     assert useful_parents(domain, "d", ("a", "b", "c"), 1, 30) == [("a",), ("b",), ("c",)]
     assert useful_parents(domain, "d", ("a", "b"), 3, 8) == [()]
+
+
+def test_candidates_against_a_search_over_all_sets():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        sizes = rng.integers(2, 6, 6)
+        some = Domain(
+            attributes=[Categorical(name=f"n{i}", levels=[str(x) for x in range(s)]) for i, s in enumerate(sizes)]
+        )
+        degree, most = int(rng.integers(1, 5)), float(rng.integers(2, 200))
+        placed = some.names[1:]
+        fit = [
+            set(above)
+            for size in range(1, degree + 1)
+            for above in itertools.combinations(placed, size)
+            if some.project((*above, "n0")).size <= most
+        ]
+        largest = [each for each in fit if not any(each < other for other in fit)]
+        found = useful_parents(some, "n0", placed, degree, most)
+        assert sorted(map(sorted, found)) == sorted(map(sorted, largest or [()]))
+
+
+def wide(count):
+    return Domain(attributes=[Boolean(name=f"n{i}") for i in range(count)])
+
+
+def test_a_wide_table_has_fewer_parents_and_is_told_so():
+    """With three parents, 100 attributes would be four million tables."""
+    domain = wide(100)
+    plan = planned(PrivBayes(people=10**6), domain, Budget.zcdp(50.0))
+    assert plan.degree == 1
+    rows = np.random.default_rng(0).integers(0, 2, (200, 100))
+    result = plan.run(FixedEngine(domain, rows), SeededSource(1))
+    assert max(map(len, result.model.parents.values())) == 1
+    assert any("No more than 1 parents" in note for note in result.notes)
+
+
+def test_a_degree_that_cannot_be_counted_is_refused_before_it_is_paid_for():
+    with pytest.raises(InvalidInput, match="degree"):
+        planned(PrivBayes(degree=3), wide(100))
+    assert planned(PrivBayes(degree=1), wide(100)).degree == 1
+    assert planned(PrivBayes(), wide(300)).choice is None  # not even pairs: nothing is spent on a structure
+
+
+def test_large_tables_lower_the_degree(monkeypatch, domain, engine):
+    monkeypatch.setattr("tacita.synthesize.privbayes._MOST_COUNTED", 60)
+    result = planned(PrivBayes(), domain).run(engine, SeededSource(1))
+    assert max(map(len, result.model.parents.values())) < 3
+    assert any("parents were looked at" in note for note in result.notes)
 
 
 def test_only_tables_are_asked_for_and_in_batches(domain, engine_of, chain):

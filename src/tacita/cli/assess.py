@@ -46,6 +46,12 @@ def _read(work: object, source: str) -> pa.Table:
         raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
 
 
+def _check_folder(path: Path | None) -> None:
+    """Refuse before the work what could not be written after it."""
+    if path is not None and (not path.parent.is_dir() or path.is_dir()):
+        raise InvalidInput("its folder must exist, and it must not be one", field="output", value=path)
+
+
 def assess(
     release: Annotated[
         list[str], typer.Argument(help="The release: CSV or Parquet; several of the same people may be given.")
@@ -81,6 +87,7 @@ def assess(
 
     if kind not in ("plain", "partial", "full"):
         raise InvalidInput("must be plain, partial or full", field="kind", value=kind)
+    _check_folder(report)
     domain = Domain.read(schema)
     rng = np.random.default_rng(seed)
     case = read_case(
@@ -127,6 +134,8 @@ def compare(
     from tacita.compare.plan import ComparePlan
     from tacita.compare.run import compare as run
 
+    _check_folder(output)
+    _check_folder(data)
     wanted = ComparePlan.read(plan)
     with show.progress("comparing", 100) as tell:
         found = run(wanted, progress=lambda share, what: tell(round(100 * share)))
@@ -141,3 +150,5 @@ def compare(
     sections = comparison_sections(found)
     show.say(sections[0].text)
     show.grid(sections[1].title, ("", ""), sections[1].facts)
+    if not found.good:
+        raise typer.Exit(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json as json_text
 import math
 import sys
@@ -45,8 +46,8 @@ def audit(
 
     rng = np.random.default_rng()
     if function is not None:
-        if epsilon is None:
-            raise InvalidInput("say what the function claims", field="epsilon")
+        if epsilon is None or not epsilon >= 0:
+            raise InvalidInput("say what the function claims, 0 or more", field="epsilon", value=epsilon)
         found = attack(
             repeated(_load(function)),
             _input("one", one),
@@ -94,18 +95,26 @@ def _input(field: str, text: str) -> Any:
     return np.array(found) if isinstance(found, list) else found
 
 
+def _from_file(path: Path) -> Any:
+    """A module by its file, whatever else has its name."""
+    spec = importlib.util.spec_from_file_location(f"audited_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError("cannot be loaded")
+    sys.path.insert(0, str(path.resolve().parent))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _load(text: str) -> Any:
     """A function by its module, or by its file, and its name."""
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise InvalidInput("must be module:name or file.py:name", field="function", value=text)
     try:
-        if place.endswith(".py"):
-            path = Path(place).resolve()
-            sys.path.insert(0, str(path.parent))
-            place = path.stem
-        found = getattr(importlib.import_module(place), name)
-    except (ImportError, AttributeError) as error:
+        module = _from_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+        found = getattr(module, name)
+    except (ImportError, AttributeError, OSError) as error:
         raise InvalidInput("cannot be found", field="function", value=f"{text}: {error}") from None
     if not callable(found):
         raise InvalidInput("is no function", field="function", value=text)

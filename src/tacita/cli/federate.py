@@ -13,6 +13,7 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
+from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.holder_client import HolderClient, read_holders
@@ -21,8 +22,9 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.report import Section, number, write
 from tacita.synthesize import PrivBayes, Synthesized
 from tacita.synthesize.federated import Party, Schedule, Terms, federate
-from tacita.synthesize.federated.analyst import Fit
+from tacita.synthesize.federated.analyst import Fit, takes_mixture
 from tacita.synthesize.federated.terms import SHARING, Overlap, Sharing
+from tacita.synthesize.writing import check_target
 
 __all__ = ["app"]
 
@@ -155,13 +157,10 @@ def run(
 
     [dim]tacita federate run --holders holders.yaml -s people.yaml --method SL2 --epsilon 1 -o made.parquet[/]
     """
-    if output.suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
+    check_target(output)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    for field, path in (("output", output), ("model", model), ("report", report)):
-        if path is not None and not path.parent.is_dir():  # before anything is paid for
-            raise InvalidInput("its folder must exist", field=field, value=path)
+    check_files(output=output, model=model, report=report)
     domain, addresses = Domain.read(schema), read_holders(holders)
     terms = _terms(
         domain,
@@ -179,25 +178,29 @@ def run(
         theta=theta,
         people=people,
     )
+    takes_mixture(terms, domain, fit)
     from tacita.server.holder import read_token
 
     clients = {
         address.name: HolderClient(address.url, read_token(address.token_file), timeout=deadline, patience=deadline)
         for address in addresses
     }
-    try:
-        parties = [Party(name=each, ask=client.ask) for each, client in clients.items()]
-        result = federate(terms, domain, parties, deadline=deadline, rng=np.random.default_rng(), fit=fit)
-    finally:
-        for client in clients.values():
-            client.close()
-    wanted = max(0, round(result.people)) if rows is None else rows
-    result.write(output, wanted, np.random.default_rng(), policy=decode)
-    if model is not None:
-        model.write_text(result.to_json(), encoding="utf-8")
-    sections = _sections(result, terms, wanted)
-    if report is not None:
-        write(report, "Made-up rows of several holders", f"{wanted:,} rows in {output.name}", sections)
+    if not json:
+        show.say(f"Run {terms.run}")  # before anybody is asked: it is the way back to what holders have answered
+    with paid_already(f"What holders answered is stored: the same command with --run {terms.run} asks for it again"):
+        try:
+            parties = [Party(name=each, ask=client.ask) for each, client in clients.items()]
+            result = federate(terms, domain, parties, deadline=deadline, rng=np.random.default_rng(), fit=fit)
+        finally:
+            for client in clients.values():
+                client.close()
+        if model is not None:  # first, since all else can be made of it
+            model.write_text(result.to_json(), encoding="utf-8")
+        wanted = max(0, round(result.people)) if rows is None else rows
+        result.write(output, wanted, np.random.default_rng(), policy=decode)
+        sections = _sections(result, terms, wanted)
+        if report is not None:
+            write(report, "Made-up rows of several holders", f"{wanted:,} rows in {output.name}", sections)
     if json:
         plain = {key: value for key, value in result.as_dict().items() if key != "model"}
         show.print_json(plain | {"rows": wanted, "run": terms.run})

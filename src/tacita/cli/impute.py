@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json as json_text
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
+import pyarrow as pa
 import typer
 
 from tacita.cli import show
 from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Domain
+from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.noise import SecureSource
@@ -18,6 +23,9 @@ from tacita.report import Section, write
 from tacita.synthesize.imputation import Impute, Imputed
 from tacita.synthesize.imputation.result import Kind
 from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn
+
+if TYPE_CHECKING:
+    from tacita.assess.assessment import Assessment
 
 __all__ = ["impute"]
 
@@ -54,9 +62,16 @@ def impute(
     form: Annotated[Literal["csv", "parquet"], typer.Option(help="Of the files.")] = "parquet",
     table: TableName = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the releases.")] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(help="For the assessment: rows of people like them that are not in the data."),
+    ] = None,
+    assessment: Annotated[
+        bool, typer.Option(help="Attack what was made, and write what was found beside the folder, for the owner.")
+    ] = True,
     json: Json = False,
 ) -> None:
-    """Draw sensitive cells anew, several times. There is no guarantee: assess the risk before anything leaves.
+    """Draw sensitive cells anew, several times. There is no guarantee: look at the assessment before anything leaves.
 
     [dim]tacita impute people.csv -s people.yaml -o out --replace income,age --m 5 --backend cart --no-guarantee[/]
     """
@@ -68,7 +83,12 @@ def impute(
         )
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new folder in one that exists", field="output", value=output)
+    found_at = output.with_name(f"{output.name}.assessment.json")
+    check_files(report=report, assessment=found_at if assessment else None)
+    if control is not None and not assessment:
+        raise InvalidInput("is for the assessment", field="control", hint="Leave out --no-assessment")
     domain = Domain.read(schema)
+    held = None if control is None else connect(control, domain)
     recipe = Impute(
         replace=_masks(replace, where or []),
         kind=kind,
@@ -86,17 +106,62 @@ def impute(
     if (frame is None) != (frame_schema is None):
         raise InvalidInput("goes with --frame", field="frame-schema")
     others = None if frame is None or frame_schema is None else connect(frame, Domain.read(frame_schema))
-    result = plan.run(connect(data, domain, table), SecureSource(), frame=others)
+    engine = connect(data, domain, table)
+    result = plan.run(engine, SecureSource(), frame=others)
     result.write(output, form=form)
     sections = _sections(result, backend)
+    found = None
+    if assessment:
+        with paid_already(f"The releases are in {output}; assess them with `tacita assess` before they leave"):
+            found = _assessed(result, engine, held)
+            found_at.write_text(json_text.dumps(found.as_dict(), ensure_ascii=False), encoding="utf-8")
+        sections.append(_headline(found, found_at))
     if report is not None:
         write(report, "Imputed rows", f"{len(result.releases)} releases in {output.name}", sections)
     if json:
-        show.print_json(result.as_dict())
+        short = {} if found is None else {"risk": found.risk, "worst": found.worst, "kept": found.kept}
+        show.print_json(result.as_dict() | {"assessment": short | {"file": str(found_at)} if found else None})
         return
     for section in sections:
         show.grid(section.title, ("", ""), section.facts)
     show.say(result.statement())
+
+
+def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assessment:
+    """Attacks on the releases, with the rows that they were made from; exact, hence for the owner."""
+    from tacita.assess.assessment import Wishes, assess
+    from tacita.assess.case import read_case
+
+    names = [name for name in result.domain.names if name in engine.domain.countable]
+
+    def rows(of: Engine) -> pa.Table:
+        return pa.Table.from_batches(list(of.rows(names)))
+
+    rng = np.random.default_rng()
+    case = read_case(
+        engine.domain,
+        real=rows(engine),
+        released=result.releases,
+        control=None if control is None else rows(control),
+        names=names,
+        rng=rng,
+    )
+    wishes = Wishes(kind="partial" if result.kind == "partial" else "full")
+    with show.progress("assessing", 100) as tell:
+        return assess(
+            case, rng, wishes=wishes, belongs=result.origins, progress=lambda share, what: tell(round(100 * share))
+        )
+
+
+def _headline(found: Assessment, path: Path) -> Section:
+    facts = [
+        ("risk, the most that an attack achieved", f"{found.risk:.3f} ({found.worst})"),
+        ("kept of all pairs", f"{found.kept:.3f}"),
+        ("control group", f"{found.control:,} rows" if found.control else "none: a guess cannot be told from a leak"),
+        ("all of it, for the owner", str(path)),
+    ]
+    text = "What these attacks found; a small risk is no guarantee. Figures were read off exact rows."
+    return Section(title="Assessment", text=text, facts=facts)
 
 
 def _masks(replace: str | None, where: list[str]) -> tuple[str, ...]:

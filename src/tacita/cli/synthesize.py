@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json as json_text
+import uuid
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,7 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, ledger_of
+from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
@@ -23,7 +26,7 @@ from tacita.signing import SigningKey
 from tacita.statement import state as state_of
 from tacita.synthesize import Rules, Synthesize, Synthesized
 from tacita.synthesize.quality import Method
-from tacita.synthesize.writing import check_target
+from tacita.synthesize.writing import check_parts, check_target
 
 __all__ = ["synthesize"]
 
@@ -71,21 +74,19 @@ def synthesize(
     [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
     """
     check_target(output, folder=parts is not None)
-    if parts is not None and parts < 1:
-        raise InvalidInput("must be 1 or more", field="parts", value=parts)
+    if parts is not None:
+        check_parts(parts)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    for field, path in (("output", output), ("model", model), ("report", report), ("statement", statement)):
-        if path is not None and not path.parent.is_dir():  # before anything is paid for
-            raise InvalidInput("its folder must exist", field=field, value=path)
+    check_files(output=output, model=model, report=report, statement=statement)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))
-    public = None if rules is None else Rules.read(rules).check(domain)
     if key_column is not None and (not key_column or key_column in (names or domain.countable)):
         raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
     recipe = Synthesize(method=method, attributes=names, people=people)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
+    public = None if rules is None else Rules.read(rules).check(domain.project(plan.names))
     if dry_run:
         planned = plan.as_dict()
         facts = [("method", planned["recipe"]["method"]), ("cost", f"{planned['cost']:.6g}"), ("why", plan.reason)]
@@ -98,37 +99,47 @@ def synthesize(
         principal="command line",
         source=SecureSource(),
     )
+    key = key or f"synthesize-{uuid.uuid4().hex[:16]}"
     result = session.ask(plan, purpose="synthesize", key=key)
-    if public is not None:
-        result = result.with_rules(public)
-    wanted = max(0, round(result.people)) if rows is None else rows
-    with show.progress("rows", wanted) as tell:
-        result.write(output, wanted, np.random.default_rng(), policy=decode, key=key_column, parts=parts, progress=tell)
-    if model is not None:
-        model.write_text(result.to_json(), encoding="utf-8")
-    if statement is not None:
-        state_of(
-            event=result.event,
-            unit=result.unit,
-            neighbours=result.neighbours,
-            provenance=result.provenance,
-            delta=delta,
-            guarantee="central differential privacy",
-            public=() if people is None else (f"about {people} rows",),
-            files={output.name: output},
-            key=SigningKey.of(Settings.load().home),
-        ).write(statement)
-    sections = _sections(result, wanted)
-    if report is not None:
-        write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
+    with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
+        if public is not None:
+            result = result.with_rules(public)
+        if model is not None:  # first, since all else can be made of it
+            model.write_text(result.to_json(), encoding="utf-8")
+        wanted = max(0, round(result.people)) if rows is None else rows
+        with show.progress("rows", wanted) as tell:
+            drawn = np.random.default_rng()
+            result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=tell)
+        if statement is not None:
+            state_of(
+                event=result.event,
+                unit=result.unit,
+                neighbours=result.neighbours,
+                provenance=result.provenance,
+                delta=delta,
+                guarantee="central differential privacy",
+                public=_public(people, public),
+                files={output.name: output},
+                key=SigningKey.of(Settings.load().home),
+            ).write(statement)
+        sections = _sections(result, wanted)
+        if report is not None:
+            write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
     if json:
         plain = {name: value for name, value in result.as_dict().items() if name != "model"}
-        show.print_json(plain | {"rows": wanted, "balance": session.balance().as_dict()})
+        show.print_json(plain | {"rows": wanted, "key": key, "balance": session.balance().as_dict()})
         return
     for section in sections:
         show.grid(section.title, ("", ""), section.facts)
     show.say(_NOTE)
     show.balance(session.balance())
+
+
+def _public(people: int | None, rules: Rules | None) -> tuple[str, ...]:
+    """What was taken as public besides the schema."""
+    about = () if people is None else (f"about {people} rows",)
+    plain = [] if rules is None else rules.as_dict()["rules"]
+    return (*about, *(f"rule: {json_text.dumps(rule, ensure_ascii=False)}" for rule in plain))
 
 
 def _sections(result: Synthesized, rows: int) -> list[Section]:

@@ -120,7 +120,15 @@ def _anonymize(settings: dict[str, Any], material: Material) -> Made:
 def _budget(settings: dict[str, Any]) -> Budget:
     if "epsilon" not in settings:
         raise InvalidInput("needs an epsilon", field="releases")
-    return Budget(epsilon=float(settings.pop("epsilon")), delta=float(settings.pop("delta", 0.0)))
+    return Budget(
+        epsilon=_number("epsilon", settings.pop("epsilon")), delta=_number("delta", settings.pop("delta", 0.0))
+    )
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput("must be a number (YAML reads 1e-9 as a text: write 1.0e-9)", field=name, value=value)
+    return float(value)
 
 
 def _synthesize(settings: dict[str, Any], material: Material) -> Made:
@@ -167,7 +175,7 @@ def _collect(settings: dict[str, Any], material: Material) -> Made:
 
     if set(settings) != {"epsilon"}:
         raise InvalidInput("needs an epsilon, and nothing else", field="releases.collect", value=", ".join(settings))
-    epsilon = float(settings["epsilon"])
+    epsilon = _number("epsilon", settings["epsilon"])
     tables: list[tuple[str, ...]] = [*combinations(material.names, 2)] or [material.names]
     design = plan_collection(material.domain, Workload.of(*tables), respondents=len(material.rows), epsilon=epsilon)
     tally = simulate(design, material.engine, SeededSource(material.seed))

@@ -27,13 +27,26 @@ def _words_of_risk(risk: float) -> str:
 
 def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section]:
     """What a release gives away and what it is worth, in the order in which people ask."""
-    lost = 1 - found.kept
+    lost, ways = 1 - found.kept, 2 if found.margins.pairs else 1
+    if not found.risks:
+        learnt = "No attack could be tried: nothing is known of what it gives away."
+    elif not found.control:
+        learnt = (
+            f"Attacks succeed with {found.risk:.2f} of 1 at most, by {found.worst}. Nobody was held back, so it cannot "
+            "be told how much of that anybody could guess about people who are not in the data."
+        )
+    else:
+        learnt = (
+            f"The attacks that were tried learn {_words_of_risk(found.risk)} about the people in the data beyond what "
+            f"anybody could guess: {found.risk:.2f} of 1 at most, by {found.worst}; {found.shown:.2f} is beyond chance."
+        )
     lead = (
-        f"The attacks that were tried learn {_words_of_risk(found.risk)} about the people in the data beyond what "
-        f"anybody could guess: at most {found.risk:.2f} of 1, by {found.worst}. Pairs of attributes are off by "
-        f"{lost:.3f} on average, where {found.margins.floor[1]:.3f} would be chance. "
-        "A small risk is what these attacks found; it is not a guarantee."
+        f"{learnt} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
+        f"{found.margins.floor[ways - 1]:.3f} would be chance. A small risk is what these attacks found; it is not a "
+        "guarantee."
     )
+    if found.releases > 1:
+        lead += f" Of the {found.releases} tables, most attacks look at the first."
     if promise:
         lead += f" What is promised: {promise}."
     facts = [

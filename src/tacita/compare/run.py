@@ -1,8 +1,8 @@
 """Make the releases of a plan, assess them alike, find the front, recommend one in plain words.
 
     front       releases that no other beats: less risk and more kept
-    recommended the one that keeps most among those whose risk stays below what the plan allows, guarantees first;
-                none, if all are above it
+    recommended among releases whose risk stays below what the plan allows, guarantees first: the smallest epsilon whose
+                tables are as good as the best, to within 0.02; without guarantees, the one that keeps most
 
 Two references stand beside them: a copy of the rows, which keeps all and protects nobody, and single columns shuffled,
 which keep no dependence.
@@ -31,7 +31,10 @@ from tacita.errors import InvalidInput, TacitaError
 __all__ = ["Comparison", "Result", "compare"]
 
 Progress = Callable[[float, str], None]
-_LEAST = 100
+_LEAST = 200
+_AS_GOOD = 0.02
+_LARGE = 5.0
+"""An epsilon above this allows an intruder odds of more than a hundred."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,32 +105,43 @@ class Comparison:
         """What the plan's owner should take, if anything."""
         allowed = [each for each in self.good if each.assessment and each.assessment.risk <= self.plan.most_risk]
         sure = [each for each in allowed if each.guarantee]
-        among = sure or allowed
-        return max(among, key=lambda each: each.assessment.kept if each.assessment else 0.0, default=None)
+        best = max((each.assessment.kept for each in sure or allowed if each.assessment), default=0.0)
+        if not sure:
+            return next((each for each in allowed if each.assessment and each.assessment.kept == best), None)
+        as_good = [each for each in sure if each.assessment and each.assessment.kept >= best - _AS_GOOD]
+        return min(as_good, key=lambda each: (each.made.epsilon or 0.0) if each.made else 0.0, default=None)
 
     def reasons(self) -> tuple[str, ...]:
         """Why that one, in plain words."""
         best = self.recommended
+        failed = [each.name for each in self.results if each.assessment is None]
+        if not self.good:
+            return (f"Nothing could be made: {'; '.join(each.error for each in self.results)}",)
         if best is None or best.assessment is None or best.made is None:
             words = [f"No release stays below a risk of {self.plan.most_risk:g}."]
             low = min(self.good, key=lambda each: each.assessment.risk if each.assessment else 1.0, default=None)
             if low is not None and low.assessment is not None:
                 words.append(
                     f"The least risky is {low.name}, with {low.assessment.risk:.2f} by {low.assessment.worst}. "
-                    "Protect more, release fewer attributes, or release nothing."
+                    f"More than chance is {low.assessment.shown:.2f} of it. Protect more, release fewer attributes, "
+                    "or release nothing."
                 )
-            return tuple(words)
+            return (*words, *self._missing(failed))
         found = best.assessment
         words = [
             f"Take {best.name}. Of what attacks achieve beyond guessing, the most is {found.risk:.2f} "
             f"({found.worst}), and pairs of attributes are off by {1 - found.kept:.3f} on average."
         ]
         if best.guarantee:
-            words.append(f"It has a guarantee that holds whatever an intruder knows: {best.made.promise}.")
+            words.append(f"It has a guarantee that does not depend on what an intruder knows: {best.made.promise}.")
+            if (best.made.epsilon or 0.0) > _LARGE:
+                words.append(
+                    "So large an epsilon promises little by itself: that attacks found little is the better news."
+                )
         else:
             words.append(
-                "It has no guarantee: the attacks that were tried found little, and others may find more. Every "
-                "release with a guarantee was above the risk that you allow, or was not in the plan."
+                "It has no guarantee: the attacks that were tried found little, and others may find more. No release "
+                "with a guarantee stayed below the risk that you allow."
             )
         for other in self.good:
             if other is best or other.assessment is None:
@@ -140,12 +154,17 @@ class Comparison:
                 )
             elif gap > 0.005 and best.guarantee and not other.guarantee:
                 words.append(f"{other.name} keeps more ({gap:+.3f}) without a guarantee.")
+            elif gap > 0.005:
+                words.append(f"{other.name} keeps a little more ({gap:+.3f}) for a weaker promise.")
         if found.learned is not None and found.learned.lost > 0.02:
             words.append(
                 f"For one known task, training on the real rows under privacy is worth a look: classifiers of "
                 f"{found.learned.target} lose {found.learned.lost:.3f} of accuracy on it."
             )
-        return tuple(words)
+        return (*words, *self._missing(failed))
+
+    def _missing(self, failed: list[str]) -> list[str]:
+        return [f"Not looked at, because they could not be made: {', '.join(failed)}."] if failed else []
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data. For the owner: figures were read off exact rows."""
@@ -177,6 +196,17 @@ def compare(plan: ComparePlan, *, progress: Progress | None = None) -> Compariso
     if min(held, len(table) - held) < _LEAST:
         raise InvalidInput(f"needs at least {_LEAST} rows to use and to hold back", field="data", value=len(table))
     control, rows = table.take(pa.array(order[:held])), table.take(pa.array(order[held:]))
+    for field, given in (
+        ("quasi", plan.quasi),
+        ("sensitive", plan.sensitive),
+        ("target", (plan.target,)),
+        ("group", (plan.group,)),
+    ):
+        for name in given:
+            if name is not None and name not in names:
+                raise InvalidInput("must be among what is released", field=field, value=name)
+    if plan.scenario is not None:
+        plan.scenario.check(domain)
     sensitive = plan.sensitive or tuple(n for n in names if domain[n].role == "sensitive") or names[-1:]
     quasi = plan.quasi or tuple(name for name in names if name not in sensitive)
     material = Material(domain=domain, rows=rows, names=names, quasi=quasi, sensitive=sensitive, seed=plan.seed)
@@ -210,7 +240,7 @@ def _one(
             material.domain, real=material.rows, released=made.tables, control=control, names=None, rng=rng
         )
         case = case.only([each for each in material.names if each in case.names])
-        # rows that belong to nobody cannot be matched with anybody
+        # rows that belong to nobody cannot be matched with anybody; the page says for which releases that is so
         scenario = None if made.belongs is None else plan.scenario
         kind: Kind = made.kind if len(made.tables) > 1 else "plain"
         wishes = replace(plan.wishes, scenario=scenario, kind=kind)

@@ -2,7 +2,8 @@
 
 Before steps are made they are written down as reserved. Who resumes goes on after the last reserved step: steps that
 ran and were lost stay paid and are not made again. Noise and samples of a resumed run are drawn anew: from a secure
-source they always are; from a seed, the number of the run is mixed in.
+source they always are; from a seed, the number of the run is mixed in. A checkpoint names the charge that pays, so
+that a charge which has begun goes on from its own file or not at all: from another file it would make its steps twice.
 
 Privacy: holds weights after private steps, and released tables: what the plan pays for anyhow. Never a row, a batch, or
 a network that was trained without noise.   Claim: docs/claims/dp-sgd.md
@@ -26,7 +27,7 @@ from tacita.noise import SeededSource, Source
 
 __all__ = ["Checkpoint", "Checkpoints", "begin", "load_states", "reserved_steps", "source_of_run"]
 
-_FORMAT = "tacita-training/1"
+_FORMAT = "tacita-training/2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,7 @@ class Checkpoint:
 
     Attributes:
         plan: Text of the event and all else that must be the same to go on.
+        charge: The ledger's charge that pays for it; empty if it was charged by hand.
         done: Steps whose effect is in the weights.
         reserved: Steps that may have been made.
         runs: How often training was started.
@@ -43,6 +45,7 @@ class Checkpoint:
     """
 
     plan: str
+    charge: str = ""
     done: int = 0
     reserved: int = 0
     runs: int = 1
@@ -80,8 +83,8 @@ class Checkpoints:
         finally:
             unfinished.unlink(missing_ok=True)
 
-    def resume(self, plan: str) -> Checkpoint | None:
-        """What is there, as the next run of the same plan; None if nothing is."""
+    def resume(self, plan: str, charge: str = "") -> Checkpoint | None:
+        """What is there, as the next run of the same plan on the same charge; None if nothing is."""
         if not self.path.exists():
             return None
         found = self._read()
@@ -89,7 +92,32 @@ class Checkpoints:
             raise InvalidInput(
                 "was written by training with another plan or schema", field="checkpoint", value=self.path
             )
+        if found.charge != charge:
+            raise InvalidInput(
+                "was written by training that another charge has paid for",
+                field="checkpoint",
+                value=self.path,
+                hint="Go on with the key of that charge, or take a new file for a new one",
+            )
         return replace(found, runs=found.runs + 1)
+
+    def check(self, plan: str, charge: str | None) -> None:
+        """Refuse to begin unless it is the first time, or the file is the one that this charge has written."""
+        found = self.resume(plan, charge or "")
+        if charge is None and found is not None:
+            raise InvalidInput(
+                "is there already, and was charged by hand",
+                field="checkpoint",
+                value=self.path,
+                hint="Take a new file for a new charge",
+            )
+        if charge is not None and found is None:
+            raise InvalidInput(
+                "is not there, although training under this key has begun: beginning again would cost again",
+                field="checkpoint",
+                value=self.path,
+                hint="Give the file of that training, or use a new key and pay again",
+            )
 
     def _read(self) -> Checkpoint:
         torch = load_torch()
@@ -105,10 +133,10 @@ class Checkpoints:
 _MEMBERS = tuple(Checkpoint.__dataclass_fields__)
 
 
-def begin(kept: Checkpoints | None, plan: str) -> Checkpoint:
+def begin(kept: Checkpoints | None, plan: str, charge: str = "") -> Checkpoint:
     """Where a run of a plan starts: at the beginning, or where the run before has left it."""
-    fresh = Checkpoint(plan=plan)
-    found = kept.resume(plan) if kept else None
+    fresh = Checkpoint(plan=plan, charge=charge)
+    found = kept.resume(plan, charge) if kept else None
     if kept and found is None:
         kept.write(fresh)
     if kept and found and not found.released:
@@ -116,7 +144,7 @@ def begin(kept: Checkpoints | None, plan: str) -> Checkpoint:
             "the run before stopped while tables were measured, and measuring them again would cost again",
             field="checkpoint",
             value=kept.path,
-            hint="Remove the file, and charge the plan again",
+            hint="Take a new file and a new key, and so charge the plan again",
         )
     return found or fresh
 

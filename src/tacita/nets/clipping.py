@@ -5,7 +5,8 @@ With G = 2^24 steps for one clipping norm C, gradient g_i of unit i, and k coord
     sum = round(G / C * sum_i clip(g_i)),     clip(g) = g * min(1, (1 - margin) C / |g|)
 
 Privacy: adding or removing a unit moves the sum by at most G steps (L2): (1 - margin) G by its gradient, and sqrt(k) by
-rounding, for which the margin leaves G / 256; the rest pays for what floats do to a norm and to a sum. A gradient that
+rounding, for which the margin leaves G / 256; the rest pays for what floats do to a norm. Norms and sums are taken in
+double precision, so that they do not lose more the more units there are. A gradient that
 is not finite counts as 0, so that no unit can break a step, or be told by a step that breaks.
 Claim: docs/claims/dp-sgd.md
 """
@@ -47,12 +48,12 @@ def clipped_sum(loss: UnitLoss, weights: dict[str, Any], units: tuple[Any, ...],
     total = torch.zeros(count, dtype=torch.float64, device=first.device)
     for start in range(0, len(units[0]), _CHUNK):
         part = tuple(each[start : start + _CHUNK] for each in units)
-        found = [slope.flatten(1) for slope in slopes(weights, *part).values()]
+        found = [slope.flatten(1).double() for slope in slopes(weights, *part).values()]
         norms = torch.stack([slope.square().sum(1) for slope in found]).sum(0).sqrt()
         scale = ((1 - MARGIN) * clip / norms.clamp(min=1e-30)).clamp(max=1.0)
         finite = torch.isfinite(norms)
         if not bool(finite.all()):
             scale = torch.where(finite, scale, 0.0)
             found = [torch.where(finite[:, None], slope, 0.0) for slope in found]
-        total += torch.cat([scale @ slope for slope in found]).double()
+        total += torch.cat([scale @ slope for slope in found])
     return torch.round(total * (GRID / clip))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tacita.errors import InvalidInput
 from tacita.noise._exact import Words
+from tacita.noise.ratio_text import ratio_from_text
 from tacita.noise.source import Source
 
 __all__ = ["Law", "law_from_dict", "ratio_at_least"]
@@ -134,11 +135,15 @@ def law_from_dict(data: Mapping[str, Any]) -> Law:
 
     if "step" in data:
         inner = law_from_dict({name: value for name, value in data.items() if name != "step"})
-        return Stepped(law=inner, of=Fraction(data["step"]))
+        return Stepped(law=inner, of=_ratio(data["step"]))
     kinds: dict[str, Callable[[Fraction], Law]] = {
         DiscreteLaplace.kind: lambda x: DiscreteLaplace(scale=x),
         DiscreteGaussian.kind: lambda x: DiscreteGaussian(sigma2=x),
     }
     if data.get("law") not in kinds:
         raise InvalidInput("must be one of " + ", ".join(kinds), field="law", value=data.get("law"))
-    return kinds[data["law"]](Fraction(data["parameter"]))
+    return kinds[data["law"]](_ratio(data["parameter"]))
+
+
+def _ratio(value: Any) -> Fraction:
+    return ratio_from_text(value) if isinstance(value, str) else Fraction(value)

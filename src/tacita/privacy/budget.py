@@ -7,7 +7,6 @@ zcdp       rho                      adds up as it is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,9 @@ LEAST_EPSILON, MOST_EPSILON = 1e-4, 1000.0
 LEAST_RHO, MOST_RHO = 1e-8, 1000.0
 LEAST_DELTA, MOST_DELTA = 1e-15, 0.1
 """Below the least, only noise comes out and accountants work for minutes; above the most, nothing is promised."""
+
+
+_LARGEST = 1e300  # NaN is not below it
 
 
 def exact(value: float | Fraction) -> Fraction:
@@ -47,11 +49,11 @@ class Budget:
         for name, least, most in (("epsilon", LEAST_EPSILON, MOST_EPSILON), ("rho", LEAST_RHO, MOST_RHO)):
             value = getattr(self, name)
             if value is not None and not _is_positive(value):
-                raise InvalidInput("must be positive and finite", field=name, value=value)
+                raise InvalidInput("must be positive and finite", field=name, value=_shown(value))
             if value is not None and not least <= value <= most:
                 raise InvalidInput(f"must lie between {least:g} and {most:g}", field=name, value=value)
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or math.isnan(self.delta):
-            raise InvalidInput("must be a number", field="delta", value=self.delta)
+        if not _is_number(self.delta):
+            raise InvalidInput("must be a number", field="delta", value=_shown(self.delta))
         if self.delta and not LEAST_DELTA <= self.delta <= MOST_DELTA:
             rule = f"must be 0, or lie between {LEAST_DELTA:g} and {MOST_DELTA:g}"
             raise InvalidInput(rule, field="delta", value=self.delta)
@@ -105,5 +107,17 @@ class Budget:
         return cls(**data)
 
 
+def _is_number(value: object) -> bool:
+    """Whether it is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= _LARGEST
+
+
 def _is_positive(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value) and value > 0
+    return _is_number(value) and value > 0  # type: ignore[operator]
+
+
+def _shown(value: object) -> object:
+    """The value for a message; a number of thousands of digits cannot even be written."""
+    return value if not isinstance(value, int) or abs(value) <= _LARGEST else "too large"

@@ -61,11 +61,13 @@ class Range:
     epsilon_low: float | None
     epsilon_high: float | None
     """None and None when no epsilon keeps within the money."""
+    accurate: bool = True
+    """Whether the noise level that was asked about gives an error that users accept."""
 
     @property
     def feasible(self) -> bool:
-        """Whether there is any."""
-        return self.epsilon_low is not None
+        """Whether there is any that also has an error that users accept."""
+        return self.epsilon_low is not None and self.accurate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +227,7 @@ class CostModel:
             noise_at_least=sensitivity / error,
             epsilon_low=within[0] if within else None,
             epsilon_high=within[-1] if within else None,
+            accurate=noise >= sensitivity / error * (1 - 1e-12),
         )
 
     def sensitivity_to_inputs(
@@ -236,7 +239,12 @@ class CostModel:
         for name in ("compensation", "steepness", "least"):
             value = getattr(self, name)
             if value:
-                low, high = (replace(self, **{name: value * (1 + sign * change)}) for sign in (-1, 1))
+                ends = (value * (1 - change), value * (1 + change))
+                if name == "least":  # which stays below the whole
+                    ends = (ends[0], min(ends[1], (self.compensation + value) / 2))
+                elif name == "compensation":  # which stays above the least
+                    ends = (max(ends[0], (self.least + value) / 2), ends[1])
+                low, high = (replace(self, **{name: end}) for end in ends)
                 found[name] = (low.optimum(noise, calculus).budget, high.optimum(noise, calculus).budget)
         low_noise, high_noise = (self.optimum(noise * (1 + sign * change), calculus).budget for sign in (-1, 1))
         return found | {"noise": (low_noise, high_noise)}

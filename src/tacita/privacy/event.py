@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacita.errors import InvalidInput
+from tacita.noise.ratio_text import ratio_from_text
 
 __all__ = [
     "Approximate",
@@ -38,20 +39,34 @@ __all__ = [
 ]
 
 
+_MOST = 1 << 62
+"""Larger than any number of repetitions, or of rows."""
+
+
 def _positive(name: str, value: float | Fraction) -> None:
     number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
+    try:
+        finite = number and math.isfinite(value)
+    except OverflowError:
+        raise InvalidInput("must be a number that a float can hold", field=name) from None
+    if not finite or value <= 0:
         raise InvalidInput("must be positive and finite", field=name, value=value)
 
 
 def _ratio(value: Any) -> Any:
     """A ratio is written as text."""
-    return Fraction(value) if isinstance(value, str) else value
+    return ratio_from_text(value) if isinstance(value, str) else value
+
+
+def _exact(name: str, value: Any) -> Fraction:
+    read = _ratio(value)
+    _positive(name, read)
+    return Fraction(read)
 
 
 def _count(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput("must be a whole number of at least 1", field=name, value=value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
+        raise InvalidInput(f"must be a whole number from 1 to {_MOST}", field=name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +160,7 @@ class DiscreteLaplaceNoise(Event):
     kind: ClassVar[str] = "discrete-laplace"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", Fraction(self.scale))
-        _positive("scale", float(self.scale))
+        object.__setattr__(self, "scale", _exact("scale", self.scale))
         _count("sensitivity", self.sensitivity)
 
 
@@ -159,8 +173,7 @@ class DiscreteGaussianNoise(Event):
     kind: ClassVar[str] = "discrete-gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma2", Fraction(self.sigma2))
-        _positive("sigma2", float(self.sigma2))
+        object.__setattr__(self, "sigma2", _exact("sigma2", self.sigma2))
         _count("sensitivity", self.sensitivity)
 
 
@@ -265,14 +278,19 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
     >>> event_from_dict(Pure(epsilon=0.5).as_dict())
     Pure(epsilon=0.5)
     """
-    if data.get("kind") not in _KINDS:
-        raise InvalidInput("must be one of " + ", ".join(_KINDS), field="event.kind", value=data.get("kind"))
+    if not isinstance(data, Mapping):
+        raise InvalidInput("must be an event", field="event")
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise InvalidInput("must be one of " + ", ".join(_KINDS), field="event.kind", value=str(kind)[:40])
     parts: dict[str, Any] = {name: value for name, value in data.items() if name != "kind"}
     if "event" in parts:
         parts["event"] = event_from_dict(parts["event"])
     if "events" in parts:
+        if not isinstance(parts["events"], list | tuple):
+            raise InvalidInput("must be a list of events", field="events")
         parts["events"] = tuple(event_from_dict(part) for part in parts["events"])
     try:
-        return _KINDS[data["kind"]](**parts)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise InvalidInput("has missing, unknown or malformed members", field="event", value=dict(data)) from None
+        return _KINDS[kind](**parts)
+    except (TypeError, ValueError, ArithmeticError):
+        raise InvalidInput("has missing, unknown or malformed members", field="event", value=kind) from None

@@ -7,7 +7,8 @@
 Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than
 the budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same
 key finds its charge again instead of paying twice, and since only the stored answer leaves, running twice for
-one charge tells nobody anything twice.   Tested with killed processes in tests/privacy/test_ledger.py.
+one charge tells nobody anything twice. A run that failed may have told something by failing: see `Session`.
+Tested with killed processes in tests/privacy/test_ledger.py.
 """
 
 from __future__ import annotations
@@ -258,6 +259,11 @@ class Ledger:
                 return before
             self._check_affordable(connection, found, event)
             return self._write(connection, account, event, digest, key, principal, purpose, "reserved")
+
+    def find(self, account: str, key: str) -> Charge | None:
+        """The charge that this key has made, if it has."""
+        with self._database.reading() as connection:
+            return self._find(connection, account, key)
 
     def settle(self, charge: Charge, answer: str) -> str:
         """Store the answer of a charge and return the one to hand out: the first that was stored."""

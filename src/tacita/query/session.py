@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from tacita.engines.base import Engine
-from tacita.errors import InvalidInput
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.mechanisms.recipe import Answer, Plan
 from tacita.noise import Source
+from tacita.privacy.event import Nothing
 from tacita.privacy.ledger import Balance, Charge, Ledger
 from tacita.release import Releases
 
-__all__ = ["Session", "question_of"]
+__all__ = ["Resumable", "Session", "question_of"]
 
 A = TypeVar("A", bound=Answer)
 
@@ -26,9 +27,29 @@ class _Chargeable(Protocol):
         """The same answer, naming what paid for it."""
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A plan that may write down where it stands, and go on from there: training with checkpoints."""
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it does."""
+
+    def check_resumable(self, charge: str | None, /) -> None:
+        """Refuse unless what is written down belongs to this charge, or nothing is and there is no charge yet."""
+
+    def paid_by(self, charge: str, /) -> Any:
+        """The same plan, which writes down only what belongs to this charge."""
+
+
 def question_of(plan: Plan[Answer]) -> str:
     """What a plan asks, as text: a ledger key stands for one question only."""
-    return json.dumps({"recipe": plan.as_dict()["recipe"], "domain": plan.domain.fingerprint}, sort_keys=True)
+    parts = {"recipe": plan.as_dict()["recipe"], "domain": plan.domain.fingerprint}
+    return json.dumps(parts | ({"resumes": True} if _resumes(plan) else {}), sort_keys=True)
+
+
+def _resumes(plan: Plan[Answer]) -> bool:
+    return isinstance(plan, Resumable) and plan.resumes
 
 
 class Session:
@@ -54,18 +75,40 @@ class Session:
         """Charge the plan's event, run it, store the answer, and return what was stored.
 
         With the same key a second time, the stored answer comes back and nothing is charged: the way to retry after a
-        lost connection or a crash.
+        lost connection or a crash. A run that was killed runs again. One that failed does not, since failing may have
+        told something: unless its source could not be reached before it gave anything, or the plan has written down
+        where it stood, and goes on from there.
 
         With `repeat` false, the question is its own key: whoever asks the same with the same budget of the same
-        version of the data gets the answer that is there, and nothing is charged.
+        version of the data gets the answer that is there, and nothing is charged. If that run failed, it is paid anew.
         """
-        if not repeat:
-            if key is not None:
-                raise InvalidInput("the question is the key", field="key", value=key)
-            key = self.key_of(plan)
+        if not repeat and key is not None:
+            raise InvalidInput("the question is the key", field="key", value=key)
         if plan.domain.fingerprint != self.engine.domain.fingerprint:
             raise InvalidInput("the plan was made for another schema", field="plan")
-        charge = self._ledger.reserve(
+        charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
+        if charge.answer is not None:
+            return plan.read(charge.answer)
+        if _spoilt(plan, charge):
+            raise Conflict(
+                "the run that it paid for failed, and may have told something", field="key", hint="Use a new key"
+            )
+        running = plan.paid_by(charge.id) if isinstance(plan, Resumable) else plan
+        watched = _Watched(self.engine)
+        try:
+            answer = running.run(cast(Engine, watched), self._source)
+        except BaseException as error:
+            if watched.gave or not isinstance(error, SourceUnavailable):  # else nothing happened: it may run again
+                self._ledger.fail(charge)
+            raise
+        return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
+
+    def _reserve(self, plan: Plan[A], purpose: str, key: str | None) -> Charge:
+        if isinstance(plan, Resumable):  # before anything is paid for
+            before = None if key is None else self._ledger.find(self.account.name, key)
+            if before is None or before.answer is None:
+                plan.check_resumable(None if before is None else before.id)
+        return self._ledger.reserve(
             self.account.name,
             plan.event,
             question=question_of(plan),
@@ -75,14 +118,15 @@ class Session:
             purpose=purpose,
             key=key,
         )
-        if charge.answer is not None:
-            return plan.read(charge.answer)
-        try:
-            answer = plan.run(self.engine, self._source)
-        except BaseException:
-            self._ledger.fail(charge)
-            raise
-        return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
+
+    def _reserve_once(self, plan: Plan[A], purpose: str) -> Charge:
+        """The charge of this question that has not failed, or a new one."""
+        first, attempt = self.key_of(plan), 1
+        charge = self._reserve(plan, purpose, first)
+        while _spoilt(plan, charge):
+            attempt += 1
+            charge = self._reserve(plan, purpose, f"{first}:{attempt}")
+        return charge
 
     def key_of(self, plan: Plan[Answer]) -> str:
         """A key that stands for the question, its noise and the version of the data.
@@ -95,6 +139,32 @@ class Session:
     def balance(self) -> Balance:
         """What is left."""
         return self._ledger.balance(self.account.name)
+
+
+class _Watched:
+    """An engine that knows whether it gave anything about its data. A call that was made and has not failed counts."""
+
+    _PUBLIC = frozenset({"domain", "supports"})
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.gave = engine, False
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if name in self._PUBLIC or not callable(found):
+            return found
+
+        def watched(*positional: Any, **named: Any) -> Any:
+            given = found(*positional, **named)
+            self.gave = True
+            return given
+
+        return watched
+
+
+def _spoilt(plan: Plan[Any], charge: Charge) -> bool:
+    """Whether a run failed that may have told something, and does not go on where it stopped."""
+    return charge.state == "failed" and not isinstance(charge.event, Nothing) and not _resumes(plan)
 
 
 def _charged(answer: Answer, charge: Charge) -> Answer:

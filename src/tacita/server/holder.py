@@ -27,6 +27,7 @@ from tacita.server import errors, logs
 from tacita.server.gate import Gate
 from tacita.server.limits import RateLimiter
 from tacita.server.metrics import Metrics
+from tacita.server.refusals import without_details
 from tacita.store import Database
 from tacita.synthesize.federated import Holder
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Vote
@@ -105,7 +106,8 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
     @app.post("/v1/holder/answers", dependencies=[Depends(authenticated)])
     def answer(message: Annotated[dict[str, Any], Body()]) -> JSONResponse:
         """One step of a run."""
-        reply = holder.reply(Asked.from_dict(message))
+        with without_details("holder", ask="its operator"):
+            reply = holder.reply(Asked.from_dict(message))
         if _simulated(reply.content):
             raise Forbidden("was made with seeded noise, which is never served", field="noise")
         return JSONResponse(reply.as_dict())  # as it is: looking through a million cells once more takes seconds

@@ -171,9 +171,8 @@ class Jobs:
             key: The same owner and key again give the same job instead of another.
         """
         text = json.dumps(request, sort_keys=True)
-        name = uuid.uuid4() if key is None else uuid.uuid5(uuid.NAMESPACE_OID, f"{owner}:{key}")
         row = {
-            "id": f"job_{name.hex}",
+            "id": f"job_{uuid.uuid4().hex}" if key is None else _id_of(owner, key),
             "kind": kind,
             "owner": owner,
             "request": text,
@@ -201,6 +200,13 @@ class Jobs:
         if row is None:
             raise UnknownName(id, field="job", available=())
         return _read(row)
+
+    def find(self, *, owner: str, key: str) -> Job | None:
+        """The job that this owner has submitted with this key, if there is one."""
+        try:
+            return self.get(_id_of(owner, key))
+        except UnknownName:
+            return None
 
     def list(self, owner: str | None = None, *, limit: int = 100, offset: int = 0) -> list[Job]:
         """Jobs, newest first; of one owner or of all."""
@@ -339,6 +345,10 @@ class Jobs:
             query = query.where(jobs.c.attempts == attempt)
         with self._database.writing() as connection:
             return connection.execute(query.values(**values)).rowcount == 1
+
+
+def _id_of(owner: str, key: str) -> str:
+    return f"job_{uuid.uuid5(uuid.NAMESPACE_OID, f'{owner}:{key}').hex}"
 
 
 def _check_owner(job: Job, services: Services) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tacita.domain import Domain
-from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable
+from tacita.errors import Conflict, InvalidInput
 from tacita.mechanisms import Answer, CalibratedTables, NoisyTables, Plan
 from tacita.privacy.accountant import INFINITE
 from tacita.query.aggregates import CalibratedAggregates
 from tacita.query.session import Session
 from tacita.server.datasets import Dataset
 from tacita.server.models import SqlRequest, TableQuery
+from tacita.server.refusals import without_details
 from tacita.server.services import Services
 from tacita.tables import Workload
 
@@ -92,34 +93,20 @@ def answer(
     buyer.
     """
     try:
-        datasets = services.datasets
-        engine = services.engine(dataset, purpose, domain)
-        session = Session(
-            engine=engine,
-            ledger=services.ledger,
-            account=dataset.account.name,
-            principal=principal,
-            source=services.randomness,
-            version=datasets.version(dataset, purpose),
-        )
-        return session.ask(plan, purpose=purpose, key=key, repeat=repeat)
+        with without_details("dataset", ask="the steward", value=dataset.name):
+            engine = services.engine(dataset, purpose, domain)
+            session = Session(
+                engine=engine,
+                ledger=services.ledger,
+                account=dataset.account.name,
+                principal=principal,
+                source=services.randomness,
+                version=services.datasets.version(dataset, purpose),
+            )
+            return session.ask(plan, purpose=purpose, key=key, repeat=repeat)
     except Conflict as error:
         if error.field != "key":
             raise
         # the ledger's key is not what the caller sent
-        raise Conflict("was used for another request", field="Idempotency-Key", hint="Use a new key") from None
-    except SourceUnavailable as error:
-        raise SourceUnavailable(
-            "the source of this dataset cannot be reached",
-            field="dataset",
-            hint="Try again later; ask the steward if it stays away",
-            private=str(error.private or error),
-        ) from error
-    except DataError as error:
-        raise DataError(
-            "the data of this dataset does not fit its schema",
-            field="dataset",
-            value=dataset.name,
-            hint="Ask the steward to check the source",
-            private=str(error.private or error),
-        ) from error
+        rule = error.rule.replace("question", "request")
+        raise Conflict(rule, field="Idempotency-Key", hint="Use a new key") from None

@@ -13,9 +13,10 @@ TooManyRequests     429
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from tacita.errors import InternalError, TacitaError
+from tacita.errors import DataError, InternalError, SourceUnavailable, TacitaError
 
 __all__ = [
     "BadRequest",
@@ -27,6 +28,7 @@ __all__ = [
     "TooManyRequests",
     "UnknownSource",
     "rebuild",
+    "without_details",
 ]
 
 
@@ -145,3 +147,31 @@ def rebuild(problem: Mapping[str, Any]) -> TacitaError:
 def from_nobody() -> InternalError:
     """What a caller is told about a fault of ours: that there was one."""
     return InternalError("the server could not finish this request")
+
+
+@contextmanager
+def without_details(what: str, *, ask: str, value: str | None = None) -> Iterator[None]:
+    """What goes wrong at a source, told without its details: they are the owner's, and the caller is somebody else.
+
+    Args:
+        what: What has the source: a dataset, a holder.
+        ask: Whom to ask.
+        value: Its name.
+    """
+    try:
+        yield
+    except SourceUnavailable as error:
+        raise SourceUnavailable(
+            f"the source of this {what} cannot be reached",
+            field=what,
+            hint=f"Try again later; ask {ask} if it stays away",
+            private=str(error.private or error),
+        ) from error
+    except DataError as error:
+        raise DataError(
+            f"the data of this {what} does not fit its schema",
+            field=what,
+            value=value,
+            hint=f"Ask {ask} to check the source",
+            private=str(error.private or error),
+        ) from error

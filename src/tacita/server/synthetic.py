@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.errors import Conflict, InternalError, InvalidInput
+from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
 from tacita.privacy.accountant import INFINITE
 from tacita.server.anonymized import file_of
 from tacita.server.datasets import Dataset
@@ -23,7 +23,7 @@ from tacita.statement import Statement, state
 from tacita.synthesize import Synthesize, Synthesized
 from tacita.synthesize.plan import SynthesisPlan
 
-__all__ = ["make_synthesis", "model_of", "show_synthesis", "statement_of"]
+__all__ = ["check_affordable", "make_synthesis", "model_of", "show_synthesis", "statement_of"]
 
 
 def model_of(services: Services, id: str) -> Path:
@@ -47,6 +47,18 @@ def show_synthesis(services: Services, dataset: Dataset, plan: SynthesisPlan) ->
         "account_remaining": float(quote.remaining),
         "affordable": quote.affordable,
     }
+
+
+def check_affordable(services: Services, dataset: Dataset, plan: SynthesisPlan) -> None:
+    """Refuse what the account cannot pay now, as the ledger would when the job runs."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    if not quote.affordable:
+        raise BudgetExceeded(
+            account=dataset.account.name,
+            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
+            remaining=f"{float(quote.remaining):.6g}",
+            budget=str(dataset.account.budget),
+        )
 
 
 def statement_of(services: Services, id: str, request: Mapping[str, Any]) -> Statement:
@@ -98,5 +110,8 @@ def _write(task: Task, made: Synthesized, rows: int, request: SyntheticRequest) 
         part = model.with_suffix(f".{os.getpid()}.part")
         part.write_text(made.to_json(), encoding="utf-8")
         os.replace(part, model)
-    except (OSError, InvalidInput) as error:  # where it lies is the server's to know
+    except (OSError, InvalidInput) as error:
+        if isinstance(error, InvalidInput) and error.field != "path":  # not the disk: the request
+            raise
+        # where it lies is the server's to know
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error

@@ -19,6 +19,7 @@ from tacita.synthesize.result import Synthesized
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Rules
 from tacita.synthesize.select import Adaptive, SpanningTree
+from tacita.synthesize.synthesizer import Synthesizer
 
 __all__ = [
     "Adaptive",
@@ -37,6 +38,7 @@ __all__ = [
     "SpanningTree",
     "Synthesize",
     "Synthesized",
+    "Synthesizer",
     "Wgan",
     "fit_mixture",
 ]

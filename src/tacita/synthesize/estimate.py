@@ -30,13 +30,31 @@ from tacita.errors import InvalidInput
 from tacita.networks.mixture import Mixture
 from tacita.release import Release
 
-__all__ = ["Fitted", "Target", "check_width", "fit_mixture", "projected", "shares_of", "singles_of", "targets_of"]
+__all__ = [
+    "LOST",
+    "Fitted",
+    "Target",
+    "check_width",
+    "fit_mixture",
+    "lost_rows",
+    "projected",
+    "rows_of",
+    "shares_of",
+    "singles_of",
+    "targets_of",
+]
 
 Array = NDArray[np.float32]
 
 MAX_LEVELS = 2048
 """Most levels of all attributes together: pairs are held as a square of that side, and a step costs as much."""
 
+LOST = (
+    "Tables disagree about the number of rows: values outside the schema are left out, table by table. "
+    "Run `tacita schema check`."
+)
+
+_APART = 3  # standard errors between totals that cannot be the same
 _OVER = 0.1  # most of the noise that a fit may take with it
 _LEAST_GAIN = 2e-3  # relative fall of the loss in `_LOOK` steps, below which descent stops
 _LOOK = 50
@@ -69,20 +87,59 @@ class Target:
 
 
 def targets_of(releases: Sequence[Release]) -> tuple[list[Target], float, float]:
-    """Released counts as shares of their total; the total and its standard error.
+    """Released counts as shares of their total; the number of rows and its standard error.
 
-    Every table tells the total; all are averaged, weighted by how well each tells it.
+    Every table tells the number of rows; all are averaged, weighted by how well each tells it. But a row with a value
+    that has no place in the schema is left out of the tables over that attribute, and only of those. Where totals
+    differ by more than their noise, the largest tell the number of rows, and tables that fall short are taken as shares
+    of their own total.
     """
-    totals = np.array([float(np.sum(release.values)) for release in releases])
-    precision = np.array([1 / (_std(release) ** 2 * release.values.size) for release in releases])
-    error = 1 / math.sqrt(precision.sum())
-    total = float((totals * precision).sum() * error**2)
-    scale = max(total, error, 1.0)  # where noise hides the total, some must be assumed
+    read = _Totals.of(releases)
     found = [
         Target(attributes=each.attributes, shares=np.asarray(each.values, float) / scale, std=_std(each) / scale)
-        for each in releases
+        for each, scale in zip(releases, read.scales, strict=True)
     ]
-    return found, total, error
+    return found, read.rows, read.error
+
+
+def rows_of(releases: Sequence[Release]) -> list[float]:
+    """For each release about how many rows it counts, as `targets_of` takes it."""
+    return list(_Totals.of(releases).scales)
+
+
+def lost_rows(releases: Sequence[Release]) -> tuple[str, ...]:
+    """A note if tables disagree about the number of rows by more than their noise."""
+    return () if _Totals.of(releases).agree else (LOST,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Totals:
+    """What the totals of released tables say together."""
+
+    rows: float
+    error: float
+    agree: bool
+    scales: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, releases: Sequence[Release]) -> _Totals:
+        totals = np.array([float(np.sum(release.values)) for release in releases])
+        errors = np.array([_std(release) * math.sqrt(release.values.size) for release in releases])
+        rows, error = _pooled(totals, errors)
+        # squares of noise have a mean of 1 and a variance of 2 (Gaussian) to 5 (Laplace)
+        spread, free = float((((totals - rows) / errors) ** 2).sum()), len(totals) - 1
+        agree = spread <= free + 6 + 6 * math.sqrt(5 * free)
+        if not agree:
+            high = totals + _APART * errors >= (totals - _APART * errors).max()
+            rows, error = _pooled(totals[high], errors[high])
+        scale = max(rows, error, 1.0)  # where noise hides the total, some must be assumed
+        short = (totals > np.maximum(_APART * errors, 1.0)) & (totals + _APART * errors < rows)
+        return cls(rows=rows, error=error, agree=agree, scales=np.where(short & (not agree), totals, scale))
+
+
+def _pooled(totals: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[float, float]:
+    precision = errors**-2
+    return float((totals * precision).sum() / precision.sum()), 1 / math.sqrt(precision.sum())
 
 
 def singles_of(domain: Domain, targets: Sequence[Target]) -> dict[str, NDArray[np.float64]]:

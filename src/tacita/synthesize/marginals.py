@@ -29,7 +29,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Release
-from tacita.synthesize.estimate import check_width, fit_mixture, shares_of, singles_of, targets_of
+from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, shares_of, singles_of, targets_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.result import Model
 from tacita.tables import Workload
@@ -152,10 +152,11 @@ class PairsPlan(SynthesisPlan):
         releases = list(self.tables.run(engine, source).values())
         targets, people, error = targets_of(releases)
         domain = self.domain.project(self.names)
-        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        empty = people < 3 * error
+        notes = ((EMPTY,) if empty else ()) + lost_rows(releases)
         if isinstance(self.recipe, Independent) or len(self.names) == 1:
             return product_of(domain, releases), people, error, notes
-        if notes:
+        if empty:
             singles = singles_of(domain, targets)
             tables = {name: Cells(domain.project([name]), shares) for name, shares in singles.items()}
             bare = Network(domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals=tables)

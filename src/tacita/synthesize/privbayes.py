@@ -8,7 +8,8 @@ Privacy:  d-1 choices, and noise on d tables; they add up.   Claim: docs/claims/
 Utility:  a table may have so many cells that a mean cell is `theta` standard errors of the noise ("theta-useful"),
           which sets the degree by the budget. Where not even a pair does, attributes stay without parents, and the
           notes say so.
-Cost:     counts come from the engine in one batch for each step; no more than `degree` parents are looked at.
+Cost:     counts come from the engine in one batch for each step; no more than `degree` parents are looked at, and
+          fewer where there are so many attributes, or so large ones, that the tables would be too many.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.choose import Choice
-from tacita.synthesize.estimate import targets_of
+from tacita.synthesize.estimate import lost_rows, targets_of
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
@@ -45,6 +46,8 @@ __all__ = ["PrivBayes", "PrivBayesPlan", "useful_parents"]
 _MOST_PARENTS = 3
 _COUNTING = Fraction(1, 50)  # of the budget, to learn how many rows there are
 _MOST_CELLS = 1 << 22
+_MOST_TABLES = 30_000  # of one more attribute than there may be parents, all of which are counted in the end
+_MOST_COUNTED = 1 << 26  # cells of all these tables together
 _FAR = 1e12
 
 BARE = "The budget is too small for any structure: attributes are independent."
@@ -93,7 +96,8 @@ class PrivBayes:
         """Fix choices and noise so that all together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
         purse = Purse.of(budget, unit, neighbours)
-        choosing = self.structure is None and len(names) > 1 and self.degree != 0
+        degree = self._degree(len(names))
+        choosing = self.structure is None and len(names) > 1 and degree != 0
         if self.structure is not None:
             self._check_structure(domain, names)
         if choosing and self.score == "F" and any(domain[name].size != 2 for name in names[1:]):
@@ -115,8 +119,24 @@ class PrivBayes:
             count=purse.law(counting, 1) if counting else None,
             choice=purse.choice(split, len(names) - 1) if choosing else None,
             bound=bound,
+            degree=degree,
             tables=purse.law(1 - counting - split, len(names)),
         )
+
+    def _degree(self, attributes: int) -> int:
+        """Most parents that are looked at; sizes are public, so this is known before anything is paid for."""
+        wanted = _MOST_PARENTS if self.degree == "auto" else self.degree
+        if self.structure is not None:
+            return wanted
+        bearable = max(k for k in range(wanted + 1) if k == 0 or math.comb(attributes, k + 1) <= _MOST_TABLES)
+        if self.degree != "auto" and bearable < wanted:
+            raise InvalidInput(
+                f"{attributes} attributes may have {bearable} parents: more are over {_MOST_TABLES} tables to count",
+                field="degree",
+                value=self.degree,
+                hint="Take a smaller degree, or fewer attributes",
+            )
+        return bearable
 
     def _check_structure(self, domain: Domain, names: Key) -> None:
         structure = self.structure or {}
@@ -149,11 +169,18 @@ def useful_parents(domain: Domain, child: str, placed: Key, degree: int, most_ce
 
     Parents tell more together, so sets that fit into a larger one are left out. Depends on sizes only, not on data.
     """
+    sizes = {name: domain[name].size for name in placed}
+    room = most_cells / domain[child].size
+    smallest = sorted(placed, key=sizes.__getitem__)[: degree + 1]
     found: list[Key] = []
     for size in range(min(degree, len(placed)), 0, -1):
+        largest = size in (degree, len(placed))
         for above in itertools.combinations(placed, size):
-            cells = domain[child].size * math.prod(domain[name].size for name in above)
-            if cells <= most_cells and not any(set(above) <= set(larger) for larger in found):
+            cells = math.prod(sizes[name] for name in above)
+            # a set fits into a larger one if and only if it does with the smallest attribute that it has not
+            if cells <= room and (
+                largest or cells * sizes[next(name for name in smallest if name not in above)] > room
+            ):
                 found.append(above)
     return found or [()]
 
@@ -167,6 +194,7 @@ class PrivBayesPlan(SynthesisPlan):
     choice: Choice | None
     bound: float
     """Sensitivity of the scores."""
+    degree: int
     tables: Law
 
     @property
@@ -183,35 +211,57 @@ class PrivBayesPlan(SynthesisPlan):
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
         """Structure, tables, network."""
         domain = self.domain.project(self.names)
-        parents = self._structure(engine, source)
+        parents, note = self._structure(engine, source)
         keys = list(dict.fromkeys((*parents[name], name) for name in self.names))
         releases = self.measured(engine, source, _distinct(keys), self.tables)
         _, people, error = targets_of(releases)
-        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(releases) + note
         if self.recipe.structure is None and len(self.names) > 1 and not any(parents.values()):
             notes += (BARE,)
         edges = "; ".join(f"{name} from {', '.join(above)}" for name, above in parents.items() if above)
         notes += (f"Structure: {edges}.",) if edges else ()
         return network_of(domain, parents, releases), people, error, notes
 
-    def _structure(self, engine: Engine, source: Source) -> dict[str, Key]:
+    def _structure(self, engine: Engine, source: Source) -> tuple[dict[str, Key], tuple[str, ...]]:
+        """Parents of each attribute, and a note if fewer were looked at than wanted."""
         if self.recipe.structure is not None:
-            return dict(self.recipe.structure)
+            return dict(self.recipe.structure), ()
         if self.choice is None:
-            return dict.fromkeys(self.names, ())
+            return dict.fromkeys(self.names, ()), self._fewer(self.degree)
         most = self._most_cells(engine, source)
-        degree = _MOST_PARENTS if self.recipe.degree == "auto" else self.recipe.degree
+        degree = self._countable(most)
         parents: dict[str, Key] = {self.names[0]: ()}
         known: dict[frozenset[str], Table] = {}
+        scores: dict[tuple[str, Key], float] = {}
         while len(parents) < len(self.names):
             placed = tuple(name for name in self.names if name in parents)
             left = [name for name in self.names if name not in parents]
-            pairs = [(name, above) for name in left for above in self._sets(name, placed, degree, most)]
-            self._count(engine, known, pairs)
-            scores = [self._score(known, name, above) for name, above in pairs]
-            name, above = pairs[self.choice.draw(scores, sensitivity=self.bound, source=source)]
+            alike = {self.domain[name].size: name for name in left}  # sets depend on the size of a child alone
+            sets = {size: self._sets(name, placed, degree, most) for size, name in alike.items()}
+            pairs = [(name, above) for name in left for above in sets[self.domain[name].size]]
+            fresh = [pair for pair in pairs if pair not in scores]
+            self._count(engine, known, fresh)
+            scores.update({pair: self._score(known, *pair) for pair in fresh})
+            chosen = self.choice.draw([scores[pair] for pair in pairs], sensitivity=self.bound, source=source)
+            name, above = pairs[chosen]
             parents[name] = above
-        return {name: parents[name] for name in self.names}
+        return {name: parents[name] for name in self.names}, self._fewer(degree)
+
+    def _countable(self, most: float) -> int:
+        """The degree, or fewer if tables of so many attributes had too many cells together; sizes only, and no data."""
+        sizes = [self.domain[name].size for name in self.names]
+
+        def cells(degree: int) -> int:
+            products = (math.prod(some) for some in itertools.combinations(sizes, degree + 1))
+            return sum(product for product in products if product <= most)
+
+        return max(k for k in range(self.degree + 1) if k <= 1 or cells(k) <= _MOST_COUNTED)
+
+    def _fewer(self, degree: int) -> tuple[str, ...]:
+        wanted = _MOST_PARENTS if self.recipe.degree == "auto" else self.recipe.degree
+        if degree >= min(wanted, len(self.names) - 1):
+            return ()
+        return (f"No more than {degree} parents were looked at: with more, the tables to count would be too many.",)
 
     def _sets(self, child: str, placed: Key, degree: int, most: float) -> list[Key]:
         sets = useful_parents(self.domain, child, placed, degree, most)

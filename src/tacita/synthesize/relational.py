@@ -30,7 +30,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance, Release
-from tacita.synthesize.estimate import Target, check_width, fit_mixture, singles_of, targets_of
+from tacita.synthesize.estimate import Target, check_width, fit_mixture, lost_rows, singles_of, targets_of
 from tacita.synthesize.linked import Linked, child_names, linked_domain, parent_names
 from tacita.synthesize.marginals import EMPTY, HIDDEN, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, generator
@@ -184,7 +184,7 @@ class RelationalPlan:
         if rows < 3 * error:
             singles = singles_of(domain, targets)
             tables = {name: shares[None] for name, shares in singles.items()}
-            return Mixture(domain=domain, weights=np.ones(1), tables=tables), (EMPTY, HIDDEN)
+            return Mixture(domain=domain, weights=np.ones(1), tables=tables), (EMPTY, *lost_rows(releases), HIDDEN)
         targets += self._of_parents(parents, targets[0].std)
         fitted = fit_mixture(
             domain,
@@ -195,7 +195,7 @@ class RelationalPlan:
             steps=self.recipe.steps,
         )
         note = f"{len(releases)} pairs were measured; the fit leaves {fitted.loss:.2f} of the noise's variance."
-        return fitted.model, (note, HIDDEN) if fitted.hidden else (note,)
+        return fitted.model, (note, *lost_rows(releases), *((HIDDEN,) if fitted.hidden else ()))
 
     def _of_parents(self, parents: Model, std: float) -> list[Target]:
         """Pairs of a parent's attributes as children see them: weighted by the number of children. Costs nothing."""

@@ -34,7 +34,7 @@ from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Rules
-from tacita.synthesize.writing import Progress, write_file, write_parts
+from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
 
 __all__ = ["Model", "Synthesized"]
 
@@ -60,7 +60,6 @@ class Model(Protocol):
 
 
 _BATCH = 1 << 18
-_MOST_PARTS = 10_000
 _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
     "network/1": Network.from_dict,
     "mixture/1": Mixture.from_dict,
@@ -107,12 +106,12 @@ class Synthesized:
 
     @property
     def guarantee(self) -> str:
-        """In one word, what kind of promise the event makes."""
-        return "none" if isinstance(self.event, NonPrivate) else "central"
+        """In one word, what kind of promise is made; noise that can be repeated makes none."""
+        return "none" if isinstance(self.event, NonPrivate) or self.provenance.simulated else "central"
 
     def statement(self) -> str:
         """What is promised, in words."""
-        if self.guarantee == "none":
+        if isinstance(self.event, NonPrivate):
             return "No guarantee: made from exact counts."
         kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
         return f"The model and all rows drawn from it are {kind}; protected is a {self.unit} under {self.neighbours}."
@@ -179,8 +178,7 @@ class Synthesized:
         if parts is None:
             write_file(path, self.batches(rows, rng, policy=policy, key=key), progress)
             return
-        if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
-            raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
+        check_parts(parts)
         sizes = [rows // parts + (place < rows % parts) for place in range(parts)]
         firsts = [1 + sum(sizes[:place]) for place in range(parts)]
         draws = [

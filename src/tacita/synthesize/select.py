@@ -33,7 +33,7 @@ from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Release
 from tacita.synthesize.choose import Choice
-from tacita.synthesize.estimate import check_width, fit_mixture, targets_of
+from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, rows_of, targets_of
 from tacita.synthesize.marginals import EMPTY, product_of
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
@@ -169,7 +169,7 @@ class ChosenPlan(SynthesisPlan):
         domain = self.domain.project(self.names)
         singles = self.measured(engine, source, [(name,) for name in self.names], self.ones)
         _, people, error = targets_of(singles)
-        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(singles)
         product = product_of(domain, singles)
         if self.pairs is None or self.choice is None:
             return product, people, error, notes
@@ -177,18 +177,20 @@ class ChosenPlan(SynthesisPlan):
         exact = engine.tables(Workload.of(*keys), self.unit)
         tables = {key: exact[key] for key in keys}
         make = self._tree if isinstance(self.recipe, SpanningTree) else self._rounds
-        model, chosen = make(engine, source, domain, tables, singles, product, max(people, 1.0))
+        rows = dict(zip(self.names, rows_of(singles), strict=True))
+        model, chosen = make(engine, source, domain, tables, singles, product, rows)
         listed = "; ".join(" x ".join(key) for key in chosen)
         return model, people, error, (*notes, f"Pairs that were chosen and measured: {listed}.")
 
     def _pick(
-        self, tables: dict[Key, Table], keys: list[Key], model: Projectable, people: float, source: Source
+        self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float], source: Source
     ) -> Key:
         assert self.choice is not None
         assert self.pairs is not None
         # what the noise of measuring would put there is no reason to measure; it depends on the size alone
         noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}
-        scores = [distance(tables[key], model, people) - noise[key] for key in keys]
+        # a pair counts no more rows than either of its attributes does
+        scores = [distance(tables[key], model, min(rows[name] for name in key)) - noise[key] for key in keys]
         return keys[self.choice.draw(scores, sensitivity=self.purse.moves, source=source)]
 
     def _tree(
@@ -199,14 +201,14 @@ class ChosenPlan(SynthesisPlan):
         tables: dict[Key, Table],
         singles: list[Release],
         product: Network,
-        people: float,
+        rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None
         piece = {name: name for name in self.names}
         chosen: list[Key] = []
         while len(chosen) < self.rounds:
             open_keys = [key for key in tables if piece[key[0]] != piece[key[1]]]
-            key = self._pick(tables, open_keys, product, people, source)
+            key = self._pick(tables, open_keys, product, rows, source)
             chosen.append(key)
             gone, kept = piece[key[1]], piece[key[0]]
             piece = {name: kept if at == gone else at for name, at in piece.items()}
@@ -222,7 +224,7 @@ class ChosenPlan(SynthesisPlan):
         tables: dict[Key, Table],
         singles: list[Release],
         product: Network,
-        people: float,
+        rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None
         until = time.monotonic() + self.recipe.seconds
@@ -232,7 +234,7 @@ class ChosenPlan(SynthesisPlan):
         current: Model = product
         while len(chosen) < self.rounds and time.monotonic() < until:
             left = [key for key in tables if key not in chosen]
-            key = self._pick(tables, left, current, people, source)
+            key = self._pick(tables, left, current, rows, source)
             chosen.append(key)
             found += self.measured(engine, source, [key], self.pairs)
             last = len(chosen) == self.rounds

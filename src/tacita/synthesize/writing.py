@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 
 from tacita.errors import InvalidInput
 
-__all__ = ["Progress", "check_target", "write_file", "write_parts"]
+__all__ = ["Progress", "check_parts", "check_target", "write_file", "write_parts"]
 
 Progress = Callable[[int], None]
 """Told how many rows are written so far; what it raises stops the writing, and nothing is left behind."""
 
 _KINDS = (".csv", ".parquet")
+_MOST_PARTS = 10_000
 _LOOK = 0.2  # seconds between two looks at how far the parts are
 
 
@@ -34,6 +35,13 @@ def check_target(path: str | Path, *, folder: bool = False) -> Path:
     if not folder and target.is_dir():
         raise InvalidInput("is a folder", field="path", value=target)
     return target
+
+
+def check_parts(parts: int) -> int:
+    """How many files there may be."""
+    if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
+        raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
+    return parts
 
 
 def write_file(path: str | Path, batches: Iterator[pa.Table], progress: Progress | None = None) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tacita.domain import Boolean, Domain
-from tacita.errors import BudgetExceeded, Conflict, Forbidden, InvalidInput, TacitaError
+from tacita.errors import BudgetExceeded, Conflict, Forbidden, InvalidInput, SourceUnavailable, TacitaError
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -153,24 +153,40 @@ def test_bad_limits(bad):
         Limits(**bad)
 
 
-def test_a_failure_while_counting_stays_spent_and_is_not_charged_again(make_site, terms, chain):
-    class Fails(FixedEngine):
-        broken = True
+class Fails(FixedEngine):
+    error = None
 
-        def tables(self, workload, unit):
-            if self.broken:
-                raise RuntimeError("the disk is gone")
-            return super().tables(workload, unit)
+    def tables(self, workload, unit):
+        if self.error is not None:
+            raise self.error
+        return super().tables(workload, unit)
 
+
+def test_a_failure_while_counting_stays_spent_and_ends_the_run(make_site, terms, chain):
+    """Failing may tell something, so a step that failed is not made again for nothing."""
     site = make_site("h0", chain(200))
     site.engine.__class__ = Fails
+    site.engine.error = RuntimeError("the disk is gone")
     with pytest.raises(RuntimeError):
         asked(site, terms, VOTE)
     spent = site.spent
     assert spent > 0
-    site.engine.broken = False
-    asked(site, terms, VOTE)
+    site.engine.error = None
+    with pytest.raises(Conflict, match=r"failed.*new name for the run"):
+        asked(site, terms, VOTE)
     assert site.spent == spent
+
+
+def test_a_source_that_was_away_may_be_asked_again(make_site, terms, chain):
+    site = make_site("h0", chain(200))
+    site.engine.__class__ = Fails
+    site.engine.error = SourceUnavailable("is away", field="source")
+    with pytest.raises(SourceUnavailable):
+        asked(site, terms, VOTE)
+    spent = site.spent
+    site.engine.error = None
+    asked(site, terms, VOTE)
+    assert site.spent == spent > 0
 
 
 def test_nothing_but_private_answers_leaves(sites, make_terms, domain):

@@ -169,3 +169,25 @@ def test_holders_with_another_schema_end_up_outside(sites, make_site, make_terms
     result = run(make_terms(names=names, quorum=5), domain, [*sites, odd])
     assert any("h9" in note and "schema" in note for note in result.notes)
     assert odd.spent == 0
+
+
+class Odd(dict):
+    """A message that cannot even be looked at."""
+
+    def __getitem__(self, name):
+        raise OSError("no reader has thought of this")
+
+
+@pytest.mark.parametrize("nonsense", ["1e400", "1e30000000", 10**400, Odd])
+def test_whatever_a_holder_says_the_run_goes_on_without_it(nonsense, sites, make_terms, domain):
+    def ask(message):
+        reply = sites[4].ask(message)
+        if message["step"]["kind"] != "vote":
+            return reply
+        if nonsense is Odd:
+            return Odd(reply)
+        return reply | {"content": reply["content"] | {"event": {"kind": "pure", "epsilon": nonsense}}}
+
+    result = run(make_terms(quorum=4), domain, [*sites[:4], Party(name=sites[4].name, ask=ask)])
+    assert result.people == pytest.approx(8_000, abs=5 * result.people_std)
+    assert any("h4" in note for note in result.notes)

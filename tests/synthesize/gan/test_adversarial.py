@@ -10,13 +10,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tacita.engines.local import LocalEngine  # noqa: E402
-from tacita.errors import InvalidInput  # noqa: E402
+from tacita.errors import Conflict, InvalidInput  # noqa: E402
 from tacita.nets import training as nets_training  # noqa: E402
 from tacita.noise import SecureSource, SeededSource  # noqa: E402
 from tacita.privacy.accountant import cost, epsilon_at  # noqa: E402
 from tacita.privacy.budget import Budget  # noqa: E402
 from tacita.privacy.event import Repeated, SampledGaussian, Sequence  # noqa: E402
+from tacita.privacy.ledger import Ledger  # noqa: E402
 from tacita.privacy.unit import Neighbours, Unit  # noqa: E402
+from tacita.query import Session  # noqa: E402
+from tacita.store import Database  # noqa: E402
 from tacita.synthesize import ConditionalGan, Synthesize, Wgan  # noqa: E402
 from tacita.synthesize.result import Synthesized  # noqa: E402
 
@@ -239,6 +242,71 @@ def test_checkpoints_of_another_plan_or_of_unfinished_tables_are_refused(wgan, e
         other.run(engine, SeededSource(1))
 
 
+# -- on a ledger ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger(Database(f"sqlite:///{tmp_path}/s.db"))
+    ledger.open("people", unit=ROW, neighbours=ADD, budget=Budget.approx(2.0, 1e-6))
+    ledger.open("others", unit=ROW, neighbours=ADD, budget=Budget.approx(2.0, 1e-6))
+    return ledger
+
+
+def asking(ledger, engine, account="people"):
+    return Session(engine=engine, ledger=ledger, account=account, principal="me", source=SecureSource())
+
+
+def test_a_training_that_diverged_is_not_tried_again_on_its_charge(ledger, engine):
+    plan = planned(Wgan(**(QUICK | {"learning_rate": 1e30})))
+    with pytest.raises(InvalidInput, match="diverged"):
+        asking(ledger, engine).ask(plan, key="k")
+    with pytest.raises(Conflict, match="new key"):
+        asking(ledger, engine).ask(plan, key="k")
+
+
+def stopped(ledger, engine, plan, monkeypatch):
+    with monkeypatch.context() as patch:
+        made = crashing(patch, 3)
+        with pytest.raises(Crash):
+            asking(ledger, engine).ask(plan, key="k")
+    return made
+
+
+def test_a_charge_goes_on_from_its_own_file_and_makes_no_step_twice(ledger, wgan, engine, tmp_path, monkeypatch):
+    plan = wgan.with_checkpoints(tmp_path / "a.pt", every=1)
+    first = stopped(ledger, engine, plan, monkeypatch)
+    with monkeypatch.context() as patch:
+        second = crashing(patch, 10**6)
+        asking(ledger, engine).ask(plan, key="k")
+    assert 4 <= len(first) + len(second) <= plan.law.steps
+    assert ledger.balance("people").charges == 1
+
+
+def test_a_charge_that_has_begun_does_not_begin_again(ledger, wgan, engine, tmp_path, monkeypatch):
+    stopped(ledger, engine, wgan.with_checkpoints(tmp_path / "a.pt", every=1), monkeypatch)
+    made = crashing(monkeypatch, 10**6)
+    with pytest.raises(InvalidInput, match="is not there"):
+        asking(ledger, engine).ask(wgan.with_checkpoints(tmp_path / "b.pt", every=1), key="k")
+    with pytest.raises(Conflict, match="another question"):  # nor without a file
+        asking(ledger, engine).ask(wgan, key="k")
+    assert made == []
+
+
+def test_a_file_serves_one_charge_of_one_dataset(ledger, wgan, engine, tmp_path, monkeypatch):
+    kept = wgan.with_checkpoints(tmp_path / "a.pt", every=1)
+    stopped(ledger, engine, kept, monkeypatch)
+    made = crashing(monkeypatch, 10**6)
+    for account, key in (("people", "l"), ("people", None), ("others", "k")):
+        with pytest.raises(InvalidInput, match="another charge"):
+            asking(ledger, engine, account).ask(kept, key=key)
+    with pytest.raises(InvalidInput, match="another charge"):  # by hand, past the ledger
+        kept.run(engine, SecureSource())
+    assert made == []
+    assert ledger.balance("people").charges == 1  # refused before it was paid for
+    assert ledger.balance("others").charges == 0
+
+
 # -- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -303,8 +371,14 @@ def test_methods_by_name(method, kind):
     assert recipe.as_dict()["method"] == kind
 
 
-def test_a_time_limit_stops_training_and_what_was_paid_stays(engine):
+def test_a_time_limit_stops_training_and_what_was_paid_stays(engine, monkeypatch):
     plan = planned(Wgan(**(QUICK | {"seconds": 1e-6})))
+    made = crashing(monkeypatch, 10**6)
     result = plan.run(engine, SeededSource(1))
-    assert any("0 private steps" in note for note in result.notes)
+    assert made == []
     assert result.event == plan.event
+
+
+def test_notes_do_not_tell_how_far_a_time_limit_let_it_come(wgan, engine):
+    short = planned(Wgan(**QUICK, seconds=1e-9))
+    assert short.run(engine, SeededSource(1)).notes == wgan.run(engine, SeededSource(1)).notes

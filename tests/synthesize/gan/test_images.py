@@ -1,5 +1,8 @@
 """Images conditional on private labels: shapes that are drawn here."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -152,6 +155,26 @@ def test_units_neighbours_and_data_that_do_not_fit_are_refused(plan):
     with pytest.raises(InvalidInput, match="delta"):
         plan.recipe.calibrate(Budget.zcdp(0.1), unit=ROW, neighbours=ADD)
     images, labels = shapes(5)
-    for bad in ((images.astype(float), labels), (images[:, :4], labels), (images, labels[:2]), (images, labels + 7)):
+    for bad in ((images.astype(float), labels), (images[:, :4], labels), (images, labels[:2])):
         with pytest.raises(DataError):
             plan.run(*bad, SeededSource(0))
+
+
+def test_images_without_a_place_are_left_out(plan):
+    """As rows are: refusing would tell that somebody has such a label."""
+    images, labels = shapes(40)
+    odd = np.concatenate([labels, [7, -1]])
+    more = np.concatenate([images, images[:2]])
+    made = [plan.run(*each, SeededSource(3)) for each in ((images, labels), (more, odd))]
+    one, two = (each.sample(20, np.random.default_rng(0)) for each in made)
+    assert (one[0] == two[0]).all()
+    assert (one[1] == two[1]).all()
+
+
+def test_what_is_promised_about_images(plan):
+    made = plan.run(*shapes(40), SeededSource(3))
+    plain = json.loads(json.dumps(made.as_dict()))
+    assert (plain["guarantee"], plain["event"]) == ("none", plan.event.as_dict())
+    assert "NOT private" in made.statement()
+    secure = replace(made, provenance=replace(made.provenance, simulated=False))
+    assert secure.guarantee == "central"

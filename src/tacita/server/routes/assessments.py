@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from tacita.errors import Conflict, UnknownName
+from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.server.answers import PageResponse
 from tacita.server.assessed import page_of
 from tacita.server.auth import Services_, allow, check_scope
@@ -38,6 +38,8 @@ def make_assessment(
     for name in (str(release.request["dataset"]), *([body.control] if body.control else [])):
         check_scope(token, name)
         dataset_of(services, token, name)
+    if body.control == release.request["dataset"]:
+        raise InvalidInput("must be people who were not used, not the data itself", field="control", value=body.control)
     if release.state != "done":
         raise Conflict(f"is {release.state}, not done", field="release", value=release.id)
     job = services.jobs.submit("assess", body.model_dump(), owner=token.id, key=key)

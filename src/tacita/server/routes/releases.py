@@ -31,7 +31,7 @@ from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.synthetic import make_synthesis, model_of, show_synthesis, statement_of
+from tacita.server.synthetic import check_affordable, make_synthesis, model_of, show_synthesis, statement_of
 from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
 
@@ -114,7 +114,11 @@ def make_synthetic(
     body: SyntheticRequest, token: Asker, services: Services_, response: Response, key: Key = None
 ) -> JobInfo:
     """A job, charged once however often it starts: look at it until it is done, then fetch the rows."""
-    plan_synthetic(body, token, services)
+    check_scope(token, body.dataset)
+    dataset = dataset_of(services, token, body.dataset)
+    plan = make_synthesis(dataset, body)
+    if key is None or services.jobs.find(owner=token.id, key=key) is None:  # one that is known may be paid already
+        check_affordable(services, dataset, plan)
     request = body.model_dump() | {"principal": token.principal}
     job = services.jobs.submit("synthesize", request, owner=token.id, key=key)
     response.headers["Location"] = f"/v1/releases/{job.id}"

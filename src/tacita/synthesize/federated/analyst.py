@@ -24,7 +24,7 @@ from tacita.errors import InvalidInput
 from tacita.networks.network import Network
 from tacita.privacy.unit import Neighbours
 from tacita.release import Provenance, Releases
-from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, targets_of
+from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, lost_rows, targets_of
 from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
 from tacita.synthesize.federated.rounds import Party, Rounds
@@ -36,7 +36,7 @@ from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.privbayes import BARE
 from tacita.synthesize.result import Model, Synthesized
 
-__all__ = ["Fit", "Party", "federate"]
+__all__ = ["Fit", "Party", "federate", "takes_mixture"]
 
 Fit = Literal["auto", "network", "mixture"]
 
@@ -76,12 +76,12 @@ def federate(
         Schedule.of(terms, domain),
         Rounds(terms, parties, deadline=deadline),
         rng,
-        mixture=_takes_mixture(terms, domain, fit),
+        mixture=takes_mixture(terms, domain, fit),
     ).result()
 
 
-def _takes_mixture(terms: Terms, domain: Domain, fit: Fit) -> bool:
-    """Whether SL1's tables become a mixture; decided before anybody is asked."""
+def takes_mixture(terms: Terms, domain: Domain, fit: Fit) -> bool:
+    """Whether SL1's tables become a mixture; decided, or refused, before anybody is asked."""
     pairs = terms.method == "SL1" and terms.degree == 1 and len(terms.attributes) > 1
     if fit not in ("auto", "network", "mixture") or (fit == "mixture" and not pairs):
         raise InvalidInput("must be auto, network, or for SL1 with degree 1 mixture", field="fit", value=fit)
@@ -125,7 +125,7 @@ class _Run:
     def _shared_tables(self) -> tuple[Model, float, float, tuple[str, ...]]:
         tables, asked = self._measured(Step(kind="tables"))
         targets, people, error = targets_of(list(tables.values()))
-        notes = (f"{asked} holders shared {len(tables)} tables.",)
+        notes = (f"{asked} holders shared {len(tables)} tables.", *lost_rows(list(tables.values())))
         if self._mixture and people >= 3 * error:  # where noise hides even the total there is nothing to fit
             fitted = fit_mixture(self._domain, targets, self._rng)
             return fitted.model, people, error, notes + ((HIDDEN,) if fitted.hidden else ())
@@ -143,7 +143,7 @@ class _Run:
         tables, asked = self._measured(Step(kind="tables", placed=placed))
         _, people, error = targets_of(list(tables.values()))
         network = network_of(self._domain, dict(placed), list(tables.values()))
-        notes += (f"{asked} holders shared a table for each attribute.",)
+        notes += (f"{asked} holders shared a table for each attribute.", *lost_rows(list(tables.values())))
         return network, people, error, notes + _structure_notes(network)
 
     def _structure(self) -> tuple[Parents, tuple[str, ...]]:

@@ -183,7 +183,7 @@ class Measured:
         tables = [_members(table, "content.tables", {"attributes", "cells"}) for table in members["tables"]]
         try:
             law = law_from_dict(members["law"])
-        except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        except (KeyError, TypeError, ValueError, ArithmeticError):
             raise InvalidInput("must be a law of noise", field="content.law") from None
         return cls(
             keys=tuple(_key("content.tables.attributes", table["attributes"]) for table in tables),
@@ -233,7 +233,7 @@ def _content(kind: Kind, data: object) -> Content:
         raise InvalidInput("must be a model", field="content")
     try:
         model = Synthesized.from_json(json.dumps(data, allow_nan=False))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise InvalidInput("must be a whole model", field="content") from None
     for name in ("people", "people_std"):
         value = getattr(model, name)
@@ -294,5 +294,5 @@ def _event(value: object) -> Event:
         raise InvalidInput("must be an event", field="content.event")
     try:
         return event_from_dict(value)
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError):
         raise InvalidInput("must be an event", field="content.event") from None

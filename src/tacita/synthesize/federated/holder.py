@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
-from tacita.errors import BudgetExceeded, Forbidden, InvalidInput
+from tacita.errors import BudgetExceeded, Conflict, Forbidden, InvalidInput
 from tacita.mechanisms.recipe import Plan
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import exact
@@ -105,11 +105,18 @@ class Holder:
             terms=terms, step=Step(kind="join"), domain=self.domain, check=lambda: self._check_affordable(schedule)
         )
         # every step joins first: an analyst that skips joining, or comes with other terms later, is refused here
-        content = self._session.ask(joining, purpose=f"federated {terms.method}", key=f"federated:{terms.run}:join")
+        content = self._ask(joining, terms, "join")
         if plan is not None:
-            key = f"federated:{terms.run}:{step.name}"
-            content = self._session.ask(plan, purpose=f"federated {terms.method}", key=key)
+            content = self._ask(plan, terms, step.name)
         return Reply(run=terms.run, step=step.name, holder=self.name, content=content)
+
+    def _ask(self, plan: Plan[Any], terms: Terms, step: str) -> Any:
+        try:
+            return self._session.ask(plan, purpose=f"federated {terms.method}", key=f"federated:{terms.run}:{step}")
+        except Conflict as error:
+            if error.field != "key":
+                raise
+            raise Conflict(error.rule, field="run", value=terms.run, hint="Use a new name for the run") from None
 
     def _schedule(self, terms: Terms) -> Schedule:
         """The schedule of acceptable terms."""

@@ -72,8 +72,7 @@ class Rounds:
             try:
                 if isinstance(result, Exception):
                     raise result
-                reply = Reply.from_dict(result, run=self._terms.run, step=step, holder=name)
-                answered[name] = check(reply.content)
+                answered[name] = self._read(result, step, name, check)
                 del missing[name]
             except TacitaError as error:
                 missing[name] = error.rule
@@ -90,6 +89,14 @@ class Rounds:
                 hint=f"{reasons or 'The others refused before'}. {spent}",
             )
         return {name: answered[name] for name in self._terms.holders if name in answered}
+
+    def _read(self, result: object, step: Step, name: str, check: Callable[[Content], T]) -> T:
+        try:
+            return check(Reply.from_dict(result, run=self._terms.run, step=step, holder=name).content)
+        except TacitaError:
+            raise
+        except Exception:  # whatever it is that cannot be read: one holder's nonsense is not the run's
+            raise InvalidInput("what it sends cannot be understood", field="reply") from None
 
     def _note(self, step: Step, missing: Mapping[str, str]) -> None:
         for name, reason in missing.items():

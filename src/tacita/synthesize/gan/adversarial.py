@@ -49,7 +49,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
-from tacita.synthesize.estimate import check_width, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, targets_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
@@ -175,6 +175,7 @@ class AdversarialPlan(SynthesisPlan):
     law: Steps
     given: str | None = None
     checkpoints: Checkpoints | None = None
+    charge: str = ""
 
     @cached_property
     def event(self) -> Event:
@@ -185,22 +186,37 @@ class AdversarialPlan(SynthesisPlan):
         """The same plan, which writes where it stands to a file, and goes on from there if the file exists."""
         return replace(self, checkpoints=Checkpoints(path=Path(path), every=every))
 
+    @property
+    def resumes(self) -> bool:
+        """Whether it keeps checkpoints."""
+        return self.checkpoints is not None
+
+    def check_resumable(self, charge: str | None) -> None:
+        """Refuse a file that belongs to another charge, and a charge that has begun without its file."""
+        if self.checkpoints is not None:
+            self.checkpoints.check(self._fingerprint, charge)
+
+    def paid_by(self: _P, charge: str) -> _P:
+        """The same plan, on this charge."""
+        return replace(self, charge=charge)
+
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         return super().as_dict() | {"training": self.law.as_dict(), "given": self.given}
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
         """Tables, then training."""
-        state = begin(self.checkpoints, self._fingerprint)
+        state = begin(self.checkpoints, self._fingerprint, self.charge)
         own = source_of_run(source, state.runs)
         released = self._released(state, engine, own)
         state = replace(state, released=released.to_json())
         targets, people, error = targets_of(list(released.values()))
         training = _Training(self, targets, max(people, error, 1.0), engine, own)
         training.run(state)
-        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(list(released.values()))
         notes += (
-            f"{len(targets)} tables were released; a critic made {training.made} private steps, "
+            # how many a time limit left out depends on how long steps took, hence on data
+            f"{len(targets)} tables were released; a critic made at most {self.law.steps} private steps, "
             f"each with about {self.law.rate:.3g} of the data.",
         )
         if self.given:

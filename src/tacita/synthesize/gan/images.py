@@ -164,11 +164,13 @@ class ImageGanPlan:
 
         Args:
             images: (images, side, side) of 0 to 255.
-            labels: One for each image, from 0.
+            labels: One for each image, from 0; an image whose label has no place is left out, as a row is from a table.
             source: Who is in a step, and the noise.
         """
         recipe = self.recipe
         _check(images, labels, recipe)
+        placed = (labels >= 0) & (labels < recipe.labels)
+        images, labels = images[placed], labels[placed]
         state = begin(self.checkpoints, json.dumps(self._fingerprint, sort_keys=True))
         source = source_of_run(source, state.runs)
         counts = self._counted(state, labels, source)
@@ -256,6 +258,29 @@ class MadeImages:
     neighbours: Neighbours
     provenance: Provenance = field(repr=False)
 
+    @property
+    def guarantee(self) -> str:
+        """In one word, what kind of promise is made; noise that can be repeated makes none."""
+        return "none" if self.provenance.simulated else "central"
+
+    def statement(self) -> str:
+        """What is promised, in words."""
+        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
+        return f"The generator and all images of it are {kind}; protected is a {self.unit} under {self.neighbours}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data about it, without the network."""
+        return {
+            "tacita": "made-images/1",
+            "guarantee": self.guarantee,
+            "statement": self.statement(),
+            "shares": self.shares.tolist(),
+            "event": self.event.as_dict(),
+            "unit": self.unit.as_dict(),
+            "neighbours": str(self.neighbours),
+            "provenance": self.provenance.as_dict(),
+        }
+
     def sample(self, count: int, rng: np.random.Generator) -> tuple[Pixels, NDArray[np.int64]]:
         """So many images, each made for the label beside it."""
         torch, side = load_torch(), self.recipe.side
@@ -319,5 +344,3 @@ def _check(images: Pixels, labels: NDArray[np.integer[Any]], recipe: ImageGan) -
         raise DataError(rule, field="images", value=f"{images.dtype} {images.shape[1:]}")
     if labels.shape != images.shape[:1] or not np.issubdtype(labels.dtype, np.integer):
         raise DataError("must be one whole number for each image", field="labels")
-    if labels.size and not (labels.min() >= 0 and labels.max() < recipe.labels):
-        raise DataError(f"must lie between 0 and {recipe.labels - 1}", field="labels")

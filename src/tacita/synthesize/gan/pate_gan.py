@@ -38,7 +38,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Repeated, Sequence
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.estimate import check_width, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, targets_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
@@ -159,7 +159,8 @@ class PateGanPlan(SynthesisPlan):
         """Tables, then rounds of teaching and voting."""
         recipe: PateGan = self.recipe
         until = time.monotonic() + recipe.seconds
-        targets, people, error = targets_of(list(self.tables.run(engine, source).values()))
+        released = list(self.tables.run(engine, source).values())
+        targets, people, error = targets_of(released)
         encoding = Encoding(domain=self.domain.project(self.names))
         maker = Maker(
             encoding,
@@ -183,9 +184,10 @@ class PateGanPlan(SynthesisPlan):
                 maker.follow(pace=1 - done / recipe.rounds, judge=judge.network, trust=recipe.trust)
             if time.monotonic() > until:
                 break
-        notes: tuple[str, ...] = (EMPTY,) if people < 3 * error else ()
+        notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(released)
         notes += (
-            f"{recipe.teachers} teachers voted on {(done + 1) * recipe.votes} made-up rows; "
+            # how many a time limit left out depends on how long rounds took, hence perhaps on data
+            f"{recipe.teachers} teachers voted on at most {recipe.rounds * recipe.votes} made-up rows; "
             f"noise on a count of votes has a standard deviation of {self.law.std:.3g}.",
         )
         if self.law.std > recipe.teachers / 2:

@@ -1,0 +1,126 @@
+"""A synthesizer with the names of scikit-learn: `fit`, `sample`, `get_params`, `set_params`.
+
+    made = Synthesizer(epsilon=1.0, delta=1e-9, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE).fit(table, domain)
+    made.sample(1000)
+
+Privacy:  that of the recipe of the same name; what fitting costs is `synthesized_.event`. Data itself, or an engine, is
+          read without a ledger: whoever fits twice must add up. A session is charged. With a seed the noise can be
+          repeated: what comes out is marked as simulated and has no guarantee.
+          Claim: docs/claims/marginal-synthesis.md
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from tacita.domain import Decode, Domain
+from tacita.engines.base import Engine
+from tacita.engines.local import LocalEngine
+from tacita.errors import Conflict, InvalidInput
+from tacita.mechanisms.recipe import Plan
+from tacita.noise import SecureSource, SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.plan import Key
+from tacita.synthesize.quality import Method, Synthesize
+from tacita.synthesize.result import Synthesized
+
+__all__ = ["Synthesizer"]
+
+
+@runtime_checkable
+class _Asks(Protocol):
+    """What reserves, runs and settles: a `tacita.query.Session`."""
+
+    engine: Engine
+
+    def ask(self, plan: Plan[Any], *, purpose: str = ...) -> Any:
+        """The answer, paid for."""
+
+
+class Synthesizer:
+    """Fit a private model, draw rows from it.
+
+    Args:
+        epsilon, delta: The budget of one fit.
+        unit, neighbours: Who is protected, and against what change.
+        method: As `Synthesize` has it.
+        attributes: Which; all that can be counted if nothing is said.
+        people: About how many rows there are, where that is public.
+        seconds: About how long fitting may take.
+        seed: For studies only: the same seed gives the same noise, and no guarantee.
+
+    Attributes:
+        synthesized_: What `fit` has made.
+    """
+
+    synthesized_: Synthesized
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        unit: Unit,
+        neighbours: Neighbours,
+        delta: float = 0.0,
+        method: Method = "quality",
+        attributes: Key | None = None,
+        people: int | None = None,
+        seconds: float = math.inf,
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.unit, self.neighbours = epsilon, delta, unit, neighbours
+        self.method, self.attributes, self.people = method, attributes, people
+        self.seconds, self.seed = seconds, seed
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All arguments by name."""
+        return {name: getattr(self, name) for name in _PARAMS}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change arguments; what was fitted stays until the next `fit`."""
+        for name, value in params.items():
+            if name not in _PARAMS:
+                raise InvalidInput(f"must be one of {', '.join(_PARAMS)}", field="params", value=name)
+            setattr(self, name, value)
+        return self
+
+    def fit(self, data: pa.Table | Engine | _Asks, domain: Domain | None = None) -> Self:
+        """Make a model of the data.
+
+        Args:
+            data: Rows, with their `domain`; an engine; or a session, which is charged and brings its own noise.
+            domain: What is public about the rows.
+        """
+        if isinstance(data, pa.Table) != (domain is not None):
+            raise InvalidInput("goes with a table, and with nothing else", field="domain")
+        recipe = Synthesize(method=self.method, attributes=self.attributes, people=self.people, seconds=self.seconds)
+        budget = Budget(epsilon=self.epsilon, delta=self.delta)
+        asks = data if isinstance(data, _Asks) else None
+        if asks is not None and self.seed is not None:
+            raise InvalidInput("a session brings its own noise", field="seed", value=self.seed)
+        engine: Any = asks.engine if asks is not None else LocalEngine(domain, data) if domain is not None else data
+        plan = recipe.calibrate(engine.domain, budget, unit=self.unit, neighbours=self.neighbours)
+        if asks is not None:
+            self.synthesized_ = asks.ask(plan, purpose="synthesize")
+        else:
+            source = SecureSource() if self.seed is None else SeededSource(self.seed)
+            self.synthesized_ = plan.run(engine, source)
+        return self
+
+    def sample(self, rows: int, rng: np.random.Generator | None = None, *, policy: Decode = "label") -> pa.Table:
+        """Made-up rows; costs nothing more, however many. The same each time with a seed and no generator."""
+        if not hasattr(self, "synthesized_"):
+            raise Conflict("has not been fitted", field="synthesizer", hint="Call fit first")
+        return self.synthesized_.sample(rows, rng or np.random.default_rng(self.seed), policy=policy)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"Synthesizer({given})"
+
+
+_PARAMS = ("epsilon", "delta", "unit", "neighbours", "method", "attributes", "people", "seconds", "seed")

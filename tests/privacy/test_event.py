@@ -1,0 +1,27 @@
+import pytest
+
+from tacita.errors import InvalidInput
+from tacita.privacy.event import event_from_dict
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"kind": "pure", "epsilon": "1e400"},
+        {"kind": "zcdp", "rho": "1e30000000"},
+        {"kind": "pure", "epsilon": 10**400},
+        {"kind": "approximate", "epsilon": 10**5000, "delta": 0.1},
+        {"kind": "discrete-laplace", "scale": "1e400"},
+        {"kind": "discrete-laplace", "scale": float("inf")},
+        {"kind": "discrete-gaussian", "sigma2": "1/0"},
+        {"kind": "discrete-gaussian", "sigma2": 10**400},
+        {"kind": "repeated", "event": {"kind": "nothing"}, "count": 10**5000},
+        {"kind": "repeated", "event": 3, "count": 1},
+        {"kind": "sequence", "events": 3},
+        {"kind": ["pure"]},
+        [],
+    ],
+)
+def test_numbers_that_nothing_can_hold_are_refused(data):
+    with pytest.raises(InvalidInput):
+        event_from_dict(data)
