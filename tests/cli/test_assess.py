@@ -107,13 +107,30 @@ def test_bad_input(bad):
 
 def test_comparing(folder):
     (folder / "plan.yaml").write_text(
-        "data: used.csv\nschema: s.yaml\nattempts: 100\ncontrol: 0.4\nreleases:\n- anonymize: {k: 20}\n- synthesize: {epsilon: 2}\n"
+        "data: used.csv\nschema: s.yaml\nattempts: 100\ncontrol: 0.4\n"
+        "releases:\n- anonymize: {k: 20}\n- synthesize: {epsilon: 2}\n"
     )
     found = run("compare", "plan.yaml", "-o", "c.html", "--json-file", "c.json")
     assert found.code == 0, found.err
     assert "anonymize k 20" in found.out
     assert json.loads((folder / "c.json").read_text())["tacita"] == "comparison/1"
     assert (folder / "c.html").read_text().count("<svg") > 4
+
+
+def test_a_scenario_names_the_riskiest_to_the_owner(folder):
+    (folder / "known.yaml").write_text("exact: [sex, ill]\nwithin: {age: 0}\n")
+    found = run(
+        "assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--scenario", "known.yaml", "--attempts", "50"
+    )
+    assert found.code == 0, found.err
+    assert "Riskiest" in found.out
+    (folder / "unknown.yaml").write_text("exact: [sex, ill]\nwithin: {age: 0}\nmembership: unknown\n")
+    both = (folder / "used.csv").read_text() + "".join((folder / "held.csv").read_text().splitlines(keepends=True)[1:])
+    (folder / "everybody.csv").write_text(both)
+    arguments = ("--real", "used.csv", "-s", "s.yaml", "--scenario", "unknown.yaml", "--attempts", "50", "--json")
+    told = json.loads(run("assess", "used.csv", *arguments, "--population", "everybody.csv").out)
+    assert told["disclosure"]["membership"] == "unknown"
+    assert "scenario" in dict(json.loads(run("assess", "used.csv", *arguments).out)["skipped"])
 
 
 def test_auditing_a_function_of_ones_own(folder):

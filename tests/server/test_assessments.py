@@ -88,3 +88,36 @@ def test_a_release_that_is_gone(world, release) -> None:
     place = ask(world, steward, release).headers["location"]
     work(world)
     assert world.call("GET", place, token=steward).status_code == 409
+
+
+PLAN = {
+    "dataset": "patients",
+    "attempts": 100,
+    "control": 0.4,
+    "releases": [{"synthesize": {"epsilon": 1.0}}, {"statistics": {"epsilon": 1.0}}],
+}
+
+
+def test_a_comparison(world) -> None:
+    world.register()
+    steward = world.token("steward")
+    submitted = world.call("POST", "/v1/comparisons", token=steward, json=PLAN)
+    assert submitted.status_code == 202, submitted.text
+    place = submitted.headers["location"]
+    work(world)
+    found = world.call("GET", place, token=steward)
+    assert found.status_code == 200, found.text
+    assert len(found.json()["results"]) == 2
+    assert "<svg" in world.call("GET", f"{place}/page", token=steward).text
+    assert world.call("GET", place, token=world.token("analyst")).status_code == 403
+    assert world.call("GET", place.replace("comparisons", "assessments"), token=steward).status_code == 404
+    assert world.call("GET", "/v1/datasets/patients/budget", token=steward).json()["spent"] == 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"releases": []}, {"releases": [{"magic": {}}]}, {"dataset": "nobody"}, {"control": 2}, {"colour": 1}]
+)
+def test_a_bad_comparison(world, change) -> None:
+    world.register()
+    refused = world.call("POST", "/v1/comparisons", token=world.token("steward"), json=PLAN | change)
+    assert refused.status_code in (404, 422)

@@ -1,7 +1,11 @@
 """All attacks and measures on one release: what it gives away, what it is still worth, and what could not be said.
 
     risk   the largest of what the attacks achieved beyond a control group, each between 0 and 1
+    shown  the largest lower end of their intervals: what is more than chance
     kept   1 - mean total variation over all pairs of attributes
+
+With few people the largest of several noisy figures is large by chance alone: `risk` is what to fear, `shown` what is
+known.
 
 Both are headlines: the sections say what they are made of. A small risk is what these attacks found, not a guarantee.
 """
@@ -23,6 +27,7 @@ from tacita.assess.attacks.roc import Membership
 from tacita.assess.attacks.singling_out import singling_out
 from tacita.assess.case import Case
 from tacita.assess.disclosure import Disclosure, disclosure_risk
+from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak
 from tacita.assess.scenario import Scenario
 from tacita.assess.utility.association import Associations, associations
@@ -37,6 +42,7 @@ from tacita.errors import InvalidInput, TacitaError
 __all__ = ["Assessment", "Wishes", "assess"]
 
 Progress = Callable[[float, str], None]
+_LEAST = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +72,10 @@ class Wishes:
     def settled(self, case: Case) -> Wishes:
         """The same with all defaults filled in, or a refusal."""
         names = case.names
+        if type(self.attempts) is not int or self.attempts < _LEAST:
+            raise InvalidInput(f"must be a whole number of at least {_LEAST}", field="attempts", value=self.attempts)
+        if self.scenario is not None:
+            self.scenario.check(case.domain)
         for field_name in ("secrets", "target", "group", "number"):
             given = getattr(self, field_name)
             for name in given if isinstance(given, tuple) else [given] if given else []:
@@ -132,6 +142,11 @@ class Assessment:
         return max((value for _, value, _, _ in self.risks), default=0.0)
 
     @property
+    def shown(self) -> float:
+        """The largest lower end: what is more than chance, with each attack's own confidence."""
+        return max((low for _, _, low, _ in self.risks), default=0.0)
+
+    @property
     def worst(self) -> str:
         """Which attack that was."""
         return max(self.risks, key=lambda each: each[1])[0] if self.risks else "none"
@@ -155,6 +170,7 @@ class Assessment:
             "control": self.control,
             "releases": self.releases,
             "risk": self.risk,
+            "shown": self.shown,
             "worst": self.worst,
             "kept": self.kept,
             "leaks": [leak.as_dict() for leak in self.leaks],
@@ -179,6 +195,7 @@ def assess(
     *,
     wishes: Wishes | None = None,
     belongs: Sequence[NDArray[np.int64]] | None = None,
+    population: Frame | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Run everything that the case allows.
@@ -188,6 +205,7 @@ def assess(
         rng: For guesses and subsets.
         wishes: What to look at.
         belongs: For a scenario: which real row each released row belongs to.
+        population: For a scenario that does not know who is in the data: everybody, those in the data first.
         progress: Told how far it is, between 0 and 1, and what is next.
     """
     wanted = (wishes or Wishes()).settled(case)
@@ -223,7 +241,10 @@ def assess(
     found = None
     if wanted.scenario is not None:
         scenario = wanted.scenario
-        found = tried("scenario", lambda: disclosure_risk(scenario, case.real, case.released, belongs=belongs))
+        found = tried(
+            "scenario",
+            lambda: disclosure_risk(scenario, case.real, case.released, belongs=belongs, population=population),
+        )
     tell(0.55, "tables")
     tables = margins(case, rng)
     paired = tried("associations", lambda: associations(case))

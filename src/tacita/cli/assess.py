@@ -68,6 +68,9 @@ def assess(
     scenario: Annotated[
         Path | None, typer.Option(help="YAML: what an intruder knows; for releases whose rows follow the real ones.")
     ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="Everybody, the real rows first; for a scenario that does not know who is in.")
+    ] = None,
     kind: Annotated[str, typer.Option(help="How several releases are combined: plain, partial or full.")] = "plain",
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
@@ -82,6 +85,7 @@ def assess(
     from tacita.assess.assessment import Wishes
     from tacita.assess.assessment import assess as run
     from tacita.assess.case import read_case
+    from tacita.assess.frame import read_frame
     from tacita.assess.scenario import Scenario
     from tacita.compare.page import assessment_sections, write_assessment
 
@@ -106,7 +110,10 @@ def assess(
         kind=kind,  # type: ignore[arg-type]
     )
     with show.progress("assessing", 100) as tell:
-        found = run(case, rng, wishes=wishes, progress=lambda share, what: tell(round(100 * share)))
+        everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
+        found = run(
+            case, rng, wishes=wishes, population=everybody, progress=lambda share, what: tell(round(100 * share))
+        )
     if report is not None:
         write_assessment(report, found, Path(release[0]).name)
     if json:
@@ -117,6 +124,9 @@ def assess(
             if section.text:
                 show.say(section.text)
             show.grid(section.title, ("", ""), section.facts)
+    if found.disclosure is not None and found.disclosure.riskiest:
+        rows = [(f"row {place + 1:,}", f"{chance:.2f}") for place, chance in found.disclosure.riskiest]
+        show.grid("Riskiest, for you alone", ("", ">chance of a right match"), rows)
     show.say("More in the report: --report page.html, or --json.")
 
 

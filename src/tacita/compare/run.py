@@ -25,6 +25,7 @@ from tacita.assess.utility.estimates import Kind
 from tacita.compare.makers import Made, Material, Wanted, make
 from tacita.compare.plan import ComparePlan
 from tacita.domain import Domain
+from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput, TacitaError
 
@@ -183,13 +184,22 @@ class Comparison:
         }
 
 
-def compare(plan: ComparePlan, *, progress: Progress | None = None) -> Comparison:
-    """Do what a plan says. What cannot be made is told, and the others go on."""
+def compare(
+    plan: ComparePlan, *, source: tuple[Domain, Engine] | None = None, progress: Progress | None = None
+) -> Comparison:
+    """Do what a plan says. What cannot be made is told, and the others go on.
+
+    Args:
+        plan: What to compare.
+        source: The schema and where the rows are, instead of the files that the plan names.
+        progress: Told how far it is, between 0 and 1, and what is next.
+    """
     tell = progress or (lambda share, what: None)
     tell(0.0, "reading")
-    domain = Domain.read(plan.schema)
+    domain = Domain.read(plan.schema) if source is None else source[0]
+    engine = connect(str(plan.data), domain) if source is None else source[1]
     names = domain.check_countable(plan.attributes or domain.countable)
-    table = pa.Table.from_batches(list(connect(str(plan.data), domain).rows(names)))
+    table = pa.Table.from_batches(list(engine.rows(names)))
     rng = np.random.default_rng(plan.seed)
     order = rng.permutation(len(table))
     held = round(plan.control * len(table))

@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 
 from tacita.assess.assessment import Wishes, assess
 from tacita.assess.case import read_case
-from tacita.compare.page import write_assessment
+from tacita.compare.page import write_assessment, write_comparison
+from tacita.compare.plan import ComparePlan
+from tacita.compare.run import compare
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.server.anonymized import file_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
-from tacita.server.models import AssessmentRequest
+from tacita.server.models import AssessmentRequest, ComparisonRequest
 from tacita.server.services import Services
 
 __all__ = ["page_of"]
@@ -77,3 +79,25 @@ def _assess(task: Task) -> str:
     write_assessment(page, found, f"{release.kind} release of {dataset.name}")
     plain: dict[str, Any] = found.as_dict() | {"release": release.id, "dataset": dataset.name}
     return json.dumps(plain, allow_nan=False)
+
+
+@register("compare")
+def _compare(task: Task) -> str:
+    """Make releases in simulation and assess them. Charges nothing: nothing of it leaves but to the steward."""
+    request = ComparisonRequest.model_validate(dict(task.job.request))
+    services = task.services
+    dataset = services.datasets.get(request.dataset)
+    plan = ComparePlan.from_dict(request.plan())
+
+    def tell(share: float, what: str) -> None:
+        task.progress.step(min(0.99, share), what)
+
+    try:
+        found = compare(plan, source=(dataset.domain, services.engine(dataset, "assessment")), progress=tell)
+    except (SourceUnavailable, DataError) as error:
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error
+    page = page_of(services, task.job.id)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_comparison(page, found)
+    return json.dumps(found.as_dict() | {"dataset": dataset.name}, allow_nan=False)

@@ -30,6 +30,8 @@ __all__ = [
     "ChargeInfo",
     "ChargePage",
     "CollectionPlan",
+    "ComparisonInfo",
+    "ComparisonRequest",
     "DatasetInfo",
     "FunctionInfo",
     "FunctionParameters",
@@ -493,6 +495,42 @@ class AssessmentRequest(_Request):
     target: str | None = Field(default=None, description="What classifiers learn to predict.")
     group: str | None = Field(default=None, description="Compare accuracy over its levels.")
     seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
+
+
+class ComparisonRequest(_Request):
+    """Make several releases in simulation and assess them alike."""
+
+    dataset: Name
+    releases: list[dict[str, Any]] = Field(min_length=1, max_length=20, description="As in `tacita compare`.")
+    control: float = Field(default=0.3, gt=0, lt=1, description="The share of rows that is held back.")
+    sensitive: list[str] = Field(default_factory=list)
+    quasi: list[str] = Field(default_factory=list)
+    attributes: list[str] = Field(default_factory=list)
+    target: str | None = None
+    group: str | None = None
+    attempts: int = Field(default=2000, ge=50, le=100_000)
+    most_risk: float = Field(default=0.1, gt=0, le=1)
+    seed: int = Field(default=0, ge=0)
+
+    def plan(self) -> dict[str, Any]:
+        """As a plan's file would say it."""
+        given = self.model_dump(exclude={"dataset"}, exclude_none=True)
+        return given | {"data": self.dataset, "schema": self.dataset}
+
+
+class ComparisonInfo(_Answer):
+    """Several releases side by side; figures were read off exact rows, and all noise was simulated."""
+
+    tacita: Literal["comparison/1"]
+    dataset: str
+    people: int
+    control: int
+    most_risk: float
+    results: list[dict[str, Any]]
+    references: list[dict[str, Any]]
+    front: list[str]
+    recommended: str | None
+    reasons: list[str]
 
 
 class AssessmentInfo(_Answer):

@@ -34,9 +34,12 @@ class Verdict:
 
     @property
     def word(self) -> Literal["breach", "consistent"]:
-        """`breach` when what was found is above the claim; consistent is not proven."""
-        found = [self.exact or 0.0, self.audited.epsilon if self.audited else 0.0]
-        return "breach" if max(found) > self.claimed * (1 + _ROUNDING) + _ROUNDING else "consistent"
+        """`breach` when what was found is above the claim; consistent is not proven.
+
+        Where the exact figure is known it decides: an audit is right with its confidence only.
+        """
+        found = self.exact if self.exact is not None else self.audited.epsilon if self.audited else 0.0
+        return "breach" if found > self.claimed * (1 + _ROUNDING) + _ROUNDING else "consistent"
 
     @property
     def reached(self) -> float | None:

@@ -7,13 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
+from tacita.compare.plan import ComparePlan
 from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.server.answers import PageResponse
 from tacita.server.assessed import page_of
 from tacita.server.auth import Services_, allow, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
-from tacita.server.models import AssessmentInfo, AssessmentRequest, JobInfo
+from tacita.server.models import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo
 from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
@@ -47,6 +48,38 @@ def make_assessment(
     return JobInfo.model_validate(job.as_dict())
 
 
+@router.post("/v1/comparisons", status_code=202, summary="Compare releases in simulation")
+def make_comparison(
+    body: ComparisonRequest, token: Steward, services: Services_, response: Response, key: Key = None
+) -> JobInfo:
+    """A job: several releases, made with repeatable noise, assessed alike, with a recommendation; charges nothing."""
+    check_scope(token, body.dataset)
+    dataset_of(services, token, body.dataset)
+    ComparePlan.from_dict(body.plan())  # what is wrong with it is told now
+    job = services.jobs.submit("compare", body.model_dump(), owner=token.id, key=key)
+    response.headers["Location"] = f"/v1/comparisons/{job.id}"
+    return JobInfo.model_validate(job.as_dict())
+
+
+@router.get("/v1/comparisons/{id}", summary="What a comparison found")
+def get_comparison(id: str, token: Steward, services: Services_) -> ComparisonInfo:
+    """Figures that were read off exact rows: for the steward of the data."""
+    return ComparisonInfo.model_validate(json.loads(_done(services, token, id, "compare")))
+
+
+@router.get(
+    "/v1/comparisons/{id}/page",
+    summary="The same as a page",
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"text/html": {}}}},
+)
+def get_comparison_page(id: str, token: Steward, services: Services_) -> Response:
+    """One file that stands alone and can be printed."""
+    _done(services, token, id, "compare")
+    return PageResponse(page_of(services, id))
+
+
 @router.get("/v1/assessments/{id}", summary="What an assessment found")
 def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentInfo:
     """Figures that were read off exact rows: for the steward of the data."""
@@ -66,9 +99,9 @@ def get_page(id: str, token: Steward, services: Services_) -> Response:
     return PageResponse(page_of(services, id))
 
 
-def _done(services: Services, token: Token, id: str) -> str:
+def _done(services: Services, token: Token, id: str, kind: str = "assess") -> str:
     job: Job = services.jobs.get(id)
-    if job.kind != "assess" or (token.role != "admin" and job.owner != token.id):
+    if job.kind != kind or (token.role != "admin" and job.owner != token.id):
         raise UnknownName(id, field="assessment", available=())  # not even that it exists
     if job.error is not None:
         raise rebuild(job.error)
