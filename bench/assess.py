@@ -186,6 +186,11 @@ def _three(case: Case) -> dict[str, float]:
 # -- membership -----------------------------------------------------------------------------------------------------
 
 
+def _found(attack: Membership, fpr: float) -> float:
+    rate = attack.tpr(fpr)
+    return float("nan") if rate is None else rate.share
+
+
 def _membership(table: pa.Table, seeds: int) -> list[Row]:
     from sklearn.ensemble import RandomForestClassifier
 
@@ -212,9 +217,9 @@ def _membership(table: pa.Table, seeds: int) -> list[Row]:
         seconds.append(time.process_time() - start)
         found["ratio"].append(Membership(name="ratio", inside=whole.inside[:2000], outside=whole.outside[:2000]))
         found["loss"].append(loss_threshold(predict, rows[scored], target[scored], members[scored]))
-    few = {name: float(np.mean([each.tpr(0.001).share for each in attacks])) for name, attacks in found.items()}
-    one = {name: float(np.mean([each.tpr(0.01).share for each in attacks])) for name, attacks in found.items()}
-    spread = float(np.std([each.tpr(0.001).share for each in found["ratio"]]))
+    few = {name: float(np.mean([_found(each, 0.001) for each in attacks])) for name, attacks in found.items()}
+    one = {name: float(np.mean([_found(each, 0.01) for each in attacks])) for name, attacks in found.items()}
+    spread = float(np.std([_found(each, 0.001) for each in found["ratio"]]))
     return [
         Row(bar="likelihood ratio, 32 shadows", ours=float(np.mean(seconds)), unit="CPU s", goal="<= 10"),
         Row(
@@ -260,7 +265,7 @@ def _private(table: pa.Table) -> list[Row]:
                     ours=told.least_epsilon(),
                     unit="epsilon shown",
                     goal=f"<= {epsilon:g}",
-                    note=f"{told.name} at {epsilon:g}: AUC {told.auc:.3f}, TPR at 1 % {told.tpr(0.01).share:.4f}",
+                    note=f"{told.name} at {epsilon:g}: AUC {told.auc:.3f}, TPR at 1 % {_found(told, 0.01):.4f}",
                 )
             )
     return rows

@@ -5,6 +5,7 @@ import pytest
 from tacita.assess.disclosure import disclosure_risk
 from tacita.assess.frame import Frame, read_frame
 from tacita.assess.scenario import Scenario, held_by
+from tacita.domain import Categorical, Domain
 from tacita.domain.conditions import Condition
 from tacita.errors import TacitaError
 
@@ -46,9 +47,9 @@ def brute(scenario, real, released, belongs, population=None):
                 chance[key] = chance.get(key, 0) + min(top, 1 / len(rows)) / len(released)
         best = max(chance.values(), default=0)
         winners = [key for key, value in chance.items() if value > best - 1e-12] if best else []
+        if scenario.membership == "unknown" and best <= 1 - sum(chance.values()):
+            winners = []  # the best guess is: not in the data
         alone = len(winners) == 1
-        if scenario.membership == "unknown":
-            alone &= best > 1 - sum(chance.values())
         right = who < len(real) and who in winners
         unique += alone
         true += alone and right
@@ -100,6 +101,39 @@ def test_membership_unknown(people):
     assert sure.true_rate.share > found.true_rate.share
 
 
+def test_not_in_the_data_may_be_the_best_guess():
+    """One person in the data, nine like them who are not: to name anybody is wrong nine times in ten."""
+    domain = Domain(attributes=[Categorical(name="a", levels=["x", "y"])])
+    population = Frame(domain=domain, values=np.zeros((10, 1)))
+    real = population.take(slice(1))
+    found = disclosure_risk(Scenario(exact=("a",), membership="unknown"), real, [real], population=population)
+    assert (found.unique, found.expected) == (0, 0)
+    assert found.certainty == pytest.approx(0.01)
+
+
+def test_the_population_begins_with_the_people_in_the_data(people):
+    real, others = people
+    values = np.concatenate([others.values, real.values])
+    with pytest.raises(TacitaError, match="population"):
+        disclosure_risk(
+            Scenario(exact=("town",), membership="unknown"),
+            real,
+            [real],
+            population=Frame(domain=real.domain, values=values),
+        )
+
+
+def test_labels_that_leave_values_open_are_refused(domain):
+    ages = list(range(10, 100, 10))
+    table = pa.table({"age": ages, "town": ["t1"] * 9})
+    classes = table.set_column(0, "age", [[f"{age}..{age + 9}" for age in ages]])
+    real, released = read_frame(domain, table), read_frame(domain, classes)
+    for scenario in (Scenario(exact=("age",)), Scenario(exact=("town",), within={"age": 3})):
+        with pytest.raises(TacitaError, match="leave several values open"):
+            disclosure_risk(scenario, real, [released])
+    assert disclosure_risk(Scenario(exact=("town",)), real, [released]).unique == 0
+
+
 def test_nothing_unique_is_not_a_rate_of_zero(people):
     real, _ = people
     same = Frame(domain=real.domain, values=np.tile(real.values[:1], (len(real), 1)))
@@ -144,6 +178,9 @@ def test_yaml(tmp_path, domain):
     [
         {},
         {"exact": "town"},
+        {"exact": 5},
+        {"exact": None},
+        {"exact": [["job"]]},
         {"exact": ["nobody"]},
         {"within": {"town": 1}},
         {"within": {"age": -1}},

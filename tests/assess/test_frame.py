@@ -36,9 +36,9 @@ def test_values_are_places_and_codes():
             "smokes": [True, False],
         }
     )
-    with pytest.raises(DataError, match="town"):
-        read_frame(DOMAIN, table)
-    frame = read_frame(DOMAIN, table.set_column(4, "town", [["b, c", "(other)"]]))
+    frame = read_frame(DOMAIN, table)
+    bucket = read_frame(DOMAIN, table.set_column(4, "town", [["b, c", "(other)"]]))
+    assert np.array_equal(frame.values, bucket.values, equal_nan=True)
     first, second = frame.values
     assert first.tolist() == [17, 0.25, 10967, 2, 1, 1]
     assert np.isnan(second[[0, 2, 3]]).all()
@@ -80,13 +80,47 @@ def test_numbers_that_are_not_whole_lie_anywhere_in_their_bin():
     assert 0.49 < drawn.max() <= 0.5
 
 
+def test_text_is_read_as_the_schema_reads_it():
+    """What counts the rows and what attacks them agree on who is missing, and on what is yes."""
+    domain = Domain(attributes=DOMAIN.attributes, nulls=["", "NA", "?"])
+    table = pa.table(
+        {
+            "age": ["17", "NA", "?"],
+            "school": ["phd", "NA", "high"],
+            "town": ["a", "?", "elsewhere"],
+            "smokes": ["Yes", "f", "0"],
+        }
+    )
+    frame = read_frame(domain, table)
+    codes = domain.encode(table.to_batches()[0], frame.names)
+    for place, name in enumerate(frame.names):
+        known = codes[name] < len(domain[name].labels)
+        assert np.array_equal(frame.codes[:, place], np.where(known, codes[name].astype(int), -1)), name
+
+
+@pytest.mark.parametrize("values", [[float("inf"), 3.0, float("-inf")], ["inf", "3", "-Infinity"]])
+def test_a_number_that_is_not_finite_is_missing(values):
+    assert np.array_equal(column("age", values), [np.nan, 3, np.nan], equal_nan=True)
+
+
+def test_a_frame_knows_which_cells_left_several_values_open():
+    table = pa.table({"age": ["17..24", "3"], "school": ["high", None], "town": ["a", "*"], "smokes": ["yes", "no"]})
+    frame = read_frame(DOMAIN, table)
+    assert frame.opened == {"age", "town"}
+    assert frame.take([1]).only(["town", "school"]).opened == {"town"}
+    assert not frame.only(["school", "smokes"]).open_cells
+    assert not read_frame(DOMAIN, pa.table({"age": ["5..5", "7"]})).open_cells
+    assert read_frame(DOMAIN, pa.table({"age": ["(missing) or 5"]})).open_cells
+
+
 def test_nodes_of_a_hierarchy():
     drawn = column("town", ["north"] * 200, hierarchies={"town": {"north": ["a", "d"]}})
     assert set(drawn) == {0, 2}
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("age", "young"), ("town", "north"), ("school", "{none, phd}"), ("born", "soon..later")]
+    ("name", "text"),
+    [("age", "young"), ("smokes", "often"), ("school", "{none, phd}"), ("born", "soon..later"), ("age", "3..inf")],
 )
 def test_what_cannot_be_read_is_refused_without_its_text(name, text):
     with pytest.raises(DataError, match=name) as refused:

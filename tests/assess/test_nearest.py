@@ -2,7 +2,8 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.assess._nearest import nearest
-from tacita.assess.frame import read_frame
+from tacita.assess.frame import Frame, read_frame
+from tacita.domain import Categorical, Domain, Numeric
 
 
 def brute(one, other, places):
@@ -48,3 +49,27 @@ def test_more_neighbours_than_rows(domain, tables):
     places, _ = nearest(frame, frame, count=10)
     assert places.shape == (3, 3)
     assert places[:, 0].tolist() == [0, 1, 2]
+
+
+def frame_of(attributes, values):
+    return Frame(domain=Domain(attributes=attributes), values=np.array(values, np.float64))
+
+
+def test_numbers_far_from_zero_keep_their_differences():
+    stamps = Numeric(name="at", bounds=(1_700_000_000, 1_700_086_400), bins=10, integer=True)
+    frame = frame_of([stamps], [[1_700_000_000 + 60 * minute] for minute in range(1440)])
+    assert nearest(frame, frame)[0][:, 0].tolist() == list(range(1440))
+
+
+def test_missing_is_no_number():
+    year = Numeric(name="year", bounds=(10_000, 10_001), bins=2)
+    known, gaps = frame_of([year], [[10_000.0], [1e9]]), frame_of([year], [[np.nan]])
+    assert nearest(gaps, known, count=2)[1].tolist() == [[1, 1]]
+    assert nearest(gaps, gaps)[1].tolist() == [[0]]
+
+
+def test_many_levels_and_many_attributes():
+    place = Categorical(name="place", levels=[str(number) for number in range(70_000)])
+    assert nearest(frame_of([place], [[1]]), frame_of([place], [[1 + 2**16]]))[1] == 1
+    wide = [Categorical(name=f"c{number}", levels=["a", "b"]) for number in range(256)]
+    assert nearest(frame_of(wide, np.zeros((1, 256))), frame_of(wide, np.ones((1, 256))))[1] == 256

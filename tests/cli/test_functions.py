@@ -103,11 +103,43 @@ def test_what_is_refused(folder):
         (("load", "nowhere.json"), 2),
         (("export", "ages", "-o", "people.csv"), 2),
         (("export", "ages", "-o", "new.json"), 8),
+        (("export", "ages", "-o", "new.json"), 8),  # and it left no file behind
+        (("predict", "ages@\u00b2", "--at", "1"), 2),
     ]:
         assert run("function", *arguments).code == code, arguments
     assert release("--kernel", "cubic").code == 2
+    spent = json.loads(run("budget", "show", "people", "--json").out)[0]["spent"]
+    assert release("--name", "job_1").code == 2
+    assert json.loads(run("budget", "show", "people", "--json").out)[0]["spent"] == spent
     assert run("function", "delete", "ages").code == 0
     assert run("function", "predict", "ages", "--at", "30").code == 2
+
+
+def test_numbers_are_shown_with_their_digits(folder):
+    """A density of ages is a small number: two digits behind the point would all be 0."""
+    release()
+    shown = run("function", "predict", "ages", "--at", "30").out
+    assert f"{values('ages', '--at', '30')[0]:.6g}" in shown
+
+
+def test_a_level_may_be_called_1(folder):
+    (folder / "grades.csv").write_text("grade\n" + "1\n2\n2\n" * 100)
+    (folder / "grades.yaml").write_text(
+        "tacita: 1\nattributes:\n- {name: grade, kind: ordinal, levels: ['1', '2', '3']}\n"
+    )
+    asked = ("--name", "grades", "--kind", "histogram", "--features", "grade", "--epsilon", "0.5")
+    done = run("function", "release", "grades.csv", "-s", "grades.yaml", "-a", "people", *asked)
+    assert done.code == 0, done.err
+    (folder / "points.csv").write_text("grade\n1\n2\n")
+    assert values("grades", "--at", "1", "--at", "2") == values("grades", "--points", "points.csv")
+
+
+def test_after_a_restore(folder):
+    release()
+    first = values("ages", "--at", "30")
+    assert "1 function" in run("function", "after-restore").out
+    assert values("ages", "--at", "30") == first
+    assert run("function", "predict", "ages", "--at", "31").code == 8
 
 
 def test_parameters_of_what_may_be_shown(folder):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tacita.cli import main, show
+from tacita.learn.fitted import FittedModel
 
 SCHEMA = """
 tacita: 1
@@ -92,6 +93,20 @@ def test_classes_are_told(folder, kind):
     assert [line.strip('"') for line in lines[1:3]] == ["false", "true"]
 
 
+def test_a_place_that_cannot_be_written_costs_nothing(folder):
+    opened("1")
+    (folder / "model.json").mkdir()
+    assert fit("--target", "cost", "--epsilon", "1").code == 2
+    assert json.loads(run("budget", "show", "people", "--json").out)[0]["spent"] == 0
+
+
+def test_coefficients_are_shown_with_their_digits(folder):
+    opened()
+    done = fit("--target", "cost", "--features", "age", "--epsilon", "40")
+    model = FittedModel.from_json((folder / "model.json").read_text())
+    assert f"{model.named['age']:.6g}" in done.out
+
+
 def test_a_dry_run_spends_nothing(folder):
     opened("1")
     done = fit("--target", "cost", "--epsilon", "1", "--dry-run", "--json")
@@ -114,7 +129,12 @@ def test_comparing_needs_no_data():
         ("compare", "--methods", "magic"),
         ("predict", "people.yaml", "new.csv", "-o", "told.csv"),
         ("predict", "nowhere.json", "new.csv", "-o", "told.csv"),
+        ("predict", "broken.json", "new.csv", "-o", "told.csv"),
+        ("predict", "broken.json", "new.csv", "-o", "nowhere/told.csv"),
+        ("compare", "--rows", "inf"),
+        ("compare", "--features", "2.5"),
     ],
 )
-def test_what_cannot_be(arguments):
+def test_what_cannot_be(folder, arguments):
+    (folder / "broken.json").write_text('{"tacita": "fitted/1"}')
     assert run("learn", *arguments).code == 2

@@ -95,3 +95,21 @@ def test_classes_can_be_declared():
     assert set(model.predict(X)) == {"no", "yes"}
     only = PrivateTreeClassifier(bounds=(0, 10), classes=[0, 1, 2], random_state=0).fit(X, np.zeros(500, int))
     assert only.predict_proba(X).shape == (500, 3)
+
+
+def test_trees_leave_out_what_lies_beyond_where_that_is_declared():
+    """Rows far outside have the wrong class; moved to the bounds they would win there."""
+    rng = np.random.default_rng(1)
+    inside = rng.uniform(-1, 1, (3000, 1))
+    far = np.full((6000, 1), 50.0)
+    X = np.concatenate([inside, far])
+    y = np.concatenate([(inside[:, 0] > 0).astype(int), np.zeros(6000, int)])
+    told = {
+        outside: PrivateTreeClassifier(
+            epsilon=20.0, bounds=(-1, 1), classes=[0, 1], depth=3, outside=outside, random_state=1
+        )
+        .fit(X, y)
+        .predict([[0.99]])[0]
+        for outside in ("clip", "leave-out")
+    }
+    assert told == {"clip": 0, "leave-out": 1}

@@ -12,6 +12,7 @@ from tacita.learn.adassp import exact_parts, moves
 from tacita.learn.compare import made_up
 from tacita.learn.design import Points
 from tacita.learn.dpme import cells_of
+from tacita.learn.logistic import minimum, probabilities
 from tacita.learn.objective import spherical
 from tacita.learn.output import moved
 from tacita.learn.regression import METHODS
@@ -185,6 +186,52 @@ def test_coefficients_are_in_the_units_of_the_data():
     assert "NOT" not in model.statement()
 
 
+@pytest.mark.parametrize("method", [name for name in PLAIN if name != "auto"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("penalty", [1000.0, 10_000.0])
+def test_a_penalty_means_the_same_for_every_method(method, intercept, penalty):
+    """With next to no noise, each is the ridge of sums over rows that the recipe states."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, (10_000, 2))
+    y = np.clip(x @ [0.4, -0.3] + rng.normal(0, 0.1, 10_000), -1, 1)
+    rows = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "c": y > 0})
+    budget = Budget.approx(400.0, 1e-3) if method in ("sufficient", "adassp") else Budget.pure(1000.0)
+    plan = plan_for(method, budget=budget, penalty=penalty, intercept=intercept)
+    found = plan.run(LocalEngine(DOMAIN, rows), SeededSource(1)).coefficients
+    exact_ridge = np.linalg.solve(x.T @ x + penalty * np.eye(2), x.T @ y)
+    assert found == pytest.approx(exact_ridge, rel=0.03, abs=0.004)
+
+
+@pytest.mark.parametrize("method", ["functional", "objective", "output", "sufficient"])
+def test_a_penalty_on_odds_is_that_of_their_polynomial_form(method):
+    """Strong enough that odds are near 1, where the form is exact: b solves (x'x + lambda) b / 2 = x'y."""
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, (10_000, 2))
+    y = x @ [1.0, -0.5] + rng.normal(0, 0.3, 10_000) > 0
+    rows = pa.table({"a": x[:, 0], "b": x[:, 1], "y": np.zeros(10_000), "c": y})
+    budget = Budget.approx(400.0, 1e-3) if method == "sufficient" else Budget.pure(1000.0)
+    plan = plan_for(method, "logistic", budget=budget, penalty=30_000.0, intercept=False)
+    found = plan.run(LocalEngine(DOMAIN, rows), SeededSource(1)).coefficients
+    signs = np.where(y, 1.0, -1.0)
+    assert found == pytest.approx(2 * np.linalg.solve(x.T @ x + 30_000 * np.eye(2), x.T @ signs), rel=0.03)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+@pytest.mark.parametrize("kind", ["twins", "split", "mixed", "many"])
+def test_the_minimum_is_found_to_the_grid(kind, epsilon):
+    """The slope over the ridge bounds how far it is off: far below a step of the grid, also where a tilt is long."""
+    rng = np.random.default_rng(5)
+    count = 20_000 if kind == "many" else 200
+    x = np.tile([1.0, 0.0, 0.0], (count, 1)) if kind == "twins" else rng.uniform(-0.5, 0.5, (count, 3))
+    y = np.where(x[:, 0] > 0, 1.0, -1.0) if kind in ("twins", "split") else rng.choice([-1.0, 1.0], count)
+    ridge = 0.25 / math.expm1(epsilon / 2)
+    for seed in range(10):
+        tilt = spherical(3, 2 / epsilon, SeededSource(seed))
+        found = minimum(x, y, ridge, tilt)
+        left = -(x.T @ (y * probabilities(-y * (x @ found)))) + ridge * found + tilt
+        assert np.linalg.norm(left) / ridge < 0.01 / GRID
+
+
 def test_auto_says_why():
     assert plan_for("auto", budget=PURE).why.startswith("functional")
     assert plan_for("auto", budget=Budget.zcdp(0.1)).why.startswith("sufficient")
@@ -224,6 +271,7 @@ def test_rows_with_nan_and_beyond_the_bounds_neither_fail_nor_count_too_much():
         ({"convexify": "hope"}, "convexify"),
         ({"people": 0}, "people"),
         ({"method": "output", "penalty": 1.0, "alpha": 0.0}, "LASSO"),
+        ({"method": "dpsgd", "penalty": 1.0}, "penalty"),
         ({"method": "output", "norm": 1.0}, "norm"),
     ],
 )

@@ -173,3 +173,24 @@ def test_overlap_is_an_integral():
 def test_bad_input(bad):
     with pytest.raises(InvalidInput):
         at_risk(**bad)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("sides", ["one", "two"])
+@pytest.mark.parametrize("level", [1e-300, 1e-12, 1e-3, 79.0, 81.0, 1500.0, 1e6])
+@pytest.mark.parametrize("confidence", [1e-9, 0.3, 0.999])
+def test_very_small_and_very_large_levels(kind, sides, level, confidence):
+    """What is found has the confidence that was asked for, and no more where the law has no atom."""
+    for given in ("epsilon", "noise"):
+        found = at_risk(**{given: level, "confidence": confidence}, kind=kind, sides=sides)
+        assert 0 <= found.delta <= 1
+        assert found.exact >= confidence * (1 - 1e-6) - 1e-9
+        if found.epsilon > 0 and found.exact < 1:
+            assert found.exact == pytest.approx(confidence, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [5e-324, 1e7, 1e308])
+def test_levels_that_floats_cannot_tell_apart_are_refused(level):
+    for given in ("epsilon", "noise"):
+        with pytest.raises(InvalidInput, match=given):
+            at_risk(**{given: level, "confidence": 0.9}, kind="gaussian")

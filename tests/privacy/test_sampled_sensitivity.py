@@ -100,3 +100,10 @@ def test_loss_over_data_and_noise():
 def test_bad_input(bad):
     with pytest.raises(InvalidInput):
         bad()
+
+
+@pytest.mark.parametrize("bad", [{"draws": 0}, {"draws": 2.5}, {"noise": 0.0}, {"sensitivity": 0.0}])
+def test_a_simulation_needs_draws_and_noise(bad):
+    given = {"epsilon": 1.0, "noise": 1.0, "sensitivity": 1.0, "draws": 10} | bad
+    with pytest.raises(InvalidInput, match=next(iter(bad))):
+        sampled_loss(lambda x: x, lambda rng: (0, 1), rng=np.random.default_rng(1), **given)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tacita.learn.functions.bundle import load_bundle
+from tacita.learn.functions.model import FunctionModel
 from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
@@ -89,7 +90,14 @@ def test_over_budget(world, buyer) -> None:
 
 @pytest.mark.parametrize(
     ("points", "says"),
-    [([[1, 2]], "1 value"), ([[None]], "finite"), ([["x"]], "finite"), ([[500]], "between"), ([], "points")],
+    [
+        ([[1, 2]], "1 value"),
+        ([[10**400]], "finite"),
+        ([[None]], "finite"),
+        ([["x"]], "finite"),
+        ([[500]], "between"),
+        ([], "points"),
+    ],
 )
 def test_bad_points(world, buyer, points, says) -> None:
     id = released(world, buyer)
@@ -111,6 +119,7 @@ def test_not_a_number(world, buyer) -> None:
         ({"kernel": {"name": "cubic"}}, 404),
         ({"kind": "svm", "target": "smokes"}, 422),
         ({"budget": {"epsilon": 0.4}}, 422),
+        ({"name": "job_1"}, 422),
         ({"features": ["smokes"]}, 422),
         ({"kind": "gaussian-process", "target": "smokes", "public_inputs": True}, 403),
     ],
@@ -137,6 +146,38 @@ def test_who_sees_what(world, buyer) -> None:
     assert world.call("GET", "/v1/models", token=stranger).json() == []
     assert world.call("DELETE", f"/v1/models/{id}", token=buyer).status_code == 403
     assert make(world, stranger).status_code == 403
+
+
+def test_a_name_is_looked_up_in_scope_alone(world, buyer) -> None:
+    """Somebody else's newer function of the same name hides nothing, and is not even known."""
+    registry = world.services.functions.registry
+    mine = released(world, buyer)
+    entry = registry.get(mine)
+    theirs = registry.put(registry.model(entry), "ages")
+    registry.activate(theirs, charge="ch_else", dataset="else")
+    analyst = world.token("analyst", datasets=["patients"])
+    assert world.call("GET", "/v1/models/ages", token=analyst).json()["id"] == mine
+    assert world.call("GET", f"/v1/models/{theirs}", token=analyst).status_code == 404
+    stranger = world.token("analyst", datasets=["else"])
+    assert world.call("GET", "/v1/models/ages", token=stranger).json()["id"] == theirs
+    assert world.call("GET", "/v1/models/ages@1", token=stranger).json()["version"] == 1
+
+
+def test_a_simulated_function_is_not_served(world, buyer) -> None:
+    registry = world.services.functions.registry
+    real = registry.model(registry.get(released(world, buyer, form="features")))
+    model = FunctionModel(about={**real.about, "simulated": True}, arrays=real.arrays)
+    id = registry.activate(registry.put(model, "toy"), charge="ch_x", dataset="patients").id
+    steward = world.token("steward")
+    for method, place in [("POST", "/predict"), ("GET", "/parameters"), ("POST", "/export")]:
+        sent = {"json": POINTS} if place == "/predict" else {}
+        assert world.call(method, f"/v1/models/{id}{place}", token=steward, **sent).status_code == 409
+
+
+@pytest.mark.parametrize("place", ["/ages@\u00b2", "/ages@99999999999999999999", "?offset=99999999999999999999"])
+def test_odd_references_are_answered(world, buyer, place) -> None:
+    released(world, buyer)
+    assert world.call("GET", f"/v1/models{place}", token=buyer).status_code in (404, 422)
 
 
 def test_deleting(world, buyer) -> None:

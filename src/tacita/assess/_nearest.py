@@ -21,8 +21,8 @@ from tacita.compiled import compiled
 __all__ = ["nearest"]
 
 _BLOCK = 256
-_APART = 1e4
-"""Where missing values lie: further than any width, so that the distance is cut off at 1."""
+_FAR, _APART = 1e3, 1e4
+"""Values end so many widths from the bounds of the schema; missing ones lie beyond: their distance is cut off at 1."""
 
 
 def nearest(
@@ -36,30 +36,36 @@ def nearest(
     distances = np.empty((len(rows), count), np.float32)
 
     line, sets = theirs[0].T.copy(), theirs[1].T.copy()
+    # narrow numbers are several times as fast, and nearly always wide enough
+    counter = np.uint8 if len(sets) < 2**8 else np.uint16
 
     def block(start: int) -> None:
         part = slice(start, start + _BLOCK)
-        _search(ours[0][part], ours[1][part], line, sets, places[part], distances[part])
+        differ = np.empty(len(among), counter)
+        _search(ours[0][part], ours[1][part], line, sets, differ, places[part], distances[part])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(block, range(0, len(rows), _BLOCK)))
     return places, distances
 
 
-def _scaled(frame: Frame, names: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
-    """Ordered attributes in units of their width, and the codes of the others."""
+def _scaled(frame: Frame, names: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Ordered attributes in units of their width from the lower bound, and the codes of the others."""
     places = frame.places(names)
     line = [place for place in places if frame.ordered[place]]
     sets = [place for place in places if not frame.ordered[place]]
-    scaled = frame.values[:, line] / frame.widths[line]
-    return np.nan_to_num(scaled, nan=_APART).astype(np.float32), (frame.values[:, sets] + 1).astype(np.uint16)
+    # from the bound: a float32 of a time stamp would forget the minutes
+    scaled = np.clip((frame.values[:, line] - frame.lows[line]) / frame.widths[line], -_FAR, _FAR)
+    most = max((frame.domain.attributes[place].size for place in sets), default=0)
+    codes = (frame.values[:, sets] + 1).astype(np.uint16 if most < 2**16 - 1 else np.uint32)
+    return np.nan_to_num(scaled, nan=_APART).astype(np.float32), codes
 
 
 @compiled
-def _search(line: Any, sets: Any, their_line: Any, their_sets: Any, places: Any, distances: Any) -> None:
+def _search(line: Any, sets: Any, their_line: Any, their_sets: Any, differ: Any, places: Any, distances: Any) -> None:
     """Columns of the other table lie behind each other, so that a column is one run through memory."""
     rows, among, count = len(line), their_sets.shape[1], places.shape[1]
-    total, differ = np.empty(among, np.float32), np.empty(among, np.uint8)
+    total = np.empty(among, np.float32)
     one = np.float32(1)
     for i in range(rows):
         differ[:] = 0
@@ -91,4 +97,4 @@ def _search(line: Any, sets: Any, their_line: Any, their_sets: Any, places: Any,
 @compiled
 def _differing(column: Any, code: Any, differ: Any) -> None:
     for other in range(column.size):
-        differ[other] += np.uint8(column[other] != code)
+        differ[other] += differ.dtype.type(column[other] != code)

@@ -1,4 +1,8 @@
-"""What is assessed: real rows, rows like them that were never used, and what was released; read once for all."""
+"""What is assessed: real rows, rows like them that were never used, and what was released; read once for all.
+
+A control that is the data itself makes every attack look harmless, so it is refused: when it is the same table, or when
+nearly all of its rows equal real ones although few real rows equal each other.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame, Hierarchy, read_frame
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
 __all__ = ["Case", "read_case"]
+
+_COPIED, _TWINS = 0.9, 0.5
+_LEAST = 10  # rows of a control; fewer may equal real ones by chance
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,8 +94,36 @@ def read_case(
     def read(table: pa.Table) -> Frame:
         return read_frame(domain, table, names=names, hierarchies=hierarchies, rng=rng)
 
-    return Case(
+    case = Case(
         real=read(real),
         released=tuple(read(table) for table in released),
         control=None if control is None else read(control),
     )
+    if case.control is not None:
+        _check_apart(case.real, case.control)
+    return case
+
+
+def _check_apart(real: Frame, control: Frame) -> None:
+    """Refuse people who were used as people who were not."""
+    ours, theirs = _keys(real), _keys(control)
+    distinct, count = np.unique(ours, return_counts=True)
+    same = len(distinct) > 1 and np.array_equal(ours, theirs)
+    copied = float(np.isin(theirs, distinct).mean())
+    twins = float(count[count > 1].sum() / len(ours))  # how often somebody equals another by chance
+    if same or (len(theirs) >= _LEAST and copied > _COPIED and twins < _TWINS):
+        raise InvalidInput(
+            "must be people whose data was not used, and these are the real rows",
+            field="control",
+            value=f"{copied:.0%} of them equal a real row",
+            hint="Hold some rows back before releasing",
+        )
+
+
+def _keys(frame: Frame) -> NDArray[np.uint64]:
+    """A number for each row, the same for the same, and another for another but for one chance in 2^64."""
+    keys = np.zeros(len(frame), np.uint64)
+    for column in np.nan_to_num(frame.values.T, nan=np.finfo(np.float64).max) + 0.0:  # no negative zero
+        keys = (keys ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys

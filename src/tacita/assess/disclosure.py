@@ -113,8 +113,14 @@ def disclosure_risk(
             field="population",
             hint="Give everybody, those in the data first",
         )
-    if population is not None and (len(population) < len(real) or population.names != real.names):
-        raise InvalidInput("must hold the people in the data first, then the others", field="population")
+    if population is not None and (
+        population.names != real.names
+        or not np.array_equal(population.values[: len(real)], real.values, equal_nan=True)
+    ):
+        raise InvalidInput(
+            "must hold the people in the data first, in their order, then the others", field="population"
+        )
+    _check_closed(scenario, (real, *released))
     everybody = real if scenario.membership == "known" else cast("Frame", population)
     wanted = held_by(scenario.targets, everybody)
     who = np.flatnonzero(wanted)
@@ -138,10 +144,11 @@ def disclosure_risk(
         right,
         claimed,
     )
-    unique = (ties == 1) & (best > 0)
+    named = best > 0
     if scenario.membership == "unknown":
-        unique &= best > 1 - claimed  # "not in the sample" may be the best guess
-    good = (right >= best - 1e-12) & (best > 0) & (right > 0)
+        named &= best > 1 - claimed  # "not in the sample" may be the best guess
+    unique = named & (ties == 1)
+    good = named & (right >= best - 1e-12) & (right > 0)
     order = np.argsort(-right, kind="stable")[:riskiest]
     return Disclosure(
         targets=len(who),
@@ -153,6 +160,19 @@ def disclosure_risk(
         releases=len(released),
         riskiest=tuple((int(who[place]), float(right[place])) for place in order if right[place] > 0),
     )
+
+
+def _check_closed(scenario: Scenario, frames: Sequence[Frame]) -> None:
+    """Refuse fields in which labels leave several values open: one drawn value matches, or does not, by chance."""
+    matched = {*scenario.exact, *scenario.within, *(each.attribute for each in scenario.also)}
+    opened = sorted(matched & frozenset[str]().union(*(frame.opened for frame in frames)))
+    if opened:
+        raise InvalidInput(
+            "its labels leave several values open, so nobody matches it exactly",
+            field="released",
+            value=", ".join(opened),
+            hint="For classes, see the risks of the anonymization; for other attacks leave the scenario out",
+        )
 
 
 def _owners(

@@ -6,12 +6,16 @@ the release could assume.
 
     ordered attributes    their place: the number, the day, the place of the level; NaN where missing
     others                the code of the level; -1 where missing or unknown
+
+Text is read as the schema reads it: its spellings of missing and of yes and no; what it does not know is unknown where
+it has a bucket for such values, and refused where it has none. A number that is not finite is missing.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacita.domain import Attribute, Binned, Boolean, Date, Domain, Ordinal
-from tacita.domain.encode import days_of
+from tacita.domain.encode import FALSE, TRUE, days_of
 from tacita.errors import DataError, InvalidInput
 from tacita.recoding import MISSING
 from tacita.recoding.axis import EPOCH
@@ -34,6 +38,7 @@ __all__ = ["Frame", "Hierarchy", "read_frame"]
 Hierarchy = Mapping[str, Sequence[str]]
 """The levels under each node."""
 
+_OR_MISSING = f"{MISSING} or "
 _RANGE = re.compile(r"^(?P<low>.+?)\.\.(?P<high>.+)$")
 
 
@@ -44,10 +49,12 @@ class Frame:
     Attributes:
         domain: What is public about the attributes, in the order of the columns.
         values: One row for each record; see the module.
+        opened: Attributes in which some cell left several values open, one of which was drawn.
     """
 
     domain: Domain
     values: NDArray[np.float64]
+    opened: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] != len(self.domain.names):
@@ -64,6 +71,11 @@ class Frame:
         """The attributes."""
         return self.domain.names
 
+    @property
+    def open_cells(self) -> bool:
+        """Whether any cell left several values open."""
+        return bool(self.opened)
+
     @cached_property
     def ordered(self) -> NDArray[np.bool_]:
         """Which columns are places on a line."""
@@ -73,6 +85,11 @@ class Frame:
     def widths(self) -> NDArray[np.float64]:
         """How far apart two values can be, by the schema; 1 for those without an order."""
         return np.array([_width(attribute) for attribute in self.domain.attributes])
+
+    @cached_property
+    def lows(self) -> NDArray[np.float64]:
+        """The least value of each, by the schema."""
+        return np.array([float(getattr(each, "line_bounds", (0.0,))[0]) for each in self.domain.attributes])
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
@@ -103,11 +120,13 @@ class Frame:
 
     def take(self, rows: Any) -> Frame:
         """Some rows."""
-        return Frame(domain=self.domain, values=self.values[rows])
+        return Frame(domain=self.domain, values=self.values[rows], opened=self.opened)
 
     def only(self, names: Sequence[str]) -> Frame:
         """Some attributes."""
-        return Frame(domain=self.domain.project(names), values=self.values[:, self.places(names)])
+        domain = self.domain.project(names)
+        opened = self.opened & frozenset(domain.names)
+        return Frame(domain=domain, values=self.values[:, self.places(names)], opened=opened)
 
 
 def _ordered(attribute: Attribute) -> bool:
@@ -131,7 +150,7 @@ def read_frame(
     names: Sequence[str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     rng: np.random.Generator | None = None,
-    nulls: Sequence[str] = ("",),
+    nulls: Sequence[str] | None = None,
 ) -> Frame:
     """Rows of a table, real or released.
 
@@ -141,7 +160,7 @@ def read_frame(
         names: Which attributes; all that can be counted and are there if nothing is said.
         hierarchies: For each attribute, the levels under each node that may stand in it.
         rng: For labels that leave several values open.
-        nulls: Texts that mean missing.
+        nulls: Texts that mean missing; those of the schema if nothing is said.
     """
     wanted = domain.countable if names is None else domain.check_countable(names)
     if names is None:
@@ -150,10 +169,13 @@ def read_frame(
     if absent or not wanted:
         raise DataError("must have the columns of the schema", field="table", value=", ".join(absent) or None)
     rng = rng or np.random.default_rng(0)
-    columns = [
-        _column(domain[name], table[name], (hierarchies or {}).get(name, {}), rng, frozenset(nulls)) for name in wanted
-    ]
-    return Frame(domain=domain.project(wanted), values=np.stack(columns, axis=1))
+    absences = frozenset(domain.nulls if nulls is None else nulls)
+    columns = [_column(domain[name], table[name], (hierarchies or {}).get(name, {}), rng, absences) for name in wanted]
+    return Frame(
+        domain=domain.project(wanted),
+        values=np.stack([column for column, _ in columns], axis=1),
+        opened=frozenset(name for name, (_, open_) in zip(wanted, columns, strict=True) if open_),
+    )
 
 
 def _column(
@@ -162,20 +184,29 @@ def _column(
     hierarchy: Hierarchy,
     rng: np.random.Generator,
     nulls: frozenset[str],
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], bool]:
+    """Values, and whether a cell left several open."""
     kind = column.type
     if isinstance(attribute, Binned):
         if isinstance(attribute, Date) and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-            return days_of(column.combine_chunks())
+            return days_of(column.combine_chunks()), False
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+            line = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+            return np.where(np.isfinite(line), line, np.nan), False
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    readings = [_read(attribute, text, hierarchy, nulls) for text in encoded.dictionary.to_pylist()]
+    texts = encoded.dictionary.to_pylist()
+    readings = [_read(attribute, text, hierarchy, nulls) for text in texts]
+    several = any(map(_several, readings)) or any(text.startswith(_OR_MISSING) for text in texts)
     readings.append(np.array([np.nan if _ordered(attribute) else -1.0]))  # null
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(readings) - 1).to_numpy(zero_copy_only=False)
-    return _drawn(readings, indices, rng)
+    return _drawn(readings, indices, rng), several
+
+
+def _several(reading: Any) -> bool:
+    """Whether a text allows more than one value."""
+    return bool(len(np.unique(reading)) > 1 if isinstance(reading, np.ndarray) else reading[1] > reading[0])
 
 
 def _drawn(readings: list[Any], indices: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -197,15 +228,22 @@ def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozense
     missing = np.array([np.nan if _ordered(attribute) else -1.0])
     if text in nulls or text == MISSING:
         return missing
-    if text.startswith(f"{MISSING} or "):
-        return _read(attribute, text.removeprefix(f"{MISSING} or "), hierarchy, nulls)
+    if text.startswith(_OR_MISSING):
+        return _read(attribute, text.removeprefix(_OR_MISSING), hierarchy, nulls)
     if text in hierarchy:
         return np.concatenate([_read(attribute, level, {}, nulls) for level in hierarchy[text]])
     found = _on_line(attribute, text) if isinstance(attribute, Binned) else _levels(attribute, text)
+    if found is None and (attribute.other or attribute.missing) and not _generalised(attribute, text):
+        return missing
     if found is None:
         hint = "A release may hold values, bins of the schema, ranges and sets; give the hierarchy of other labels"
         raise DataError("has a text that cannot be read", field=attribute.name, hint=hint, private=repr(text))
     return found
+
+
+def _generalised(attribute: Attribute, text: str) -> bool:
+    """Whether a text is written as a label of several values: not a value that the schema does not know."""
+    return text[:1] + text[-1:] == "{}" or bool(_ordered(attribute) and _RANGE.match(text))
 
 
 def _on_line(attribute: Any, text: str) -> Any:
@@ -224,23 +262,25 @@ def _on_line(attribute: Any, text: str) -> Any:
     if ends is None:
         return None
     first, last_value = _number(attribute, ends["low"]), _number(attribute, ends["high"])
-    return None if first is None or last_value is None else (first, last_value, whole)
+    known = first is not None and last_value is not None and math.isfinite(first) and math.isfinite(last_value)
+    return (first, last_value, whole) if known else None
 
 
 def _number(attribute: Any, text: str) -> float | None:
-    """A text on the number line, all of it."""
+    """A text on the number line, all of it; NaN where it is not finite."""
     try:
         if isinstance(attribute, Date):
             return float((dt.date.fromisoformat(text.strip()) - EPOCH).days)
-        return float(text)
+        value = float(text)
+        return value if math.isfinite(value) else math.nan
     except ValueError:
         return None
 
 
 def _levels(attribute: Attribute, text: str) -> NDArray[np.float64] | None:
     labels = list(attribute.labels)
-    if isinstance(attribute, Boolean):
-        text = text.lower()
+    if isinstance(attribute, Boolean) and text.lower() in (*FALSE, *TRUE):
+        return np.array([float(text.lower() in TRUE)])
     if text in labels:
         return np.array([float(labels.index(text))])
     if text == "*":

@@ -1,6 +1,6 @@
 """Shares of trials that succeeded, with intervals; and how much of one is left when what chance gives is taken away.
 
-    Rate    successes in trials: Wilson's centre and interval, or the exact one of Clopper and Pearson
+    Rate    successes in trials: their share with Wilson's interval, or the exact one of Clopper and Pearson
     Leak    (attack - control) / (1 - control): what success beyond that on people who were not in the data
 
 The control group makes the difference between learning about a population and learning about a person: what an attack
@@ -59,17 +59,6 @@ class Rate:
         """As it was."""
         return self.successes / self.trials
 
-    @property
-    def centre(self) -> float:
-        """Of Wilson's interval."""
-        return (self.successes + _Z**2 / 2) / (self.trials + _Z**2)
-
-    @property
-    def half(self) -> float:
-        """Half the width of Wilson's interval."""
-        low, high = self.interval()
-        return (high - low) / 2
-
     def interval(self) -> tuple[float, float]:
         """Wilson's, at 95 %."""
         low, high = wilson(np.array([self.share]), self.trials, _Z)
@@ -83,6 +72,22 @@ class Rate:
         """Plain data."""
         low, high = self.interval()
         return {"successes": self.successes, "trials": self.trials, "share": self.share, "low": low, "high": high}
+
+
+def _failures_ratio(attack: Rate, control: Rate) -> tuple[float, float]:
+    """The 95 % interval of (1 - attack) / (1 - control), from Wilson's of both, which are independent.
+
+    With shares f, g of failures and their ends l, u, the ratios r at which f - r g is just within its own interval:
+    by the square of the distances from f and g to their ends, added.  [Donner, Zou 2012]
+    """
+    f, g = 1 - attack.share, 1 - control.share
+    (f_low, f_high), (g_low, g_high) = ((1 - high, 1 - low) for low, high in (attack.interval(), control.interval()))
+    below, above = f_low * (2 * f - f_low), f_high * (2 * f - f_high)
+    under, over = g_low * (2 * g - g_low), g_high * (2 * g - g_high)
+    root = f * g + math.sqrt(max((f * g) ** 2 - below * over, 0.0))
+    low = below / root if root > 0 and attack.successes < attack.trials else 0.0
+    high = (f * g + math.sqrt(max((f * g) ** 2 - above * under, 0.0))) / under if under > 0 else math.inf
+    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,21 +109,22 @@ class Leak:
 
     @property
     def risk(self) -> tuple[float, float, float]:
-        """(attack - control) / (1 - control) with its 95 % interval, between 0 and 1; by the centres of Wilson."""
-        attack = self.attack.centre
+        """(attack - control) / (1 - control) with its 95 % interval, between 0 and 1; none where all control succeeds.
+
+        By shares as they are. Centres of Wilson's intervals, which anonymeter takes, give nearly the same for as many
+        trials on both sides; with fewer on one side they are drawn to one half by more there, which looks like a leak.
+        """
         if self.control is None:
-            low, high = self.attack.interval()
-            return attack, max(low, 0.0), min(high, 1.0)
-        control = self.control.centre
-        value = (attack - control) / (1 - control)
-        # first order in both, which are independent
-        half = math.hypot(self.attack.half, (1 - attack) / (1 - control) * self.control.half) / (1 - control)
-        return tuple(float(np.clip(each, 0.0, 1.0)) for each in (value, value - half, value + half))  # type: ignore[return-value]
+            return self.attack.share, *self.attack.interval()
+        attack, control = self.attack.share, self.control.share
+        value = (attack - control) / (1 - control) if control < 1 else 0.0
+        low, high = _failures_ratio(self.attack, self.control)
+        return max(value, 0.0), max(1 - high, 0.0), max(1 - low, 0.0)
 
     @property
     def strong(self) -> bool:
         """Whether the attack beats guessing; if it does not, a small risk means little."""
-        return self.attack.interval()[0] > self.baseline.interval()[0]
+        return self.attack.interval()[0] > self.baseline.share
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

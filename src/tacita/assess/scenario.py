@@ -83,7 +83,8 @@ class Scenario:
             raise InvalidInput(f"may hold {', '.join(sorted(_KEYS))}", field="scenario", value=strange)
         exact = data.get("exact", ())
         within = data.get("within", {})
-        if isinstance(exact, str) or not isinstance(within, Mapping):
+        named = isinstance(exact, list | tuple) and all(isinstance(name, str) for name in exact)
+        if not named or not isinstance(within, Mapping):
             raise InvalidInput("exact is a list of fields, within maps fields to distances", field="scenario")
         return cls(
             targets=_conditions("targets", data.get("targets", ())),

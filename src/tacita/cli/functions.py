@@ -11,22 +11,21 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, database_of
-from tacita.domain import Domain
+from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.connect import connect
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle, load_bundle
 from tacita.learn.functions.calibration import Calibration
 from tacita.learn.functions.inputs import MOST_QUERIES
 from tacita.learn.functions.recipe import Form, FunctionKind
-from tacita.learn.functions.registry import Entry, Registry
+from tacita.learn.functions.registry import Entry, Registry, check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
 from tacita.query import Session
-from tacita.report import number
 from tacita.server.settings import Settings
 from tacita.signing import SigningKey
 
@@ -93,13 +92,14 @@ def release(
         public_inputs=public_inputs,
     )
     budget = budget_of(epsilon, delta, rho)
+    check_name(name)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     if dry_run:
         planned = plan.as_dict()
         facts = [
             ("kind", kind),
             ("cost", f"{planned['cost']:.6g}"),
-            ("noise, in sensitivities", number(plan.multiplier)),
+            ("noise, in sensitivities", _said(plan.multiplier)),
         ]
         show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
         return
@@ -128,7 +128,7 @@ def _facts(entry: Entry) -> list[tuple[str, str]]:
         ("kind", f"{about['kind']}, {about['form']}"),
         ("a function of", ", ".join(about["features"])),
         ("protects", f"{about['protects']} ({about['unit']}, {about['neighbours']})"),
-        ("noise of an answer, std", number(about["noise_std"])),
+        ("noise of an answer, std", _said(about["noise_std"])),
         ("may leave", only),
         ("at rest", "encrypted" if entry.sealed else "not encrypted: set TACITA_MODELS_KEY before releasing"),
     ]
@@ -151,7 +151,8 @@ def predict(
     names = [str(name) for name in entry.about["features"]]
     if (at is None) == (points is None):
         raise InvalidInput("give points one by one, or a file of them", field="at")
-    asked = [[_value(part) for part in text.split(",")] for text in at] if at is not None else _read(points, names)
+    texts = [text.split(",") for text in at] if at is not None else _read(points, names)
+    asked = [_point(entry, names, each) for each in texts]
     service = FunctionService(registry, SecureSource())
     parts = [service.predict(entry.id, asked[i : i + MOST_QUERIES]) for i in range(0, len(asked), MOST_QUERIES)]
     found = [value for part in parts for value in part.values]
@@ -163,13 +164,29 @@ def predict(
     rows = [
         (
             ", ".join(map(str, point)),
-            ", ".join(map(number, value)) if isinstance(value, tuple) else number(value),
+            ", ".join(map(_said, value)) if isinstance(value, tuple) else _said(value),
             label,
         )
         for point, value, label in zip(asked, found, labels, strict=True)
     ]
     show.grid(f"{entry.name}@{entry.version}", (", ".join(names), ">value", "class"), rows)
-    show.say(f"Noise of each value: standard deviation {number(entry.about['noise_std'])}.")
+    show.say(f"Noise of each value: standard deviation {_said(entry.about['noise_std'])}.")
+
+
+def _said(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _point(entry: Entry, names: list[str], texts: list[str]) -> list[Any]:
+    """Numbers where the schema has numbers; a level may be called 1, and is a text."""
+    kinds = Domain.from_dict(entry.about["domain"])
+    if len(texts) != len(names):
+        return [text.strip() for text in texts]  # refused for its length where all points are
+    numbers = Numeric if entry.about["form"] == "table" else Numeric | Boolean
+    return [
+        _value(text) if isinstance(kinds[name], numbers) else text.strip()
+        for name, text in zip(names, texts, strict=True)
+    ]
 
 
 def _value(text: str) -> Any:
@@ -179,14 +196,16 @@ def _value(text: str) -> Any:
         return text.strip()
 
 
-def _read(path: Path | None, names: list[str]) -> list[list[Any]]:
+def _read(path: Path | None, names: list[str]) -> list[list[str]]:
     assert path is not None
     try:
-        table = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(include_columns=names))
+        types = {name: pa.string() for name in names}
+        options = pa_csv.ConvertOptions(include_columns=names, column_types=types)
+        table = pa_csv.read_csv(path, convert_options=options)
     except (OSError, KeyError, pa.ArrowException) as error:
         raise InvalidInput(f"must be a CSV with the columns {', '.join(names)}", field="points", value=path) from error
-    columns = [table.column(name).cast(pa.string()).to_pylist() for name in names]
-    return [[_value(value or "") for value in row] for row in zip(*columns, strict=True)]
+    columns = [table.column(name).to_pylist() for name in names]
+    return [[value or "" for value in row] for row in zip(*columns, strict=True)]
 
 
 @app.command("list")
@@ -216,7 +235,13 @@ def export(
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new file in a folder that exists", field="output", value=output)
     signer = SigningKey.of(Settings.load().home)
-    output.write_text(export_bundle(_registry(state), ref, signer), encoding="utf-8")
+    registry = _registry(state)
+    with output.open("x", encoding="utf-8") as file:  # before it is moved: a bundle is written once
+        try:
+            file.write(export_bundle(registry, ref, signer))
+        except TacitaError:
+            output.unlink()
+            raise
     show.say(f"Signed by {signer.public}")
 
 
@@ -240,6 +265,18 @@ def load(
         raise InvalidInput("must be a file that can be read", field="bundle", value=bundle) from error
     entry = load_bundle(_registry(state), text, trusted=trusted)
     show.print_json(entry.as_dict()) if json else show.grid("Function", ("", ""), _facts(entry))
+
+
+@app.command("after-restore")
+def after_restore(state: State = None) -> None:
+    """Run this once after the state was put back from a backup: no function with a noise path answers new points.
+
+    Points that were answered after the backup are not in it; asked again, they would get a second noise.
+
+    [dim]tacita function after-restore[/]
+    """
+    halted = _registry(state).halt_paths()
+    show.say(f"{halted} function(s) with a noise path answer only what the backup has answers for.")
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,9 +25,10 @@ from tacita.cli.options import (
     budget_of,
     ledger_of,
 )
+from tacita.cli.paid import check_files
 from tacita.domain import Domain
 from tacita.engines.connect import connect
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.compare import compare as compare_methods
 from tacita.learn.fitted import FittedModel
@@ -38,7 +40,6 @@ from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
 from tacita.query import Session
-from tacita.report import number
 
 __all__ = ["app"]
 
@@ -60,6 +61,13 @@ def _numbers(text: str, field: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInput("must be numbers with commas between", field=field, value=text) from None
+
+
+def _wholes(text: str, field: str) -> list[int]:
+    found = _numbers(text, field)
+    if not all(math.isfinite(each) and each >= 1 and each == int(each) for each in found):
+        raise InvalidInput("must be whole numbers of at least 1", field=field, value=text)
+    return [int(each) for each in found]
 
 
 @app.command("fit")
@@ -91,8 +99,7 @@ def fit(
 
     [dim]tacita learn fit census.csv -s census.yaml -a census --target income --epsilon 1 -o model.json[/]
     """
-    if not output.parent.is_dir():  # before anything is paid for
-        raise InvalidInput("its folder must exist", field="output", value=output)
+    check_files(output=output)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     chosen = tuple(n for n in domain.countable if n != target) if features is None else _names(features, "features")
@@ -134,13 +141,13 @@ def fit(
     show.grid("Model", ("", ""), [("kind", kind), ("why", why), ("promise", model.statement())])
     if isinstance(model, FittedModel):
         largest = sorted(model.named.items(), key=lambda pair: -abs(pair[1]))[:_MOST_SHOWN]
-        show.grid("Coefficients", ("column", "per unit"), [(name, number(value)) for name, value in largest])
+        show.grid("Coefficients", ("column", "per unit"), [(name, _said(value)) for name, value in largest])
         show.grid("What it took", ("", ""), [(name, _said(value)) for name, value in model.notes.items()])
     show.balance(session.balance())
 
 
 def _said(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 Fitted = FittedModel | FittedTrees | FittedBayes
@@ -159,7 +166,12 @@ def _model(path: Path) -> Fitted:
         raise InvalidInput("must be a model that `learn fit` wrote", field="model", value=path) from None
     if kind not in _READERS:
         raise InvalidInput("must be one of " + ", ".join(_READERS), field="model", value=kind)
-    return _READERS[kind](text)
+    try:
+        return _READERS[kind](text)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, TacitaError):
+            raise
+        raise InvalidInput("is broken: parts of the model are missing", field="model", value=path) from None
 
 
 def _public(model: Fitted) -> tuple[Domain, tuple[str, ...], str]:
@@ -184,6 +196,7 @@ def predict(
     """
     from pyarrow import csv
 
+    check_files(output=output)
     fitted = _model(model)
     domain, features, target = _public(fitted)
     batches = list(connect(data, domain.project(features), None).rows(features))
@@ -215,8 +228,8 @@ def compare(
     budgets = [Budget(epsilon=each, delta=delta) for each in _numbers(epsilon, "epsilon")]
     found = list(
         compare_methods(
-            rows=[int(each) for each in _numbers(rows, "rows")],
-            features=[int(each) for each in _numbers(features, "features")],
+            rows=_wholes(rows, "rows"),
+            features=_wholes(features, "features"),
             budgets=budgets,
             methods=_names(methods, "methods"),  # type: ignore[arg-type]
             task=task,

@@ -37,7 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Epsilon = Annotated[float | None, typer.Option(help="Budget: epsilon.")]
 Delta = Annotated[float, typer.Option(help="Budget: the delta that goes with epsilon.")]
 Rho = Annotated[float | None, typer.Option(help="Budget: rho of zero-concentrated privacy, instead of epsilon.")]
-UnitText = Annotated[str, typer.Option("--unit", help="Who is protected: row, or person:KEY:MAX_ROWS.")]
+UnitText = Annotated[str, typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS.")]
 Notion = Annotated[Neighbours, typer.Option(help="Against what change.")]
 State = Annotated[
     str | None,

@@ -76,8 +76,9 @@ def _risks(found: Assessment) -> Section:
     ]
     for attack in found.memberships:
         low, high = attack.auc_interval()
-        few = ", ".join(f"{attack.tpr(fpr).share:.2%} at {fpr:.1%} false alarms" for fpr in (0.01, 0.001))
-        rows.append((f"membership, {attack.name}", f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f}); finds {few}"))
+        few = ", ".join(attack.tpr_words(fpr) for fpr in (0.01, 0.001))
+        area = f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f})"
+        rows.append((f"membership, {attack.name}", f"{area}; members found: {few}"))
     if found.nearness is not None:
         near = found.nearness
         rows.append(

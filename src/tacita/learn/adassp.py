@@ -22,7 +22,7 @@ from tacita.errors import InvalidInput
 from tacita.learn.design import Points
 from tacita.learn.logistic import unfolded
 from tacita.learn.setting import Found, Setting
-from tacita.learn.unit_rows import found_of, unit_rows
+from tacita.learn.unit_rows import found_of, ridge_of, unit_rows
 from tacita.noise import DiscreteGaussian, Source
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Sequence, Zcdp
@@ -96,7 +96,7 @@ class AdaSSP:
         std = math.sqrt(self.sigma2[1]) / one
         ridge = max(0.0, math.sqrt(k * math.log(2 * k * k / _FAILURE)) * std - max(eigenvalue, 0.0))
         values, vectors = np.linalg.eigh(noisy)
-        lifted = values + max(ridge, self.setting.penalty.size)
+        lifted = values + max(ridge, ridge_of(self.setting))
         indefinite = bool(lifted.min() <= 0)
         lifted = np.where(lifted > 0, lifted, np.inf)  # with small probability noise beats the ridge: left out
         weights = vectors @ ((vectors.T @ slope) / lifted)

@@ -279,6 +279,11 @@ class PrivateTreeClassifier(_Classifier):
     def fit(self, X: Any, y: Any) -> PrivateTreeClassifier:
         """Grow once; costs the budget."""
         columns, targets, domain = self._read(X, y)
+        if self.outside == "leave-out":  # by each row alone; trees take all that they are given
+            ends, values = self._ends(len(columns)), np.column_stack(list(columns.values()))
+            inside = np.asarray(~((values < ends[:, 0]) | (values > ends[:, 1])).any(axis=1))
+            columns = {name: column[inside] for name, column in columns.items()}
+            targets = [target for target, kept in zip(targets, inside, strict=True) if kept]
         recipe = Trees(target=_TARGET, features=tuple(columns), depth=self.depth, trees=self.trees)
         self._fit(recipe, domain, columns | {_TARGET: pa.array(targets, pa.string())})
         return self

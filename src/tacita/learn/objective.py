@@ -22,7 +22,7 @@ import numpy as np
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Points
 from tacita.learn.setting import Found, Setting, gather
-from tacita.learn.unit_rows import GRID, bend, fitted, found_of, slope, unit_rows
+from tacita.learn.unit_rows import GRID, bend, fitted, found_of, ridge_of, slope, unit_rows
 from tacita.noise import Source
 from tacita.privacy.event import Event, Pure
 
@@ -48,7 +48,7 @@ class Objective:
             )
         epsilon = float(setting.budget.epsilon)
         least = bend(setting) / math.expm1(epsilon / 2)
-        return cls(setting=setting, epsilon=epsilon, ridge=max(least, setting.penalty.size))
+        return cls(setting=setting, epsilon=epsilon, ridge=max(least, bend(setting) * ridge_of(setting)))
 
     @property
     def event(self) -> Event:

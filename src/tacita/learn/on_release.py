@@ -151,7 +151,9 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
     ridge = _RIDGE * total + recipe.penalty * recipe.alpha
     if recipe.task == "logistic":
         longer = np.column_stack([np.ones(len(y)), x - mean]) if recipe.intercept else x
-        found = minimum(longer, y, 2 * ridge, np.zeros(longer.shape[1]), weights)
+        # a quarter of the penalty: what it is for the second-order form, see `unit_rows`
+        lifted = 2 * _RIDGE * total + recipe.penalty * recipe.alpha / 4
+        found = minimum(longer, y, lifted, np.zeros(longer.shape[1]), weights)
         found, level = (found[1:], float(found[0])) if recipe.intercept else (found, 0.0)
     else:
         level = float(weights @ y / total) if recipe.intercept else 0.0

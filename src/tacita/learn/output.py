@@ -21,7 +21,7 @@ import numpy as np
 
 from tacita.learn.design import Points
 from tacita.learn.setting import Found, Setting, gather
-from tacita.learn.unit_rows import GRID, fitted, found_of, slope, unit_rows
+from tacita.learn.unit_rows import GRID, bend, fitted, found_of, ridge_of, slope, unit_rows
 from tacita.mechanisms.additive import Family, families_of, shift_event
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.privacy.calibrate import smallest
@@ -54,7 +54,8 @@ class Output:
         columns = setting.design.columns + setting.intercept
         amount = setting.budget.amount if setting.budget.epsilon is not None else math.sqrt(2 * setting.budget.amount)
         loss = columns * slope(setting) / amount
-        ridge = max(3 * loss, math.sqrt(loss * (setting.people or _PEOPLE) / 10), setting.penalty.size)
+        wanted = bend(setting) * ridge_of(setting)
+        ridge = max(3 * loss, math.sqrt(loss * (setting.people or _PEOPLE) / 10), wanted)
         found = []
         for family in families_of("auto", setting.budget):
             shift = moved(setting, ridge, family)

@@ -66,7 +66,9 @@ class Regression:
         features: What to predict from.
         task: "linear" for a number with bounds, "logistic" for two levels.
         method: How; "auto" picks by what is public.
-        penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) on the sum of losses: alpha 1 is ridge, 0 LASSO.
+        penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
+            from -1 to 1; for odds, beside that of their second-order form, where b is half. alpha 1 is ridge, 0 LASSO.
+            A method that needs a ridge has at least that; `objective`, `output` and `adassp` shrink the intercept too.
         convexify: How a noisy quadratic gets a minimum: "floor", "trim" or "ridge".
         norm: The longest that a row of features from -1 to 1 may be; longer ones are scaled down.
         intercept: Whether there is one.
@@ -95,6 +97,8 @@ class Regression:
             raise InvalidInput("must be floor, trim or ridge", field="convexify", value=self.convexify)
         if penalty.size and penalty.alpha < 1 and self.method in _NO_LASSO:
             raise InvalidInput("LASSO and elastic net go with moments", field="alpha", value=self.alpha)
+        if penalty.size and self.method == "dpsgd":
+            raise InvalidInput("DP-SGD has no penalty here", field="penalty", value=self.penalty, hint="Use sufficient")
         if self.norm is not None and self.method in _NO_LASSO:
             raise InvalidInput("a norm goes with moments", field="norm", value=self.norm)
         if self.people is not None and (type(self.people) is not int or self.people < 1):

@@ -5,6 +5,10 @@
 
 Loss of a row:  logistic  log(1 + exp(-y u'w)):  slope at most 1, bend at most 1/4
                 linear    (u'w - y)^2 / 2 for |w| <= R:  slope at most R + 1, bend at most 1
+
+Penalty:  what is asked for is lambda |b|^2 beside the sum of (x'b - y)^2, as for moments. With w = sqrt(B + 1) b that
+          is (L/2) |w|^2 beside the sum of (u'w - y)^2 / 2, for L = lambda / (B + 1). The loss of a logistic row is, to
+          second order, that of a line for w/2: so a quarter of L, as its bend is. The intercept is shrunk as the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from tacita.learn.design import Array, Points
 from tacita.learn.logistic import minimum
 from tacita.learn.setting import Found, Setting
 
-__all__ = ["GRID", "RADIUS", "bend", "fitted", "found_of", "least_in_ball", "slope", "unit_rows"]
+__all__ = ["GRID", "RADIUS", "bend", "fitted", "found_of", "least_in_ball", "ridge_of", "slope", "unit_rows"]
 
 RADIUS = 2.0
 """Most that coefficients of a linear model may be long, for rows of length 1."""
@@ -40,6 +44,11 @@ def slope(setting: Setting) -> float:
 def bend(setting: Setting) -> float:
     """The largest eigenvalue that the second derivative of one row's loss has."""
     return 0.25 if setting.design.task == "logistic" else 1.0
+
+
+def ridge_of(setting: Setting) -> float:
+    """The ridge on w, beside squares of u'w - y over 2, that the penalty on b asks for."""
+    return setting.penalty.size / (setting.design.blocks + setting.intercept)
 
 
 def fitted(setting: Setting, rows: Array, y: Array, ridge: float, tilt: Array) -> Array:

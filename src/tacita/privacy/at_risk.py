@@ -40,6 +40,9 @@ Calculus = Literal["exact", "bessel"]
 
 _STEPS = 1 << 15  # of the grid on which losses of several releases are added
 MOST_RELEASES = 4096
+_LARGE = 20.0
+_ONE_SIDED = 80.0  # above this level of Gaussian noise, P(loss < 0) is 0 as a float
+_LEAST, _MOST = 1e-300, 1e6  # beyond them floats cannot say how sure it is
 
 HEURISTIC = "The published heuristic, which is not a privacy guarantee: the exact confidence is lower."
 
@@ -101,6 +104,8 @@ def at_risk(
     for name, value in given.items():
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InvalidInput("must be positive and finite", field=name, value=value)
+        if value is not None and name != "confidence" and not _LEAST <= value <= _MOST:
+            raise InvalidInput(f"must be between {_LEAST:g} and {_MOST:g}", field=name, value=value)
     if confidence is not None and confidence > 1:
         raise InvalidInput("must be at most 1", field="confidence", value=confidence)
     if calculus == "bessel" and kind != "laplace":
@@ -170,7 +175,7 @@ def confidence_of(
         return float(_losses(noise, releases)[1][0 if sides == "one" else below : above].sum())
     if sides == "one":
         return 0.5 * math.exp(-(noise - epsilon) / 2) if epsilon >= -noise else 0.0
-    return math.exp(-noise / 2) * math.sinh(epsilon / 2)
+    return 0.5 * math.exp((epsilon - noise) / 2) * -math.expm1(-epsilon)  # the same, without large numbers
 
 
 @lru_cache(maxsize=64)
@@ -209,9 +214,8 @@ def delta_of(epsilon: float, noise: float, *, kind: Noise = "laplace") -> float:
     if kind == "laplace":
         return -math.expm1(-(noise - epsilon) / 2) if epsilon < noise else 0.0
     # [Balle, Wang 2018, theorem 5]
-    return float(
-        special.ndtr(noise / 2 - epsilon / noise) - math.exp(epsilon + special.log_ndtr(-noise / 2 - epsilon / noise))
-    )
+    above = float(special.ndtr(noise / 2 - epsilon / noise))
+    return max(0.0, above - math.exp(epsilon + special.log_ndtr(-noise / 2 - epsilon / noise)))
 
 
 def _supremum(epsilon: float, sides: Sides) -> float:
@@ -225,12 +229,15 @@ def _epsilon(confidence: float, noise: float, kind: Noise, sides: Sides) -> floa
             raise InvalidInput(
                 "must be below 1: Gaussian noise bounds no loss for sure", field="confidence", value=confidence
             )
-        if sides == "one":
-            return max(0.0, noise * float(special.ndtri(confidence)) + noise**2 / 2)
-        return _root(lambda e: confidence_of(e, noise, kind=kind) - confidence, 0.0, noise**2 / 2 + 40 * noise)
+        if sides == "one" or noise > _ONE_SIDED:
+            return max(0.0, noise * (float(special.ndtri(confidence)) + noise / 2))
+        # in units of the noise level, so that small ones are found as well
+        return noise * _root(lambda t: confidence_of(t * noise, noise, kind=kind) - confidence, 0.0, noise / 2 + 40)
     if sides == "one":
         return noise if confidence > 0.5 else max(0.0, noise + 2 * math.log(2 * confidence))
-    found = 2 * math.asinh(confidence * math.exp(noise / 2))
+    log = math.log(confidence) + noise / 2
+    # asinh(x) = ln(2x) to the last digit where x is large
+    found = 2 * (math.asinh(math.exp(log)) if log < _LARGE else log + math.log(2))
     return found if found < noise else noise
 
 
@@ -240,15 +247,23 @@ def _noise(epsilon: float, confidence: float, kind: Noise, sides: Sides) -> floa
             raise InvalidInput(
                 "must be below 1: Gaussian noise bounds no loss for sure", field="confidence", value=confidence
             )
-        high = 1.0
-        while confidence_of(epsilon, high, kind=kind, sides=sides) > confidence:
-            high *= 2
-        return _root(lambda mu: confidence - confidence_of(epsilon, mu, kind=kind, sides=sides), 1e-9, high)
+
+        def short(log: float) -> float:
+            return confidence - confidence_of(epsilon, math.exp(log), kind=kind, sides=sides)
+
+        # the confidence falls from 1 to 0 as the level grows; by its logarithm, so that small ones are found as well
+        low = high = 0.0
+        while short(high) < 0:
+            high += 1
+        while short(low) > 0:
+            low -= 1
+        return math.exp(_root(short, low, high)) if low < high else 1.0
     if confidence >= _supremum(epsilon, sides):
         return epsilon
-    return (
-        epsilon - 2 * math.log(2 * confidence) if sides == "one" else 2 * math.log(math.sinh(epsilon / 2) / confidence)
-    )
+    if sides == "one":
+        return epsilon - 2 * math.log(2 * confidence)
+    # 2 ln(sinh(e/2) / confidence), without large numbers
+    return epsilon + 2 * (math.log(-math.expm1(-epsilon) / 2) - math.log(confidence))
 
 
 def _root(of: Any, low: float, high: float) -> float:

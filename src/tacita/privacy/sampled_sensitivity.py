@@ -196,8 +196,11 @@ def sampled_loss(
 
     loss = (e0 / Delta_S)(|f(y) - z|_1 - |f(x) - z|_1) with z = f(x) + noise: no independence is assumed.
     """
-    if not sensitivity > 0:
-        raise InvalidInput("must be positive", field="sensitivity", value=sensitivity)
+    for name, value in (("sensitivity", sensitivity), ("noise", noise)):
+        if not value > 0:
+            raise InvalidInput("must be positive", field=name, value=value)
+    if type(draws) is not int or draws < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="draws", value=draws)
     within = 0
     for _ in range(draws):
         one, other = pairs(rng)

@@ -8,6 +8,7 @@ from typing import Any
 from tacita.errors import InternalError
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.recipe import FunctionPlan
+from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.privacy.accountant import INFINITE
 from tacita.server.datasets import Dataset
@@ -23,6 +24,7 @@ _OF_THE_RELEASE = {"dataset", "name", "budget", "kernel", "purpose", "features"}
 
 def plan_of(dataset: Dataset, request: FunctionRequest) -> FunctionPlan:
     """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
+    check_name(request.name)
     recipe = ReleaseFunction(
         **request.model_dump(exclude=_OF_THE_RELEASE),
         features=tuple(request.features),

@@ -146,7 +146,7 @@ models = sa.Table(
     sa.Column("sealed", sa.Boolean, nullable=False),
     sa.Column("points", sa.BigInteger, nullable=False),  # how many are answered; the next one's place
     sa.Column("created", Time, nullable=False),
-    sa.UniqueConstraint("name", "version"),
+    sa.UniqueConstraint("dataset", "name", "version"),
 )
 
 model_points = sa.Table(  # answered points: the one answer of each, and what the next ones are drawn from

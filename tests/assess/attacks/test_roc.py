@@ -38,10 +38,61 @@ def test_tpr_at_few_false_alarms():
             if np.mean(found.outside > threshold) <= fpr
         ]
         assert rate.share == pytest.approx(max(reached))
-    alike = Membership(name="x", inside=np.zeros(5), outside=np.zeros(7))
+    alike = Membership(name="x", inside=np.zeros(5), outside=np.zeros(100))
     assert alike.tpr(0.01).share == 0
     assert alike.auc == 0.5
     assert alike.advantage == 0
+
+
+def covered(draw, truth, of, times=400):
+    """How often an interval holds the truth."""
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(times):
+        inside, outside = draw(rng)
+        low, high = of(Membership(name="x", inside=inside, outside=outside))
+        held += low <= truth <= high
+    return held / times
+
+
+@pytest.mark.parametrize(("people", "fpr"), [(100, 0.01), (300, 0.01), (1000, 0.01), (1000, 0.001), (2000, 0.001)])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_the_interval_of_the_tpr_holds_the_spread_of_the_threshold(people, fpr, shift):
+    truth = stats.norm.sf(stats.norm.isf(fpr) - shift)
+    share = covered(
+        lambda rng: (rng.normal(shift, size=people), rng.normal(size=people)),
+        truth,
+        lambda found: found.tpr_interval(fpr),
+    )
+    assert share >= 0.9
+
+
+@pytest.mark.parametrize(("auc", "people"), [(0.5, 20), (0.95, 20), (0.99, 50), (0.999, 50)])
+def test_the_interval_of_a_high_auc_covers(auc, people):
+    shift = np.sqrt(2) * stats.norm.ppf(auc)
+    share = covered(
+        lambda rng: (rng.normal(shift, size=people), rng.normal(size=people)), auc, lambda found: found.auc_interval()
+    )
+    assert share >= 0.9
+
+
+def test_a_share_that_is_nobody_cannot_be_told():
+    found = scores(1.0, m=99)
+    assert found.tpr(0.01) is None
+    assert found.tpr_interval(0.01) == (0, 1)
+    assert found.as_dict()["tpr"]["0.01"] == "cannot be told from 99 people"
+    assert "cannot be told from 99 people" in found.tpr_words(0.01)
+    told = scores(1.0, m=100)
+    low, high = told.tpr_interval(0.01)
+    assert low <= told.tpr(0.01).share <= high
+    assert told.as_dict()["tpr"]["0.01"]["high"] == high
+    assert f"{told.tpr(0.01).share:.2%}" in told.tpr_words(0.01)
+
+
+def test_scores_without_an_overlap_leave_room():
+    found = Membership(name="x", inside=np.ones(10), outside=np.zeros(10))
+    low, high = found.auc_interval()
+    assert 0.6 < low < 0.8
+    assert high == 1
 
 
 def test_advantage():

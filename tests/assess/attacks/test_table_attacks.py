@@ -6,7 +6,7 @@ import pytest
 from tacita.assess.attacks.copies import exact_copies, nearness
 from tacita.assess.attacks.inference import inference
 from tacita.assess.attacks.linkability import linkability
-from tacita.assess.attacks.singling_out import Guesses, count_fitting, singling_out
+from tacita.assess.attacks.singling_out import Guesses, _unique, count_fitting, singling_out
 from tacita.assess.case import Case
 from tacita.errors import TacitaError
 
@@ -62,6 +62,37 @@ def test_a_small_control_stands_for_a_large_one(cases, columns):
     assert not singling_out(large, rng(), attempts=300).notes
 
 
+def test_a_guess_is_tried_once(cases):
+    """Twenty rows allow few descriptions; a thousand trials of them would look like certainty."""
+    small = cases["fresh"].first.take(slice(20)).only(["age", "school", "ill"])
+    guesses = _unique(small, rng(), 1000, 3)
+    assert 0 < len(guesses) < 1000
+    parts = zip(guesses.columns.tolist(), guesses.relations.tolist(), guesses.values.tolist(), strict=True)
+    said = [frozenset(zip(*part, strict=True)) for part in parts]
+    assert len(set(said)) == len(said)
+    case = Case(real=cases["fresh"].real, released=(cases["fresh"].first.take(slice(20)),))
+    assert "could be made" in singling_out(case, rng(), attempts=5000, columns=2).notes[0]
+
+
+@pytest.mark.parametrize(("held", "far"), [(100, True), (700, False)])
+def test_what_is_worked_out_has_no_more_trials_than_people(cases, held, far):
+    case = Case(
+        real=cases["fresh"].real, released=cases["fresh"].released, control=cases["fresh"].control.take(slice(held))
+    )
+    for leak in (singling_out(case, rng(), attempts=1000), exact_copies(case, rng())):
+        assert leak.control.trials == held
+        assert leak.attack.trials >= 1000
+        assert ("More than 3 times" in leak.notes[-1]) == far
+
+
+def test_both_sides_have_as_many_trials(cases):
+    case = Case(
+        real=cases["fresh"].real, released=cases["fresh"].released, control=cases["fresh"].control.take(slice(200))
+    )
+    for leak in (inference(case, "job", rng()), linkability(case, (("age",), ("job",)), rng())):
+        assert leak.attack.trials == leak.control.trials == 200
+
+
 def test_linkability(cases):
     parts = (("age", "income"), ("town", "job", "ill"))
     found = {name: linkability(case, parts, rng(), attempts=600) for name, case in cases.items()}
@@ -110,6 +141,16 @@ def test_nearness(cases):
     low, high = fresh.nearer.exact(0.999)
     assert low < 0.5 < high
     assert fresh.excess < 0.08
+
+
+def test_a_small_control_makes_no_nearness_small(cases):
+    """All rows are copies, of which a control of 300 can show a fifth: the excess is of all."""
+    case = cases["copied"]
+    small = nearness(Case(real=case.real, released=case.released, control=case.control.take(slice(300))), rng())
+    assert small.looked_at == 0.2
+    assert small.nearer.share < 0.7
+    assert small.excess > 0.8
+    assert small.as_dict()["looked_at"] == 0.2
 
 
 def test_without_a_control(cases):

@@ -57,6 +57,18 @@ def test_copies_are_found_and_common_routes_are_not():
     assert set(common.as_dict()) >= {"mean", "p95", "largest", "largest_to_control"}
 
 
+@pytest.mark.parametrize("held", [40, 900])
+def test_a_control_of_another_size_makes_no_leak(held):
+    """Among more trajectories one is more similar by chance: both sides are cut to the smaller, at random."""
+    rng = np.random.default_rng(4)
+    real, control, made = (walks(rng, count, places=30) for count in (400, held, 200))
+    found = trajectory_similarity(made, real, control=sorted(control, key=len), rng=rng)
+    assert found.above(0.5).risk[1] < 0.02
+    assert np.array_equal(found.to_real, trajectory_similarity(made, real).to_real)  # the largest is over all
+    assert bool(found.notes) == (held < 400)
+    assert found.above(0.5).notes == found.notes
+
+
 def test_points_on_a_map():
     rng = np.random.default_rng(3)
     tracks = [rng.normal(size=(5, 2)).cumsum(axis=0) for _ in range(10)]

@@ -7,13 +7,15 @@ from scipy import stats
 
 from tacita.assess.case import Case, read_case
 from tacita.assess.frame import Frame, read_frame
+from tacita.assess.utility import marginals
 from tacita.assess.utility.association import association_matrix, associations
 from tacita.assess.utility.estimates import compare_means, compare_regression, overlap
-from tacita.assess.utility.learning import train_on_release
+from tacita.assess.utility.learning import PANEL, train_on_release
 from tacita.assess.utility.marginals import margins
 from tacita.assess.utility.propensity import propensity
 from tacita.assess.utility.structure import compare_structure
 from tacita.assess.utility.workload import query_error
+from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import TacitaError
 
 
@@ -96,8 +98,6 @@ def test_propensity(cases):
 
 def test_the_null_of_propensity():
     """Over many pairs of samples of one law the ratio is 1 on average."""
-    from tacita.domain import Categorical, Domain, Numeric
-
     domain = Domain(
         attributes=[Numeric(name="x", bounds=(-5, 5), bins=5), Categorical(name="c", levels=["a", "b", "c"])]
     )
@@ -240,3 +240,62 @@ def test_structure(cases):
     assert not marginal.released
     assert marginal.precision == 1
     assert marginal.differing == len(marginal.real)
+
+
+def test_what_one_side_does_not_know_is_not_compared(cases, domain):
+    case, values = cases["fresh"], cases["fresh"].first.values.copy()
+    values[:, 0] = np.nan
+    gaps = Frame(domain=domain, values=values)
+    for real, released in ((case.real, gaps), (gaps, case.real)):
+        half = Case(real=real, released=(released,))
+        assert "mean of age" not in [each.name for each in compare_means(half)]
+        names = [each.name for each in compare_regression(half, "income")]
+        assert "school" in names
+        assert "age" not in names
+        with pytest.raises(TacitaError, match="target"):
+            compare_regression(half, "age")
+
+
+def test_a_regression_needs_rows(cases):
+    few = cases["fresh"].real.take(np.arange(15))
+    with pytest.raises(TacitaError, match="more rows"):
+        compare_regression(Case(real=few, released=(few,)), "income")
+
+
+def test_a_class_of_one_among_many_rows_can_be_learned():
+    rng = np.random.default_rng(1)
+    features, labels = rng.normal(size=(10_500, 2)), rng.integers(0, 2, 10_500)
+    labels[0] = 2
+    model = PANEL["boosting"](1).set_params(max_iter=2).fit(features, labels)
+    assert set(model.classes_) == {0, 1, 2}
+
+
+def test_a_classifier_is_not_asked_about_the_rows_it_saw():
+    """Many levels and few rows of one law: a model tells them apart by heart, and learns nothing."""
+    domain = Domain(
+        attributes=[Categorical(name=f"z{place}", levels=[str(i) for i in range(30)]) for place in range(4)]
+    )
+    source, found = np.random.default_rng(5), []
+    for _ in range(6):
+        one, other = (Frame(domain=domain, values=source.integers(0, 30, (150, 4)).astype(float)) for _ in range(2))
+        found.append(propensity(Case(real=one, released=(other,)), source).auc)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+def test_pairs_with_very_many_cells_have_the_same_distances(cases, monkeypatch):
+    whole = margins(cases["marginal"], rng())
+    monkeypatch.setattr(marginals, "_MOST_CELLS", 1)
+    seen = margins(cases["marginal"], rng())
+    for one, other in zip(whole.pairs, seen.pairs, strict=True):
+        for name in ("variation", "hellinger", "js", "kl"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-12)
+    assert whole.floor == pytest.approx(seen.floor)
+
+
+def test_pairs_with_more_cells_than_memory():
+    size = 200_000  # 4e10 cells: 300 GB if each had a place
+    domain = Domain(attributes=[Categorical(name=name, levels=[str(i) for i in range(size)]) for name in ("a", "b")])
+    one, other = (Frame(domain=domain, values=rng().integers(0, size, (50, 2)).astype(float) // by) for by in (1, 2))
+    case = Case(real=one, released=(other,))
+    assert 0 < margins(case, rng()).mean(2) <= 1
+    assert compare_structure(case).differing == 0

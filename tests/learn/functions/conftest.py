@@ -13,7 +13,7 @@ from tacita.engines.local import LocalEngine
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.model import FunctionModel
 from tacita.learn.functions.registry import Registry
-from tacita.noise import SeededSource
+from tacita.noise import SeededSource, Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database
@@ -60,10 +60,17 @@ class Kit:
     def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
 
-    def fit(self, kind: str, *, neighbours: Neighbours = Neighbours.REPLACE_ONE, **parts: Any) -> FunctionModel:
+    def fit(
+        self,
+        kind: str,
+        *,
+        neighbours: Neighbours = Neighbours.REPLACE_ONE,
+        source: Source | None = None,
+        **parts: Any,
+    ) -> FunctionModel:
         recipe = ReleaseFunction(kind=kind, **PARTS[kind] | parts)  # type: ignore[arg-type]
         plan = recipe.calibrate(DOMAIN, BUDGET, unit=Unit.row(), neighbours=neighbours)
-        return plan.fit(self.engine, SeededSource(3))
+        return plan.fit(self.engine, source or SeededSource(3))
 
     def release(self, registry: Registry, model: FunctionModel, name: str = "f") -> str:
         """A function that answers, as if somebody had paid."""

@@ -35,7 +35,7 @@ def fitted(kind: str, differs: bool, space: Space) -> Any:
         return fit_density(points, space=space, divisor=3, volume=1, unit=ROW, neighbours=REPLACE)
     if kind == "svm":
         codes = np.array([int(differs), 0, 1])
-        return fit_machine(points, codes, classes=2, space=space, c=0.5, unit=ROW, neighbours=REPLACE)
+        return fit_machine(points, codes, classes=2, space=space, c=0.5, most=100, unit=ROW, neighbours=REPLACE)
     responses = np.array([1.0 if differs else 0.0, 0.3, 0.4])
     return fit_mean(points, responses, space=space, noise=0.1, ends=(0.0, 1.0), unit=ROW)
 

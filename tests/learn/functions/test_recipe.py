@@ -11,13 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.domain import Domain, Identifier, Numeric
+from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic, UnknownName
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions import recipe as module
 from tacita.learn.functions.calibration import SLACK
+from tacita.learn.functions.expansion import Space
+from tacita.learn.functions.features import Features
 from tacita.learn.functions.path import WIDER
+from tacita.learn.functions.sensitivity import gap_allowed
+from tacita.learn.functions.svm import fit_machine
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -129,10 +133,109 @@ def test_at_most_so_many_rows_of_a_person() -> None:
 
 
 def test_too_many_rows_for_a_matrix(kit, monkeypatch) -> None:
+    """Inputs of a Gaussian process are public; rows of a machine are bounded before it is paid for, or thinned."""
     monkeypatch.setattr(module, "_MOST_ROWS", 100)
     with pytest.raises(InvalidInput, match="Use features"):
-        kit.fit("svm")
-    kit.fit("svm", form="features")
+        kit.fit("gaussian-process")
+    with pytest.raises(InvalidInput, match="Use features"):
+        ReleaseFunction(kind="svm", people=101, **kit.parts["svm"]).calibrate(
+            kit.domain, kit.budget, unit=Unit.row(), neighbours=ADD
+        )
+    model = kit.fit("svm")
+    assert 50 < len(model.arrays["centres"]) <= 100
+    assert kit.fit("svm", form="features").arrays["weights"].shape == (513, 3)
+
+
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+@pytest.mark.parametrize("form", ["path", "features"])
+def test_no_number_of_rows_is_refused_once_it_is_read(monkeypatch, neighbours, form) -> None:
+    """One row more or less, or without its number, must never be the difference between an answer and none."""
+    domain = Domain(
+        attributes=[Numeric(name="x", bounds=(0, 1), bins=4, missing=True), Categorical(name="k", levels=("a", "b"))]
+    )
+    monkeypatch.setattr(module, "_MOST_ROWS", 60)
+    monkeypatch.setattr(module, "_MOST_VALUES", 60 * 9)
+    recipe = ReleaseFunction(kind="svm", features=("x",), target="k", form=form, random=4, people=60)
+    plan = recipe.calibrate(domain, Budget.approx(1, 1e-6), unit=Unit.row(), neighbours=neighbours)
+    x, k = np.linspace(0, 1, 61).tolist(), ["a", "b"] * 31
+    models = [
+        plan.fit(LocalEngine(domain, pa.table({"x": xs, "k": k[: len(xs)]})), SeededSource(0))
+        for xs in (x, [None, *x[1:]], *([x[1:]] if neighbours is ADD else []))
+    ]
+    assert len({model.sigma for model in models}) == 1
+
+
+def test_thinning_leaves_neighbours_neighbours(monkeypatch) -> None:
+    """For the same throws of its coins, data sets with one row replaced are thinned to sets with one row replaced."""
+    domain = Domain(
+        attributes=[Numeric(name="x", bounds=(0, 1), bins=4, missing=True), Categorical(name="k", levels=("a", "b"))]
+    )
+    monkeypatch.setattr(module, "_MOST_ROWS", 30)
+    plan = ReleaseFunction(kind="svm", features=("x",), target="k").calibrate(
+        domain, Budget.approx(1, 1e-6), unit=Unit.row(), neighbours=REPLACE
+    )
+
+    def centres(first: float | None, seed: int) -> set[float]:
+        rows = pa.table({"x": [first, *np.linspace(0.1, 0.9, 59)], "k": ["a", "b"] * 30})
+        return set(plan.fit(LocalEngine(domain, rows), SeededSource(seed)).arrays["centres"][:, 0].tolist())
+
+    kept = [centres(0.0, seed) for seed in range(20)]
+    assert 0 < sum(0.0 in each for each in kept) < 20  # the coin of the first row, too
+    for first in (1.0, None):
+        assert all(each - {0.0} == centres(first, seed) - {1.0} for seed, each in enumerate(kept))
+
+
+def test_a_machine_without_a_matrix_is_the_same(kit) -> None:
+    rng = np.random.default_rng(2)
+    points, codes = rng.random((40, 2)), rng.integers(0, 3, 40)
+    kernel = Kernel(bandwidth=0.3, bias=True)
+    for features in (None, Features(kernel=kernel, dimensions=2, count=16)):
+        space = Space(kernel=kernel, features=features)
+        parts: dict[str, Any] = {"classes": 3, "space": space, "c": 0.3, "unit": Unit.row(), "neighbours": ADD}
+        one, other = (fit_machine(points, codes, most=most, **parts).weights for most in (40, 39))
+        if features is None:
+            off = np.einsum("ij,ik,kj->j", one - other, kernel(points, points), one - other)
+        else:
+            off = ((one - other) ** 2).sum(axis=0)
+        assert off.max() <= (2 * 0.01 * 0.3) ** 2 * 2  # both are as near the true one as sensitivity has room for
+
+
+def test_a_machine_that_is_hard_to_solve_is_solved() -> None:
+    """A wide kernel, a large C and classes at random: it takes more than 20,000 sweeps, and is not refused for that."""
+    rng, c = np.random.default_rng(1), 10.0
+    points, codes = rng.random((300, 1)), rng.integers(0, 2, 300)
+    space = Space(kernel=Kernel(bandwidth=5.0, bias=True))
+    fitted = fit_machine(points, codes, classes=2, space=space, c=c, most=300, unit=Unit.row(), neighbours=ADD)
+    signs = np.where(codes == 1, 1.0, -1.0)
+    alpha, outputs = fitted.weights[:, 0] * signs, space.gram(points, points) @ fitted.weights[:, 0]
+    assert 0 <= alpha.min() <= alpha.max() <= c
+    gap = fitted.weights[:, 0] @ outputs + c * np.maximum(0, 1 - signs * outputs).sum() - alpha.sum()
+    assert gap <= gap_allowed(c, space.height) * 1.001
+
+
+def test_a_gaussian_process_is_not_for_persons() -> None:
+    """Which rows of a person count is chosen by all of their values: public inputs would tell private responses."""
+    domain = Domain(
+        attributes=[
+            Identifier(name="who"),
+            Numeric(name="x", bounds=(0, 1), bins=10),
+            Numeric(name="y", bounds=(0, 1), bins=10),
+        ],
+        person="who",
+    )
+    recipe = ReleaseFunction(kind="gaussian-process", features=("x",), target="y", public_inputs=True)
+    with pytest.raises(InvalidInput, match="unit"):
+        recipe.calibrate(domain, Budget.approx(1, 1e-6), unit=Unit.of_person("who", max_rows=1), neighbours=REPLACE)
+
+
+@pytest.mark.parametrize("kind", ["density", "svm"])
+def test_an_answer_does_not_depend_on_what_else_is_asked(kit, kind) -> None:
+    model = kit.fit(kind, form="features", random=300)
+    rng = np.random.default_rng(5)
+    asked = np.column_stack([rng.uniform(0, 10, 57), rng.uniform(-1, 1, 57)]).tolist()
+    together = model.answer(asked).values
+    assert tuple(model.answer([point]).values[0] for point in asked) == together
+    assert model.answer(asked[::-1][:20]).values == together[::-1][:20]
 
 
 def test_another_schema(kit) -> None:

@@ -20,7 +20,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
-from tacita.signing import SigningKey
+from tacita.signing import SigningKey, canonical
 from tacita.store import Database
 from tacita.store.schema import model_points, models
 
@@ -50,12 +50,29 @@ def test_versions(kit, registry) -> None:
     registry.delete("people@2")
     assert registry.get("people").id == first
     assert registry.get(second).state == "deleted"
-    for ref in ("nobody", "people@9", "people@x", "fn_0"):
+    for ref in ("nobody", "people@9", "people@x", "people@\u00b2", "people@" + "9" * 40, "fn_0"):
         with pytest.raises(UnknownName):
             registry.get(ref)
-    for name in ("", "a@1", "fn_x"):
+    for name in ("", "a@1", "fn_x", "job_1"):
         with pytest.raises(InvalidInput, match="name"):
             registry.put(kit.fit("histogram"), name)
+
+
+def test_a_name_belongs_to_its_dataset(kit, registry) -> None:
+    model = kit.fit("histogram")
+    one, other = (registry.activate(registry.put(model, "f"), charge="c", dataset=name).id for name in ("d", "e"))
+    assert (registry.get("f", ["d"]).id, registry.get("f@1", ["e"]).id) == (one, other)
+    assert (registry.get(one).version, registry.get(other).version) == (1, 1)
+    with pytest.raises(UnknownName):
+        registry.get(one, ["e"])
+    with pytest.raises(Conflict, match="several"):
+        registry.get("f")
+
+
+def test_a_bad_name_is_refused_before_it_costs(kit, registry) -> None:
+    _, plan = paying(registry, kit)
+    with pytest.raises(InvalidInput, match="name"):
+        KeptPlan(plan=plan.plan, registry=registry, name="job_1")
 
 
 def test_deleting_leaves_nothing_to_answer_from(kit, registry) -> None:
@@ -117,7 +134,7 @@ def test_seals_cannot_be_swapped() -> None:
 
 def test_a_bundle_of_noisy_numbers_is_copied(kit, registry, tmp_path) -> None:
     signer = SigningKey.new()
-    id = kit.release(registry, kit.fit("svm", form="features"))
+    id = kit.release(registry, kit.fit("svm", form="features", source=SecureSource()))
     text = export_bundle(registry, id, signer)
     other = elsewhere(tmp_path)
     load_bundle(other, text, trusted=[signer.public])
@@ -127,10 +144,11 @@ def test_a_bundle_of_noisy_numbers_is_copied(kit, registry, tmp_path) -> None:
 
 def test_a_path_moves(kit, url, tmp_path) -> None:
     sealed, signer = Registry(Database(url), Seal(KEY)), SigningKey.new()
-    id = kit.release(sealed, kit.fit("density"))
+    id = kit.release(sealed, kit.fit("density", source=SecureSource()))
     answers = serve(sealed).predict(id, POINTS).values
     text = export_bundle(sealed, id, signer)
-    assert export_bundle(sealed, id, signer) == text  # a lost file can be written again
+    with pytest.raises(Conflict, match="moved"):  # a second file could be taken up after the first has gone on
+        export_bundle(sealed, id, signer)
     other = elsewhere(tmp_path, KEY)
     load_bundle(other, text, trusted=[signer.public])
     there = serve(other)
@@ -146,7 +164,7 @@ def test_a_path_moves(kit, url, tmp_path) -> None:
 
 def test_bundles_that_are_refused(kit, registry, sealed, tmp_path) -> None:
     signer, stranger = SigningKey.new(), SigningKey.new()
-    id = kit.release(sealed, kit.fit("density"))
+    id = kit.release(sealed, kit.fit("density", source=SecureSource()))
     text = export_bundle(sealed, id, signer)
     other = elsewhere(tmp_path, KEY)
 
@@ -166,9 +184,41 @@ def test_bundles_that_are_refused(kit, registry, sealed, tmp_path) -> None:
     with pytest.raises(Forbidden, match="key"):
         load_bundle(elsewhere(tmp_path, OTHER_KEY), text, trusted=[signer.public])
     assert other.list() == []
-    unsealed = kit.release(registry, kit.fit("density"))
+    unsealed = kit.release(registry, kit.fit("density", source=SecureSource()))
     with pytest.raises(Conflict, match="key"):
         export_bundle(registry, unsealed, signer)
+
+
+def test_simulated_functions_are_not_taken_up(kit, registry, tmp_path) -> None:
+    signer = SigningKey.new()
+    text = export_bundle(registry, kit.release(registry, kit.fit("histogram")), signer)
+    with pytest.raises(InvalidInput, match="simulated"):
+        load_bundle(elsewhere(tmp_path), text, trusted=[signer.public])
+
+
+def test_bundles_that_lack_parts(kit, registry, tmp_path) -> None:
+    """Signed by somebody who is trusted, and still no bundle."""
+    signer = SigningKey.new()
+    text = export_bundle(registry, kit.release(registry, kit.fit("histogram", source=SecureSource())), signer)
+    for change in ({"points": [["x"]]}, {"payload": "!"}, {"payload": "AAAA"}, {"about": {}}, {"name": None}):
+        body = {name: value for name, value in json.loads(text).items() if name != "signature"} | change
+        signed = json.dumps(body | {"signature": signer.sign(canonical(body))})
+        with pytest.raises(InvalidInput, match=r"bundle|name"):
+            load_bundle(elsewhere(tmp_path), signed, trusted=[signer.public])
+    assert elsewhere(tmp_path).list() == []
+
+
+def test_after_a_restore_no_path_goes_on(kit, sealed, tmp_path) -> None:
+    path = kit.release(sealed, kit.fit("density", source=SecureSource()))
+    table = kit.release(sealed, kit.fit("histogram", source=SecureSource()), "table")
+    answers = serve(sealed).predict(path, POINTS).values
+    assert (sealed.halt_paths(), sealed.halt_paths()) == (1, 0)
+    assert serve(sealed).predict(path, POINTS).values == answers
+    with pytest.raises(Conflict, match="moved"):
+        serve(sealed).predict(path, [[7.0, 0.1]])
+    with pytest.raises(Conflict, match="moved"):
+        export_bundle(sealed, path, SigningKey.new())
+    assert sealed.get(table).state == "active"
 
 
 # -- paid for once -----------------------------------------------------------------------------------------------------

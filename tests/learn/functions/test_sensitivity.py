@@ -103,7 +103,9 @@ def test_kernel_machine(form, neighbours, classes) -> None:
 
     def fitted(rows):
         codes = np.minimum((rows[:, 2] * classes).astype(np.int64), classes - 1)
-        return fit_machine(rows[:, :2], codes, classes=classes, space=space, c=c, unit=ROW, neighbours=neighbours)
+        return fit_machine(
+            rows[:, :2], codes, classes=classes, space=space, c=c, most=100, unit=ROW, neighbours=neighbours
+        )
 
     def score(rows):
         other = rows[1:-1] if neighbours is ADD else np.concatenate([rows[-1:], rows[1:-1]])
@@ -119,9 +121,9 @@ def test_the_machine_of_the_bound_is_the_one_of_the_sum() -> None:
     space, n, c = space_of("path", bias=True), 20, 0.01
     points = np.full((n, 2), 0.5)
     codes = np.zeros(n, np.int64)
-    one = fit_machine(points, codes, classes=2, space=space, c=c, unit=ROW, neighbours=REPLACE)
+    one = fit_machine(points, codes, classes=2, space=space, c=c, most=100, unit=ROW, neighbours=REPLACE)
     codes[0] = 1
-    other = fit_machine(points, codes, classes=2, space=space, c=c, unit=ROW, neighbours=REPLACE)
+    other = fit_machine(points, codes, classes=2, space=space, c=c, most=100, unit=ROW, neighbours=REPLACE)
     moved = distance(space, one, other)
     assert 2 * c * math.sqrt(2) / n < moved <= one.sensitivity
     assert moved == pytest.approx(2 * c * math.sqrt(2), rel=0.02)

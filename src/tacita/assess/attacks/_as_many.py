@@ -15,7 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-__all__ = ["none_and_one"]
+from tacita.assess.rates import Rate
+
+__all__ = ["none_and_one", "worked_out"]
+
+_TIMES = 3
 
 
 def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, float]:
@@ -32,3 +36,12 @@ def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, floa
     mean = r * shape / (shape - r) * times
     none = float((shape / (shape + mean)) ** shape)
     return none, float(none * shape * mean / (shape + mean))
+
+
+def worked_out(share: float, guesses: int, held: int, people: int) -> tuple[Rate, str]:
+    """A share that was worked out, as a rate of no more trials than people it comes from; and what to say with it."""
+    trials = min(guesses, held)
+    note = f"{held} people were held back, of {people} in the data: worked out for as many, {people / held:.1f} times."
+    if people > _TIMES * held:
+        note += f" More than {_TIMES} times is a guess: hold more people back before this figure is relied on."
+    return Rate(successes=round(share * trials), trials=trials), note

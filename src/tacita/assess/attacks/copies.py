@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
-from tacita.assess.attacks._as_many import none_and_one
+from tacita.assess.attacks._as_many import none_and_one, worked_out
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
@@ -34,8 +34,8 @@ def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
         beside = Rate.of(_counts(release, control.take(rng.choice(len(control), len(case.real), replace=False))) > 0)
     elif control is not None:
         none, _ = none_and_one(_counts(release, control).astype(np.float64), len(case.real) / len(control))
-        beside = Rate(successes=round((1 - none) * len(release)), trials=len(release))
-        notes.append(f"{len(control)} people were held back, of {len(case.real)} in the data: worked out for as many.")
+        beside, note = worked_out(1 - none, len(release), len(control), len(case.real))
+        notes.append(note)
     return Leak(
         name="exact copies",
         attack=Rate.of(_counts(release, case.real) > 0),
@@ -60,29 +60,35 @@ class Nearness:
         nearer: Released rows that lie nearer to the data than to the control; ties count one half, so the number of
             successes is rounded.
         to_real, to_control: Quantiles of the distance to the nearest row (5 %, 50 %), in attributes.
+        looked_at: The share of the data that was compared with: as many as the control has.
     """
 
     nearer: Rate
     to_real: tuple[float, float]
     to_control: tuple[float, float]
+    looked_at: float = 1.0
 
     @property
     def excess(self) -> float:
-        """2 share - 1, not below 0: none when the release knows nobody, 1 when every row sits on a person."""
-        return max(0.0, 2 * self.nearer.share - 1)
+        """(2 share - 1) / looked_at, between 0 and 1: none when the release knows nobody, 1 when rows sit on people.
+
+        A row that sits on a person who was not looked at is as often nearer to the one side as to the other.
+        """
+        return min(1.0, max(0.0, 2 * self.nearer.share - 1) / self.looked_at)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "nearer": self.nearer.as_dict(),
             "excess": self.excess,
+            "looked_at": self.looked_at,
             "to_real": list(self.to_real),
             "to_control": list(self.to_control),
         }
 
 
 def nearness(case: Case, rng: np.random.Generator, *, rows: int = 2000) -> Nearness:
-    """Compare distances of released rows to the data and to a control of the same size."""
+    """Compare distances of released rows to the data and to a control; of the larger side, as many are drawn."""
     if case.control is None:
         raise InvalidInput(
             "needs people who were not used: without them a distance means nothing",
@@ -99,6 +105,7 @@ def nearness(case: Case, rng: np.random.Generator, *, rows: int = 2000) -> Nearn
         nearer=Rate(successes=wins, trials=len(some)),
         to_real=_quantiles(ours),
         to_control=_quantiles(theirs),
+        looked_at=size / len(case.real),
     )
 
 

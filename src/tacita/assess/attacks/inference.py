@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
-from tacita.assess.attacks.linkability import _some
+from tacita.assess.attacks.linkability import both_sides
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
@@ -39,7 +39,7 @@ def inference(
         secret: What is to be guessed.
         rng: Picks the people, and the guesses of the baseline.
         known: What is known of a person; everything but the secret if nothing is said.
-        attempts: How many people; all if there are fewer.
+        attempts: How many people on each side; all of the smaller side if there are fewer.
         tolerance: For a number, how far off a guess may be, as a share of the truth.
     """
     secret = case.domain.check_countable([secret])[0]
@@ -51,8 +51,7 @@ def inference(
     if not 0 <= tolerance < 1:
         raise InvalidInput("must lie between 0 and 1", field="tolerance", value=tolerance)
     release = case.first
-    people = _some(case.real, attempts, rng)
-    control = None if case.control is None else _some(case.control, attempts, rng)
+    people, control = both_sides(case, attempts, rng)
 
     def worked(frame: Frame) -> NDArray[np.bool_]:
         place = nearest(frame, release, names)[0][:, 0]

@@ -18,7 +18,7 @@ from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
 from tacita.errors import InvalidInput
 
-__all__ = ["linkability"]
+__all__ = ["both_sides", "linkability"]
 
 
 def linkability(
@@ -35,7 +35,7 @@ def linkability(
         case: The release and the people.
         known: The attributes in the one source and in the other; they do not overlap.
         rng: Picks the people.
-        attempts: How many people; all if there are fewer.
+        attempts: How many people on each side; all of the smaller side if there are fewer.
         neighbours: How many nearest rows each search gives.
     """
     one, other = (case.domain.check_countable(part) for part in known)
@@ -47,8 +47,7 @@ def linkability(
         raise InvalidInput(
             "must be at least 1 and at most the rows of the release", field="neighbours", value=neighbours
         )
-    people = _some(case.real, attempts, rng)
-    control = None if case.control is None else _some(case.control, attempts, rng)
+    people, control = both_sides(case, attempts, rng)
     random = [rng.integers(len(case.first), size=(len(people), neighbours)) for _ in range(2)]
     return Leak(
         name="linkability",
@@ -58,9 +57,15 @@ def linkability(
     )
 
 
+def both_sides(case: Case, attempts: int, rng: np.random.Generator) -> tuple[Frame, Frame | None]:
+    """People in the data and others, as many of each, so that both shares are known equally well."""
+    if type(attempts) is not int or attempts < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=attempts)
+    size = min(attempts, len(case.real), len(case.real) if case.control is None else len(case.control))
+    return _some(case.real, size, rng), None if case.control is None else _some(case.control, size, rng)
+
+
 def _some(frame: Frame, count: int, rng: np.random.Generator) -> Frame:
-    if type(count) is not int or count < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=count)
     return frame if count >= len(frame) else frame.take(rng.choice(len(frame), count, replace=False))
 
 

@@ -4,7 +4,8 @@
     TPR at 1 % and 0.1 %  members found when one non-member in a hundred, or in a thousand, is accused
     epsilon               what a mechanism with such a score must at least cost, with exact confidence
 
-0.1 % of two thousand people are two: intervals are always given, and are wide.
+0.1 % of two thousand people are two: intervals are always given, and are wide. They hold the spread of the members and
+of the threshold, which is itself read off the others. Of fewer than a thousand, 0.1 % is nobody: nothing is said then.
 """
 
 from __future__ import annotations
@@ -59,7 +60,15 @@ class Membership:
         return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
 
     def auc_interval(self) -> tuple[float, float]:
-        """At 95 %, from the spread of each side's placements among the other.  [DeLong et al. 1988]"""
+        """At 95 %, from the spread of each side's placements among the other.  [DeLong et al. 1988]
+
+        By the logit, so that it does not leave 0 to 1. Where every pair is in order that spread is 0 and says nothing:
+        as many disjoint pairs as there are, all in order, are what is known.
+        """
+        auc = self.auc
+        if auc in (0.0, 1.0):
+            pairs = min(len(self.inside), len(self.outside))
+            return Rate(successes=round(auc * pairs), trials=pairs).exact()
         inside, outside = np.sort(self.inside), np.sort(self.outside)
 
         def placed(scores: NDArray[np.float64], among: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,16 +79,54 @@ class Membership:
         for scores, among in ((inside, outside), (outside, inside)):
             if len(scores) > 1:
                 spread += float(np.var(placed(scores, among), ddof=1)) / len(scores)
-        half = _Z * math.sqrt(spread)
-        return max(0.0, self.auc - half), min(1.0, self.auc + half)
+        half = _Z * math.sqrt(spread) / (auc * (1 - auc))
+        low, high = special.expit(special.logit(auc) + np.array([-half, half]))
+        return float(low), float(high)
 
-    def tpr(self, fpr: float) -> Rate:
-        """Members found at a threshold that accuses at most this share of the others."""
+    def tpr(self, fpr: float) -> Rate | None:
+        """Members found at a threshold that accuses at most this share of the others; None if that is not even one."""
+        allowed = self._allowed(fpr)
+        return Rate.of(self.inside > self._threshold(allowed)) if allowed else None
+
+    def tpr_interval(self, fpr: float) -> tuple[float, float]:
+        """At 95 %, of the share that would be found at the threshold that accuses this share of all others.
+
+        So many of the others lie above that threshold as a binomial draw says: it lies between two of their scores.
+        What is found at those, and Wilson's interval of what is found, are combined by their squares.
+        """
+        rate = self.tpr(fpr)
+        if rate is None:
+            return 0.0, 1.0
+        few, many = stats.binom.ppf([0.025, 0.975], len(self.outside), fpr).astype(int)
+        least = np.mean(self.inside > self._threshold(few - 1)) if few else 0.0
+        most = np.mean(self.inside > self._threshold(many)) if many < len(self.outside) else 1.0
+        low, high = rate.interval()
+        down, up = math.hypot(rate.share - low, rate.share - least), math.hypot(high - rate.share, most - rate.share)
+        return max(0.0, rate.share - down), min(1.0, rate.share + up)
+
+    def tpr_words(self, fpr: float) -> str:
+        """The same in words."""
+        rate, (low, high) = self.tpr(fpr), self.tpr_interval(fpr)
+        found = f"{rate.share:.2%} ({low:.2%} to {high:.2%})" if rate else self._untold
+        return f"{found} at {fpr:.1%} false alarms"
+
+    @property
+    def _untold(self) -> str:
+        return f"cannot be told from {len(self.outside)} people"
+
+    def _allowed(self, fpr: float) -> int:
+        """How many of the others may be accused."""
         if not 0 < fpr < 1:
             raise InvalidInput("must be between 0 and 1", field="fpr", value=fpr)
-        allowed = math.floor(fpr * len(self.outside) + 1e-9)
-        threshold = -np.sort(-self.outside)[allowed]  # so many lie above it, at most
-        return Rate(successes=int((self.inside > threshold).sum()), trials=len(self.inside))
+        return math.floor(fpr * len(self.outside) + 1e-9)
+
+    def _threshold(self, accused: int) -> float:
+        """The score that so many of the others lie above, at most."""
+        return float(-np.sort(-self.outside)[accused])
+
+    def _tpr_dict(self, fpr: float) -> dict[str, Any] | str:
+        rate, (low, high) = self.tpr(fpr), self.tpr_interval(fpr)
+        return rate.as_dict() | {"low": low, "high": high} if rate else self._untold
 
     @property
     def advantage(self) -> float:
@@ -116,6 +163,6 @@ class Membership:
             "least_epsilon": self.least_epsilon(),
             "members": len(self.inside),
             "others": len(self.outside),
-            "tpr": {str(fpr): self.tpr(fpr).as_dict() for fpr in FPRS},
+            "tpr": {str(fpr): self._tpr_dict(fpr) for fpr in FPRS},
             "notes": list(self.notes),
         }

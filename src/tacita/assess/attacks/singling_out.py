@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.assess.attacks._as_many import none_and_one
+from tacita.assess.attacks._as_many import none_and_one, worked_out
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
@@ -98,13 +98,8 @@ def _beside(control: Frame, people: int, guesses: Guesses, rng: np.random.Genera
         some = control.take(rng.choice(len(control), people, replace=False))
         return Rate.of(count_fitting(some, guesses) == 1), ""
     counts = count_fitting(control, guesses, most=len(control) + 1).astype(np.float64)
-    scale = people / len(control)
-    share = none_and_one(counts, scale)[1]
-    note = (
-        f"{len(control)} people were held back, of {people} in the data: how often a guess would fit one of as many as "
-        f"are in the data, {scale:.1f} times those, is worked out from how many it fits, to within about 0.1."
-    )
-    return Rate(successes=round(share * len(guesses)), trials=len(guesses)), note
+    share = none_and_one(counts, people / len(control))[1]
+    return worked_out(share, len(guesses), len(control), people)
 
 
 def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.int64]:
@@ -115,19 +110,25 @@ def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.i
 
 
 def _unique(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
-    """Guesses that fit one released row, each about another one."""
-    kept: list[Guesses] = []
-    found, tried, median = 0, 0, _medians(frame)
-    while found < attempts and tried < _PATIENCE * attempts:
-        size = max(64, 2 * (attempts - found))
+    """Guesses that fit one released row, all different: the same one twice is one trial."""
+    tried, median = 0, _medians(frame)
+    found = _about(frame, np.zeros(0, np.int64), np.zeros((0, columns), np.int64), median)
+    while len(found) < attempts and tried < _PATIENCE * attempts:
+        size = max(256, 2 * (attempts - len(found)))
         tried += size
         rows = rng.integers(len(frame), size=size)
         picked = rng.random((size, len(frame.names))).argsort(axis=1)[:, :columns]
         some = _about(frame, rows, picked, median)
-        some = some.take(count_fitting(frame, some) == 1)
-        kept.append(some)
-        found += len(some)
-    return _joined(kept).take(slice(attempts))
+        found = _distinct(_joined([found, some.take(count_fitting(frame, some) == 1)]))
+    return found.take(slice(attempts))
+
+
+def _distinct(guesses: Guesses) -> Guesses:
+    """Each conjunction once, where it stands first, in whatever order its parts are."""
+    order = guesses.columns.argsort(axis=1, kind="stable")
+    parts = (guesses.columns, guesses.relations, guesses.values)
+    keys = np.concatenate([np.take_along_axis(part, order, axis=1) for part in parts], axis=1)
+    return guesses.take(np.sort(np.unique(keys, axis=0, return_index=True)[1]))
 
 
 def _medians(frame: Frame) -> NDArray[np.float64]:

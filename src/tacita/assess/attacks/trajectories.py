@@ -28,11 +28,21 @@ Measure = Literal["jaccard", "edit", "warping"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarity:
-    """Of each made-up trajectory to the most similar real one, and to the most similar of the control."""
+    """Of each made-up trajectory to the most similar real one, and to the most similar of the control.
+
+    Attributes:
+        measure: See the module.
+        to_real: To all real ones.
+        to_some: To as many of them as the control has: more have a more similar one among them by chance.
+        to_control: To as many of the control.
+        notes: What must be said with it.
+    """
 
     measure: Measure
     to_real: NDArray[np.float64]
+    to_some: NDArray[np.float64]
     to_control: NDArray[np.float64] | None
+    notes: tuple[str, ...] = ()
 
     @property
     def largest(self) -> float:
@@ -43,8 +53,13 @@ class Similarity:
         """How many made-up trajectories are at least this similar to somebody's."""
         control = None if self.to_control is None else Rate.of(self.to_control >= threshold)
         nothing = Rate(successes=0, trials=len(self.to_real))
-        attack = Rate.of(self.to_real >= threshold)
-        return Leak(name=f"{self.measure} of {threshold:g} or more", attack=attack, baseline=nothing, control=control)
+        return Leak(
+            name=f"{self.measure} of {threshold:g} or more",
+            attack=Rate.of(self.to_some >= threshold),
+            baseline=nothing,
+            control=control,
+            notes=self.notes,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -55,30 +70,47 @@ class Similarity:
             plain |= {
                 "largest_to_control": float(self.to_control.max()),
                 "mean_to_control": float(self.to_control.mean()),
+                "mean_to_as_many": float(self.to_some.mean()),
+                "notes": list(self.notes),
             }
         return plain
 
 
 def trajectory_similarity(
-    made: Sequence[Any], real: Sequence[Any], *, control: Sequence[Any] | None = None, measure: Measure = "jaccard"
+    made: Sequence[Any],
+    real: Sequence[Any],
+    *,
+    control: Sequence[Any] | None = None,
+    measure: Measure = "jaccard",
+    rng: np.random.Generator | None = None,
 ) -> Similarity:
-    """Compare each made-up trajectory with all real ones; and with a control of as many.
+    """Compare each made-up trajectory with all real ones; and with a control, beside as many real ones.
 
     Args:
         made: Made-up trajectories: codes of places, or points for warping.
         real: Those that they were made from.
         control: Others of the same population.
         measure: See the module.
+        rng: Draws as many from the larger of real and control; a fixed one if nothing is said.
     """
     if measure not in ("jaccard", "edit", "warping"):
         raise InvalidInput("must be jaccard, edit or warping", field="measure", value=measure)
     for field, given in (("made", made), ("real", real), ("control", control if control is not None else real)):
         if not len(given) or any(len(each) == 0 for each in given):
             raise InvalidInput("must be trajectories of at least one place", field=field)
+    if control is None:
+        similar = _closest(made, real, measure)
+        return Similarity(measure=measure, to_real=similar, to_some=similar, to_control=None)
+    rng = rng or np.random.default_rng(0)
+    size, order = min(len(real), len(control)), rng.permutation(len(real))
+    beside = [control[place] for place in rng.permutation(len(control))[:size]]
+    some = similar = _closest(made, [real[place] for place in order[:size]], measure)
+    notes: tuple[str, ...] = ()
+    if size < len(real):
+        similar = np.maximum(some, _closest(made, [real[place] for place in order[size:]], measure))
+        notes = (f"{size} were held back, of {len(real)} real ones: as many real ones were drawn to compare with.",)
     return Similarity(
-        measure=measure,
-        to_real=_closest(made, real, measure),
-        to_control=None if control is None else _closest(made, control[: len(real)], measure),
+        measure=measure, to_real=similar, to_some=some, to_control=_closest(made, beside, measure), notes=notes
     )
 
 

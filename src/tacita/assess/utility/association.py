@@ -108,9 +108,10 @@ def _cramer(one: Array, other: Array) -> float:
     rows, columns, n = int(a.max()) + 1, int(b.max()) + 1, len(a)
     if rows < 2 or columns < 2:
         return 0.0
-    table = np.bincount(a * columns + b, minlength=rows * columns).reshape(rows, columns)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    phi2 = float(((table - expected) ** 2 / expected).sum()) / n
+    # sum of (count - expected)^2 / expected, over cells that hold somebody alone: there may be more than memory
+    cells, counts = np.unique(a * columns + b, return_counts=True)
+    product = np.bincount(a)[cells // columns] * np.bincount(b)[cells % columns]
+    phi2 = max(0.0, float((counts**2 / product).sum()) - 1)
     corrected = max(0.0, phi2 - (rows - 1) * (columns - 1) / (n - 1))
     r, c = rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)
     return float(np.sqrt(corrected / max(min(r, c) - 1, 1e-12)))

@@ -6,7 +6,7 @@
     js           mean kl to the mean of both, in bits                  0 to 1
     wasserstein  sum |P - Q| of cumulated shares, over one less than the number of levels; for ordered attributes
 
-KL is infinite where q has a level that p has not, so q is mixed with a uniform law: (1 - a) q + a u, with a stated.
+KL is infinite where p has a level that q has not, so q is mixed with a uniform law: (1 - a) q + a u, with a stated.
 """
 
 from __future__ import annotations
@@ -51,12 +51,18 @@ def hellinger(one: Any, other: Any) -> float:
     return float(math.sqrt(max(0.0, ((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2)))
 
 
-def kl(one: Any, other: Any, smoothing: float = SMOOTHING) -> float:
-    """Relative entropy of `one` to `other`, in nats; `other` is smoothed."""
+def kl(one: Any, other: Any, smoothing: float = SMOOTHING, *, cells: int | None = None) -> float:
+    """Relative entropy of `one` to `other`, in nats; `other` is smoothed.
+
+    Args:
+        one, other: Shares.
+        smoothing: How much of the uniform law is mixed in.
+        cells: How many cells there are, where some that both lack are left out.
+    """
     if not 0 <= smoothing < 1:
         raise InvalidInput("must be at least 0 and below 1", field="smoothing", value=smoothing)
     p, q = _shares(one, other)
-    q = (1 - smoothing) * q + smoothing / q.size
+    q = (1 - smoothing) * q + smoothing / (q.size if cells is None else cells)
     held = p > 0
     if (q[held] == 0).any():
         return math.inf

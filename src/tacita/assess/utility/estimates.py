@@ -88,20 +88,24 @@ class Compared:
 
 
 def compare_means(case: Case, *, kind: Kind = "plain") -> tuple[Compared, ...]:
-    """Means of all numbers, and shares of levels of attributes with few of them."""
+    """Means of all numbers that both sides know, and shares of levels of attributes with few of them."""
     real = _means(case.real)
     released = [_means(frame) for frame in case.released]
-    return tuple(_compared(name, real[name], [each[name] for each in released], kind, case) for name in real)
+    names = [name for name in real if all(name in each for each in released)]
+    return tuple(_compared(name, real[name], [each[name] for each in released], kind, case) for name in names)
 
 
 def compare_regression(case: Case, target: str, *, kind: Kind = "plain") -> tuple[Compared, ...]:
-    """Coefficients of a linear regression of an ordered attribute, in units of the widths of the schema."""
+    """Coefficients of a linear regression of an ordered attribute, in units of the widths of the schema.
+
+    Numbers that are missing in every row of one side explain nothing there and are left out.
+    """
     place = case.real.place(case.domain.check_countable([target])[0])
     if not case.real.ordered[place]:
         raise InvalidInput("must be a number, a date or an ordered level", field="target", value=target)
-    names = [name for name in case.names if name != target]
-    if not names:
-        raise InvalidInput("nothing is left to explain it by", field="target", value=target)
+    names = [name for name in case.names if name != target and _known(case, name)]
+    if not names or not _known(case, target):
+        raise InvalidInput("nothing is left to explain, or to explain it by", field="target", value=target)
     labels = ["(constant)", *_labels(case.real.only(names))]
     real = _regression(case.real, names, place, len(labels))
     released = [_regression(frame, names, place, len(labels)) for frame in case.released]
@@ -111,6 +115,11 @@ def compare_regression(case: Case, target: str, *, kind: Kind = "plain") -> tupl
         for number in kept
         if all(np.isfinite(each[number][1]) for each in released)
     )
+
+
+def _known(case: Case, name: str) -> bool:
+    """Whether no side misses it in every row."""
+    return not any(np.isnan(frame.column(name)).all() for frame in (case.real, *case.released))
 
 
 def _means(frame: Frame) -> dict[str, tuple[float, float]]:
@@ -154,9 +163,10 @@ def _regression(frame: Frame, names: list[str], place: int, size: int) -> list[t
     design, target = _design(frame.only(names)), frame.values[:, place] / frame.widths[place]
     known = ~(np.isnan(design).any(axis=1) | np.isnan(target))
     design, target = design[known], target[known]
+    if len(target) <= design.shape[1]:
+        rule = f"needs more rows than the {design.shape[1]} coefficients, without a missing value"
+        raise InvalidInput(rule, field="rows", value=len(target))
     used = _independent(design)
-    if len(target) <= len(used):
-        raise InvalidInput("needs more rows than coefficients", field="rows", value=len(target))
     part = design[:, used]
     inverse = np.linalg.inv(part.T @ part)
     coefficients = inverse @ part.T @ target

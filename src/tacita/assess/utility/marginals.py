@@ -6,7 +6,7 @@ rows does better for long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,6 +19,8 @@ from tacita.assess.frame import Frame
 from tacita.assess.utility.distances import hellinger, js, kl, variation, wasserstein
 
 __all__ = ["Margin", "Margins", "margins"]
+
+_MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +73,8 @@ def margins(case: Case, rng: np.random.Generator) -> Margins:
     floor: dict[int, list[float]] = {1: [], 2: []}
     for ways in (1, 2):
         for places in combinations(range(len(sizes)), ways):
-            truth = _table(real, places, sizes)
-            made = np.mean([_table(codes, places, sizes) for codes in released], axis=0)
+            (truth, fresh, *tables), cells = _tables([real, drawn, *released], places, sizes)
+            made = np.mean(tables, axis=0)
             ordered = ways == 1 and bool(case.real.ordered[places[0]])
             found[ways].append(
                 Margin(
@@ -80,13 +82,13 @@ def margins(case: Case, rng: np.random.Generator) -> Margins:
                     variation=variation(truth, made),
                     hellinger=hellinger(truth, made),
                     js=js(truth, made),
-                    kl=kl(truth, made),
+                    kl=kl(truth, made, cells=cells),
                     wasserstein=wasserstein(truth[:-1], made[:-1])
                     if ordered and truth[:-1].sum() and made[:-1].sum()
                     else None,
                 )
             )
-            floor[ways].append(variation(truth, _table(drawn, places, sizes)))
+            floor[ways].append(variation(truth, fresh))
     mean = [float(np.mean(floor[ways])) if floor[ways] else 0.0 for ways in (1, 2)]
     return Margins(singles=tuple(found[1]), pairs=tuple(found[2]), floor=(mean[0], mean[1]))
 
@@ -97,8 +99,19 @@ def _coded(frame: Frame) -> NDArray[np.int64]:
     return np.where(frame.codes < 0, last, frame.codes)
 
 
-def _table(codes: NDArray[np.int64], places: Iterable[int], sizes: list[int]) -> NDArray[np.float64]:
-    cell, size = np.zeros(len(codes), np.int64), 1
+def _tables(
+    coded: Sequence[NDArray[np.int64]], places: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[NDArray[np.float64]], int]:
+    """Shares of each table over the same cells, and how many cells there are.
+
+    Of a pair with very many, only those that hold somebody are counted: a cell that is 0 everywhere is no distance.
+    """
+    cells, size = [np.zeros(len(codes), np.int64) for codes in coded], 1
     for place in places:
-        cell, size = cell * sizes[place] + codes[:, place], size * sizes[place]
-    return np.bincount(cell, minlength=size) / len(codes)
+        cells = [cell * sizes[place] + codes[:, place] for cell, codes in zip(cells, coded, strict=True)]
+        size *= sizes[place]
+    kept = size
+    if len(places) > 1 and size > _MOST_CELLS:
+        seen, at = np.unique(np.concatenate(cells), return_inverse=True)
+        cells, kept = np.split(at.reshape(-1), np.cumsum([len(codes) for codes in coded])[:-1]), len(seen)
+    return [np.bincount(cell, minlength=kept) / len(cell) for cell in cells], size

@@ -6,6 +6,9 @@
 That null is for two samples of a population. Rows drawn from a model of these very rows differ by their own drawing
 alone: there (1 - c) of it is expected, which is the published figure.
 
+    AUC    how often a released row looks more released than a real one, to a classifier that saw neither: it is fitted
+           on one half of the rows and asked about the other
+
 A ratio near 1 says that the classifier saw nothing, not that there is nothing to see.
 """
 
@@ -30,6 +33,9 @@ _MOST_LEVELS = 40
 _LEAST = 50
 
 
+Matrix = NDArray[np.float64]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Propensity:
     """How far released rows can be told from real ones."""
@@ -46,17 +52,12 @@ class Propensity:
 
 def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> Propensity:
     """pMSE by logistic regression on levels and numbers, for the first release."""
-    from sklearn.linear_model import LogisticRegression  # takes a while to load
-    from sklearn.metrics import roc_auc_score
-
     real, released = (_some(frame, rows, rng) for frame in (case.real, case.first))
     if min(len(real), len(released)) < _LEAST:
         raise InvalidInput(f"needs at least {_LEAST} rows of each", field="rows", value=min(len(real), len(released)))
     features = one_hot(Frame(domain=case.domain, values=np.concatenate([real.values, released.values])))
     labels = np.r_[np.zeros(len(real)), np.ones(len(released))]
-    with quiet_fit():
-        model = LogisticRegression(C=1e4, max_iter=300).fit(features, labels)
-    probabilities = model.predict_proba(features)[:, 1]
+    probabilities = _fitted(features, labels, features)
     share = labels.mean()
     pmse = float(((probabilities - share) ** 2).mean())
     parameters = int(np.linalg.matrix_rank(features - features.mean(axis=0))) + 1
@@ -64,9 +65,32 @@ def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> P
     return Propensity(
         pmse=pmse,
         ratio=pmse / expected if expected > 0 else 1.0,
-        auc=float(roc_auc_score(labels, probabilities)),
+        auc=_auc(features, labels, rng),
         parameters=parameters,
     )
+
+
+def _fitted(features: Matrix, labels: Matrix, asked: Matrix) -> Matrix:
+    """The probability of being released, of each row that is asked about."""
+    from sklearn.linear_model import LogisticRegression  # takes a while to load
+
+    with quiet_fit():
+        model = LogisticRegression(C=1e4, max_iter=300).fit(features, labels)
+    return np.asarray(model.predict_proba(asked)[:, 1])
+
+
+def _auc(features: Matrix, labels: Matrix, rng: np.random.Generator) -> float:
+    """By halves: a model with many parameters tells apart the rows it was fitted on, whatever they are."""
+    from sklearn.metrics import roc_auc_score
+
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]  # so that both halves have as many of each side
+    halves = order[::2], order[1::2]
+    found = [
+        roc_auc_score(labels[other], _fitted(features[one], labels[one], features[other]))
+        for one, other in (halves, halves[::-1])
+    ]
+    return float(np.mean(found))
 
 
 @contextmanager

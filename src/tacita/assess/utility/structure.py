@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacita.assess.case import Case
-from tacita.assess.utility.marginals import _coded, _table
+from tacita.assess.utility.marginals import _coded
 from tacita.networks.chow_liu import chow_liu
 
 __all__ = ["Structure", "compare_structure"]
@@ -55,12 +55,13 @@ def _edges(frame: Any, least: float) -> frozenset[frozenset[str]]:
 
     def bits(a: str, b: str) -> float:
         i, j = frame.place(a), frame.place(b)
-        table = _table(codes, (i, j), sizes).reshape(sizes[i], sizes[j])
-        product = np.outer(table.sum(axis=1), table.sum(axis=0))
-        held = table > 0
-        told = float((table[held] * np.log2(table[held] / product[held])).sum())
+        # only cells that hold somebody: two attributes with many levels have more cells than memory
+        cells, counts = np.unique(codes[:, i] * sizes[j] + codes[:, j], return_counts=True)
+        one, other = (np.bincount(codes[:, place]) / len(frame) for place in (i, j))
+        shares = counts / len(frame)
+        told = float((shares * np.log2(shares / (one[cells // sizes[j]] * other[cells % sizes[j]]))).sum())
         # counting people makes attributes look dependent: 2 n ln(2) bits of chance are a chi-square
-        freedom = float(np.prod([(table.sum(axis=axis) > 0).sum() - 1 for axis in (0, 1)]))
+        freedom = float(np.prod([(law > 0).sum() - 1.0 for law in (one, other)]))
         return float(told - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2)))
 
     parents = chow_liu(frame.names, bits, least=least)

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from tacita.errors import Conflict, InvalidInput
+from tacita.errors import Conflict, InvalidInput, TacitaError
 from tacita.learn.functions.model import FunctionModel
-from tacita.learn.functions.registry import Entry, Registry
+from tacita.learn.functions.registry import Entry, Registry, check_name
 from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
 from tacita.store import now
 from tacita.store.schema import model_points, models
@@ -44,7 +45,9 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
     payload = model.payload()
     if model.service_only:
         with registry.database.writing() as connection:
-            registry.lock(connection, entry.id)
+            state = registry.lock(connection, entry.id).state
+            if state != "active":  # whoever moved it first has the only one that answers
+                raise Conflict(f"was {state}", field="model", value=ref, hint="A function moves once")
             connection.execute(models.update().where(models.c.id == entry.id).values(state="moved"))
             payload = connection.execute(sa.select(models.c.payload).where(models.c.id == entry.id)).scalar_one()
             query = model_points.select().where(model_points.c.model == entry.id).order_by(model_points.c.place)
@@ -73,16 +76,42 @@ def load_bundle(registry: Registry, text: str, *, trusted: Sequence[str]) -> Ent
         trusted: Public keys whose signature is accepted.
     """
     body = _checked(text, trusted)
+    try:
+        payload, row, points = _unpacked(registry, body)
+        FunctionModel.of(body["about"], payload)
+    except TacitaError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile):
+        raise InvalidInput("lacks parts of a function", field="bundle") from None
+    try:
+        with registry.database.writing() as connection:
+            version = registry.next_version(connection, row["dataset"], row["name"])
+            connection.execute(models.insert().values(**row, version=version))
+            if points:
+                connection.execute(model_points.insert(), points)
+    except sa.exc.IntegrityError:
+        raise Conflict(
+            "was taken up, or released, here before",
+            field="model",
+            value=row["id"],
+            hint="A function moves to a store once",
+        ) from None
+    return registry.get(row["id"])
+
+
+def _unpacked(registry: Registry, body: Mapping[str, Any]) -> tuple[bytes, dict[str, Any], list[dict[str, Any]]]:
+    """What answers, the function's row, and those of its points."""
     payload = base64.b64decode(body["payload"])
     about, id = body["about"], body["id"]
+    check_name(body["name"])
+    if about["simulated"]:
+        raise InvalidInput("is of a simulated function, whose noise can be worked out", field="bundle", value=id)
     if body["sealed"]:
         payload_open = registry.seal.open(payload, f"{id} payload")  # before anything is written: the key fits
         sealed = True
     else:
         payload_open, sealed = payload, registry.seal.has_key
         payload = registry.seal.close(payload, f"{id} payload")
-    FunctionModel.of(about, payload_open)
-    newest = sa.select(sa.func.coalesce(sa.func.max(models.c.version), 0)).where(models.c.name == body["name"])
     row = {name: body[name] for name in ("id", "name", "dataset", "charge")} | {
         "state": "active",
         "about": json.dumps(about),
@@ -91,17 +120,7 @@ def load_bundle(registry: Registry, text: str, *, trusted: Sequence[str]) -> Ent
         "points": len(body["points"]),
         "created": now(),
     }
-    try:
-        with registry.database.writing() as connection:
-            version = connection.execute(newest).scalar_one() + 1
-            connection.execute(models.insert().values(**row, version=version))
-            if body["points"]:
-                connection.execute(model_points.insert(), [_row(id, point) for point in body["points"]])
-    except sa.exc.IntegrityError:
-        raise Conflict(
-            "was taken up, or released, here before", field="model", value=id, hint="A function moves to a store once"
-        ) from None
-    return registry.get(id)
+    return payload_open, row, [_row(id, point) for point in body["points"]]
 
 
 def _checked(text: str, trusted: Sequence[str]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Inputs:
         if isinstance(value, str) and isinstance(kind, Date):
             number = parse_line(kind, value)
         else:
-            number = float(value) if isinstance(value, int | float) else math.nan
+            number = _float(value) if isinstance(value, int | float) else math.nan
         low, high = (float(end) for end in self.ends[at])
         if not math.isfinite(number):
             raise InvalidInput("must be a finite number", field=where, value=value)
@@ -112,3 +112,10 @@ class Inputs:
     def at(places: npt.NDArray[np.int64]) -> Array:
         """The points that whole numbers name."""
         return places / _STEPS
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf

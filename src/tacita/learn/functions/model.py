@@ -32,6 +32,7 @@ from tacita.learn.functions.kernel import Array, Kernel
 __all__ = ["FunctionModel", "Predictions", "on_grid", "step_of"]
 
 _FINE = 34
+_COARSER = 14  # what answers of features are rounded to, in doublings of that: other machines add up otherwise
 _CHUNK = 1 << 22  # kernel values that are held at once
 
 
@@ -148,8 +149,12 @@ class FunctionModel:
             counts = self.arrays["counts"].reshape(-1)[cells_of(self.domain, self.features, queries)]
             return self.predictions(counts[:, None].astype(np.float64))
         assert self.space.features is not None
-        columns = self.space.features(self.inputs.at(self.inputs.places(queries)))
-        return self.predictions(columns @ self.arrays["weights"])
+        features, weights = self.space.features, self.arrays["weights"]
+        points = self.inputs.at(self.inputs.places(queries))
+        # one by one: sums of a matrix are added up in an order that its size decides
+        raw = np.concatenate([features(point[None]) @ weights for point in points])
+        step = step_of(self.sigma) * 2.0**_COARSER
+        return self.predictions(np.rint(raw / step) * step)
 
     def predictions(self, raw: Array) -> Predictions:
         """Answers in the units of the data."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tacita.domain import Domain
@@ -50,6 +51,7 @@ _COUNT_SHARE = 0.1
 """Share of rho for the number of rows, where that is not public."""
 _MOST_ROWS = 6000  # of a square matrix of kernel values
 _MOST_VALUES = 1 << 28  # of a matrix of features
+_FILL = 0.9  # of the most rows, when more are thinned to them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,8 @@ class ReleaseFunction:
         calibration: How noise is calibrated.
         noise: Variance of a response's noise over that of the signal, for a Gaussian process.
         c: How much the rows of a kernel machine count together against its norm.
-        people: About how many rows there are, where a kernel machine needs it and it is not public already.
+        people: About how many rows there are, where a kernel machine needs it and it is not public already. What is
+            read never changes whether there is an answer: more rows than that only take longer.
         public_inputs: That what the responses are a function of is public: a Gaussian process protects no inputs.
     """
 
@@ -138,6 +141,13 @@ class ReleaseFunction:
                     value=str(neighbours),
                     hint="Use an account under replace-one",
                 )
+            if unit.person is not None:  # which rows of a person count is chosen by all its values, responses too
+                raise InvalidInput(
+                    "a Gaussian process protects one response; which rows of a person count would show responses",
+                    field="unit",
+                    value=str(unit),
+                    hint="Use an account whose unit is a row",
+                )
         if self.kind == "svm":
             domain.check_countable([str(self.target)])
             if len(domain[str(self.target)].labels) < 2:
@@ -148,6 +158,18 @@ class ReleaseFunction:
                     field="people",
                     hint="Say about how many rows there are; it need not be exact",
                 )
+            if self.people is not None and self.people > self._most_rows:  # now: nothing is read or paid for yet
+                raise InvalidInput(
+                    f"must be at most {self._most_rows:,} for this form",
+                    field="people",
+                    value=self.people,
+                    hint="Use features" if self.form == "path" else "Use fewer features",
+                )
+
+    @property
+    def _most_rows(self) -> int:
+        """Rows that a kernel machine or a Gaussian process holds at once."""
+        return _MOST_ROWS if self.form == "path" else _MOST_VALUES // (2 * self.random + 1)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
@@ -253,9 +275,9 @@ class FunctionPlan:
                 divisor = float(rows)
             fitted = fit_density(points[there], space=space, divisor=divisor, volume=inputs.volume, **notion)
         else:
-            self._check_size(int(there.sum()), space)
             target = _column([batch for _, batch in read], str(recipe.target))
             if recipe.kind == "gaussian-process":
+                self._check_size(int(there.sum()))  # inputs are public
                 kind = measurable(self.domain, str(recipe.target))
                 y = numbers(kind, target, self.domain.nulls)
                 fitted = fit_mean(
@@ -265,19 +287,32 @@ class FunctionPlan:
                 codes = self.domain.encode(pa.table({str(recipe.target): target}), [str(recipe.target)])
                 code = codes[str(recipe.target)].astype(np.int64)
                 classes = len(self.domain[str(recipe.target)].labels)
-                there &= code < classes
-                c = recipe.c / (public or recipe.people or 1)
-                fitted = fit_machine(points[there], code[there], classes=classes, space=space, c=c, **notion)
+                about = public or recipe.people or 1
+                rate = self._rate(about)
+                there &= (code < classes) & _chosen(rows, rate, source)
+                fitted = fit_machine(
+                    points[there],
+                    code[there],
+                    classes=classes,
+                    space=space,
+                    c=recipe.c / (rate * about),
+                    most=recipe._most_rows,
+                    **notion,
+                )
         return Fitted(**{name: getattr(fitted, name) for name in Fitted.__dataclass_fields__} | {"rows": public})
 
-    def _check_size(self, rows: int, space: Space) -> None:
-        size = rows * (space.features.size if space.features is not None else rows)
-        if (space.features is None and rows > _MOST_ROWS) or size > _MOST_VALUES:
+    def _rate(self, about: int) -> float:
+        """The share of rows that a kernel machine takes: public, as `about` how many rows there are is."""
+        most = self.recipe._most_rows
+        return 1.0 if about <= most else _FILL * most / about
+
+    def _check_size(self, rows: int) -> None:
+        if rows > self.recipe._most_rows:
             raise InvalidInput(
                 "there are too many rows for this form",
                 field="form",
                 value=self.recipe.form,
-                hint="Use features" if space.features is None else "Use fewer features",
+                hint="Use features" if self.recipe.form == "path" else "Use fewer features",
             )
 
     def _about(
@@ -315,6 +350,13 @@ class FunctionPlan:
 def _rows_are_public(unit: Unit, neighbours: Neighbours) -> bool:
     """Whether neighbours have equally many rows: only where rows themselves are replaced."""
     return unit.person is None and neighbours is Neighbours.REPLACE_ONE
+
+
+def _chosen(rows: int, rate: float, source: Source) -> npt.NDArray[np.bool_]:
+    """Each row by a coin of its own, whatever is in it: neighbours still differ in one unit for every throw."""
+    if rate >= 1:
+        return np.ones(rows, bool)
+    return np.asarray(source.words(rows) < np.uint64(int(rate * 2**64)))
 
 
 def _column(batches: list[pa.RecordBatch], name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Released functions in the store: by id, or by name and version.
+"""Released functions in the store: by id, or by name and version in a dataset.
 
     pending     written, but not yet named by the answer of a paid charge: never asked
     active      answers
-    moved       exported with its path: answers what it has answered, and nothing new
+    moved       exported with its path, or halted after a restore: answers what it has answered, and nothing new
     deleted     gone, but for its name, its cost and when it was made
 
 What answers is made from is sealed where a key is given: training rows, and the noise behind the answers. Answers
@@ -28,7 +28,7 @@ from tacita.learn.functions.sealing import Seal
 from tacita.store import Database, aware, now
 from tacita.store.schema import model_points, models
 
-__all__ = ["Entry", "Registry"]
+__all__ = ["Entry", "Registry", "check_name"]
 
 State = Literal["pending", "active", "moved", "deleted"]
 
@@ -72,8 +72,7 @@ class Registry:
 
     def put(self, model: FunctionModel, name: str) -> str:
         """Write a function down; it answers nothing until `activate` names what paid for it."""
-        if not name or len(name) > 200 or "@" in name or name.startswith("fn_"):
-            raise InvalidInput("must have 1 to 200 characters, no @, and not begin with fn_", field="name", value=name)
+        check_name(name)
         id = f"fn_{uuid.uuid4().hex}"
         row = {
             "id": id,
@@ -90,46 +89,68 @@ class Registry:
         return id
 
     def _insert(self, row: Mapping[str, Any]) -> None:
-        newest = sa.select(sa.func.coalesce(sa.func.max(models.c.version), 0)).where(models.c.name == row["name"])
         orphans = models.delete().where(models.c.state == "pending", models.c.created < now() - _ORPHAN)
         for left in reversed(range(_TRIES)):
             try:
                 with self.database.writing() as connection:
                     connection.execute(orphans)  # of runs that ended before their answer was stored
-                    version = connection.execute(newest).scalar_one() + 1
+                    version = self.next_version(connection, str(row["dataset"]), str(row["name"]))
                     connection.execute(models.insert().values(**row, version=version))
                 return
             except sa.exc.IntegrityError:  # somebody took the version in between
                 if not left:
                     raise
 
+    @staticmethod
+    def next_version(connection: sa.Connection, dataset: str, name: str) -> int:
+        """Versions are counted for each name of a dataset; those that are pending have no dataset yet."""
+        newest = sa.select(sa.func.coalesce(sa.func.max(models.c.version), 0))
+        same = (models.c.dataset == dataset, models.c.name == name)
+        return int(connection.execute(newest.where(*same)).scalar_one()) + 1
+
     def activate(self, id: str, *, charge: str, dataset: str) -> Entry:
         """Let a function answer, now that its charge names it; doing it twice changes nothing."""
-        values = {"state": "active", "charge": charge, "dataset": dataset}
-        with self.database.writing() as connection:
-            connection.execute(models.update().where(models.c.id == id, models.c.state == "pending").values(**values))
+        pending = (models.c.id == id, models.c.state == "pending")
+        for left in reversed(range(_TRIES)):
+            try:
+                with self.database.writing() as connection:
+                    name = connection.execute(sa.select(models.c.name).where(*pending)).scalar_one_or_none()
+                    if name is not None:
+                        version = self.next_version(connection, dataset, name)
+                        values = {"state": "active", "charge": charge, "dataset": dataset, "version": version}
+                        connection.execute(models.update().where(*pending).values(**values))
+                break
+            except sa.exc.IntegrityError:  # somebody took the version in between
+                if not left:
+                    raise
         return self.get(id)
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
-    def get(self, ref: str) -> Entry:
-        """A function by id, by `name@version`, or the newest of a name."""
+    def get(self, ref: str, datasets: Sequence[str] | None = None) -> Entry:
+        """A function by id, by `name@version`, or the newest of a name; of some datasets, or of all."""
         name, _, version = ref.partition("@")
         query = models.select().where(models.c.state != "pending")
+        if datasets is not None:
+            query = query.where(models.c.dataset.in_(datasets))
         if ref.startswith("fn_"):
             query = query.where(models.c.id == ref)
         elif version:
-            query = query.where(models.c.name == name, models.c.version == (int(version) if version.isdigit() else 0))
+            query = query.where(models.c.name == name, models.c.version == _version(version))
         else:
             query = query.where(models.c.name == name, models.c.state != "deleted").order_by(models.c.version.desc())
         with self.database.reading() as connection:
-            row = connection.execute(query.limit(1)).one_or_none()
-        if row is None:
+            rows = connection.execute(query).all()
+        if not rows:
             raise UnknownName(ref, field="model", available=())
-        return _entry(row)
+        if len({row.dataset for row in rows}) > 1:
+            raise Conflict("functions of several datasets have this name", field="model", value=ref, hint="Use the id")
+        return _entry(rows[0])
 
     def list(self, datasets: Sequence[str] | None = None, *, limit: int = 100, offset: int = 0) -> list[Entry]:
         """Functions that are or were asked, newest first; of some datasets, or of all."""
+        if offset >= 1 << 63:  # more than a database counts to
+            raise InvalidInput("must be below 2^63", field="offset", value=offset)
         query = models.select().where(models.c.state != "pending").order_by(models.c.created.desc(), models.c.id)
         if datasets is not None:
             query = query.where(models.c.dataset.in_(datasets))
@@ -158,6 +179,16 @@ class Registry:
             self.seal.open(b"", "")  # says that a key is needed
         return self.seal.close(raw, f"{entry.id} point {place}") if entry.sealed else raw
 
+    def halt_paths(self) -> int:
+        """After a restore: no function with a noise path answers new points any more. Says how many did until now."""
+        halted = 0
+        with self.database.writing() as connection:
+            for row in connection.execute(models.select().where(models.c.state == "active").with_for_update()).all():
+                if json.loads(row.about)["form"] == "path":
+                    connection.execute(models.update().where(models.c.id == row.id).values(state="moved"))
+                    halted += 1
+        return halted
+
     # -- ending -------------------------------------------------------------------------------------------------------
 
     def delete(self, ref: str) -> Entry:
@@ -173,6 +204,17 @@ class Registry:
         """State and points of a function, which nobody else changes until the transaction ends."""
         query = sa.select(models.c.state, models.c.points).where(models.c.id == id)
         return connection.execute(query.with_for_update()).one()
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could be mistaken for an id, a version or a job."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 200 or "@" in name or name.startswith(("fn_", "job_")):
+        rule = "must have 1 to 200 characters, no @, and not begin with fn_ or job_"
+        raise InvalidInput(rule, field="name", value=name)
+
+
+def _version(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
 
 
 def _entry(row: sa.Row[Any]) -> Entry:

@@ -14,7 +14,7 @@ from typing import Any
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.learn.functions.recipe import FunctionPlan
-from tacita.learn.functions.registry import Entry, Registry
+from tacita.learn.functions.registry import Entry, Registry, check_name
 from tacita.noise import Source
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -51,6 +51,9 @@ class KeptPlan:
     plan: FunctionPlan
     registry: Registry = field(repr=False)
     name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name)  # before anything is paid for
 
     @property
     def domain(self) -> Domain:

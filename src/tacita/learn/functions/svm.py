@@ -7,7 +7,9 @@
                 J together: sqrt(J)
 
 Privacy:  solved by coordinate ascent until the duality gap is below a public limit, which the sensitivity has room for
-          (`machine_sensitivity`); a solution that is not there in time is refused.   [Hsieh et al. 2008]
+          (`machine_sensitivity`). Nothing that the rows decide is refused: steps go on until the gap is there, or
+          until they are below 10^-14 C, where it is too; more rows than memory is for are solved without a matrix,
+          which is slow.   [Hsieh et al. 2008]
 Cost:     n kernel values for each step; n^2 numbers of memory without features.
 """
 
@@ -19,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.compiled import compiled
-from tacita.errors import DataError
 from tacita.learn.functions.expansion import Fitted, Space
 from tacita.learn.functions.kernel import Array
 from tacita.learn.functions.sensitivity import gap_allowed, machine_sensitivity
@@ -27,7 +28,9 @@ from tacita.privacy.unit import Neighbours, Unit
 
 __all__ = ["fit_machine", "functions_of"]
 
-_SWEEPS = 20_000
+_CHUNK = 1 << 14  # rows that are turned into features at once
+_SWEEPS = 10  # between two looks at the gap
+_STILL = 1e-14  # of C: with n rows and steps below it, the gap is below n^2 2 10^-14 C^2, far less than is allowed
 
 
 def functions_of(classes: int) -> int:
@@ -42,20 +45,35 @@ def fit_machine(
     classes: int,
     space: Space,
     c: float,
+    most: int,
     unit: Unit,
     neighbours: Neighbours,
 ) -> Fitted:
-    """A machine for each class against the rest; with two classes, for the second against the first."""
+    """A machine for each class against the rest; with two classes, for the second against the first.
+
+    Args:
+        points: In the unit cube.
+        codes: The class of each.
+        classes: How many there are.
+        space: Of model and noise.
+        c: Of each row.
+        most: Rows that a matrix is made for; with more, kernel values are worked out again for each step.
+        unit, neighbours: Who is protected, against what.
+    """
     functions = functions_of(classes)
-    matrix = space.features(points) if space.features is not None else space.gram(points, points)
+    matrix = None
+    if len(points) <= most:
+        matrix = space.features(points) if space.features is not None else space.gram(points, points)
     found = []
     for each in range(functions):
         signs = np.where(codes == (1 if functions == 1 else each), 1.0, -1.0)
-        alpha = _solve(matrix, signs, c, space)
+        alpha = _solve(points, matrix, signs, c, space)
         found.append(alpha * signs)
     weights = np.stack(found, axis=1) if len(points) else np.zeros((len(points), functions))
     if space.features is not None:
-        weights = matrix.T @ weights
+        parts = range(0, len(points), _CHUNK)
+        sums = [space.features(points[at : at + _CHUNK]).T @ weights[at : at + _CHUNK] for at in parts]
+        weights = np.sum([np.zeros((space.features.size, functions)), *sums], axis=0)
     return Fitted(
         weights=weights,
         centres=points if space.features is None else None,
@@ -63,31 +81,48 @@ def fit_machine(
     )
 
 
-def _solve(matrix: Array, signs: Array, c: float, space: Space) -> Array:
+def _solve(points: Array, matrix: Array | None, signs: Array, c: float, space: Space) -> Array:
     """Dual coefficients, between 0 and C, with a duality gap that is small enough."""
     goal = gap_allowed(c, space.height)
-    ascend = _by_gram if space.features is None else _by_features
-    alpha, state = np.zeros(len(signs)), np.zeros(matrix.shape[1])
+    by_features = matrix is not None and space.features is not None
+    alpha = np.zeros(len(signs))
+    state = np.zeros(matrix.shape[1] if by_features and matrix is not None else len(signs))  # weights, or outputs
     order = np.random.default_rng(0)
-    sweeps = 0
-    while _gap(matrix, signs, alpha, state, c, space) > goal:
-        if sweeps >= _SWEEPS:
-            raise DataError(
-                "the machine was not solved closely enough to say how private it is",
-                field="c",
-                hint="Use a smaller C or a wider kernel",
-            )
-        for _ in range(10):
-            ascend(matrix, signs, alpha, state, c, order.permutation(len(signs)))
-        sweeps += 10
-    return alpha
+    while True:
+        outputs = state if matrix is None or not by_features else matrix @ state
+        if _gap(signs, alpha, outputs, c) <= goal:
+            return alpha
+        before = alpha.copy()
+        for _ in range(_SWEEPS):
+            before[:], turn = alpha, order.permutation(len(signs))
+            if matrix is None:
+                _by_points(points, signs, alpha, state, c, turn, space)
+            elif by_features:
+                _by_features(matrix, signs, alpha, state, c, turn)
+            else:
+                _by_gram(matrix, signs, alpha, state, c, turn)
+        if np.max(np.abs(alpha - before)) <= _STILL * c:
+            return alpha
 
 
-def _gap(matrix: Array, signs: Array, alpha: Array, state: Array, c: float, space: Space) -> float:
-    """Primal minus dual, from the state that steps have kept: outputs of all rows, or the weights."""
-    outputs = state if space.features is None else matrix @ state
+def _gap(signs: Array, alpha: Array, outputs: Array, c: float) -> float:
+    """Primal minus dual, from the outputs of all rows."""
     square = float(alpha * signs @ outputs)
     return square + c * math.fsum(np.maximum(0.0, 1 - signs * outputs)) - math.fsum(alpha)
+
+
+def _by_points(
+    points: Array, signs: Array, alpha: Array, outputs: Array, c: float, order: npt.NDArray[np.int64], space: Space
+) -> None:
+    """The step of `_by_gram`, with the row of kernel values that it needs and no others."""
+    for i in order:
+        square = float(space.gram(points[i : i + 1], points[i : i + 1])[0, 0])
+        new = min(max(alpha[i] + (1 - signs[i] * outputs[i]) / square, 0.0), c)
+        step = (new - alpha[i]) * signs[i]
+        if step != 0.0:
+            alpha[i] = new
+            for at in range(0, len(points), _CHUNK):
+                outputs[at : at + _CHUNK] += step * space.gram(points[i : i + 1], points[at : at + _CHUNK])[0]
 
 
 @compiled

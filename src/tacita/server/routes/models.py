@@ -82,7 +82,7 @@ def get_function(id: str, token: Asker, services: Services_) -> FunctionInfo:
 @router.post("/v1/models/{id}/predict", summary="Ask a function")
 def predict(id: str, body: PredictRequest, token: Asker, services: Services_) -> PredictionsInfo:
     """A batch of points. Costs no budget, and the same point has the same answer for ever."""
-    entry = _find(services, token, id)
+    entry = _served(services, token, id)
     start = time.perf_counter()
     found = services.functions.predict(entry.id, body.points)
     form = str(entry.about["form"])
@@ -94,7 +94,7 @@ def predict(id: str, body: PredictRequest, token: Asker, services: Services_) ->
 @router.get("/v1/models/{id}/parameters", summary="The numbers that a function answers from")
 def get_parameters(id: str, token: Asker, services: Services_) -> FunctionParameters:
     """Only where they have their noise already; a function with a noise path is a service, and gives answers alone."""
-    entry = _find(services, token, id)
+    entry = _served(services, token, id)
     parameters = services.functions.registry.model(entry).parameters()
     return FunctionParameters(model=entry.id, about=dict(entry.about), parameters=parameters)
 
@@ -108,7 +108,7 @@ def get_parameters(id: str, token: Asker, services: Services_) -> FunctionParame
 )
 def export_function(id: str, token: Steward, services: Services_) -> Response:
     """One with a noise path is moved: it answers no new points here any more, and its bundle is sealed."""
-    entry = _find(services, token, id)
+    entry = _served(services, token, id)
     signer = SigningKey.of(services.settings.home)
     return JSONResponse(json.loads(export_bundle(services.functions.registry, entry.id, signer)))
 
@@ -122,9 +122,16 @@ def delete_function(id: str, token: Steward, services: Services_) -> FunctionInf
 def _find(services: Services, token: Token, id: str) -> Entry:
     if id.startswith("job_"):
         id = _of_job(services, token, id)
-    entry = services.functions.registry.get(id)
+    entry = services.functions.registry.get(id, token.datasets)
     if not token.covers(entry.dataset):
         raise UnknownName(id, field="model", available=())  # not even that it exists
+    return entry
+
+
+def _served(services: Services, token: Token, id: str) -> Entry:
+    entry = _find(services, token, id)
+    if entry.about["simulated"]:
+        raise Conflict("is simulated: its noise can be worked out, so it is not served", field="model", value=id)
     return entry
 
 

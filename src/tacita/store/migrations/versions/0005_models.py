@@ -25,7 +25,7 @@ def upgrade() -> None:
         sa.Column("points", sa.BigInteger(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
-        sa.UniqueConstraint("name", "version", name=op.f("uq_models_name_version")),
+        sa.UniqueConstraint("dataset", "name", "version", name=op.f("uq_models_dataset_name_version")),
     )
     op.create_table(
         "model_points",
