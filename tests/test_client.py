@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -36,6 +35,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.tokens import Tokens
 from tacita.store import Database
+from tacita.testing.ports import free_port
 
 DOMAIN = Domain(
     attributes=(
@@ -74,12 +74,6 @@ class Server:
             self.process.wait(15)
             self.process = None
             self.environment["TACITA_WORKER"] = "false"  # those who kill it need none afterwards
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

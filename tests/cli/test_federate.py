@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import socket
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,6 +13,7 @@ import pytest
 
 from tacita.cli import main, show
 from tacita.holder_client import HolderClient
+from tacita.testing.ports import free_port
 
 SCHEMA = """
 tacita: 1
@@ -35,9 +35,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "people.yaml").write_text(SCHEMA)
     lines = []
     for at, name in enumerate(NAMES):
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port = found.getsockname()[1]
+        port = free_port()
         lines.append(f"- {{name: {name}, url: 'http://127.0.0.1:{port}', token_file: {name}.token}}")
         people = "".join(f"{i % 80},{'fm'[(i + at) % 2]}\n" for i in range(1000))
         (tmp_path / f"{name}.csv").write_text("age,sex\n" + people)

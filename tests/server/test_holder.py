@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -27,6 +26,7 @@ from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits, Party, Schedule, Terms, federate
 from tacita.synthesize.federated.exchange import Request, Step
 from tacita.testing.mechanism import FixedEngine
+from tacita.testing.ports import free_port
 
 ADD = Neighbours.ADD_REMOVE
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("0", "1", "2")) for name in "abcd"])
@@ -274,9 +274,7 @@ class Site:
 
     def __init__(self, folder, name, seed):
         self.folder, self.name = folder, name
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = found.getsockname()[1]
+        self.port = free_port()
         lines = [",".join(map(str, row)) for row in rows(seed)]
         (folder / f"{name}.csv").write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
         self.ledger = ledger_at(folder / f"{name}.db", name)

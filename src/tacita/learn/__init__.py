@@ -1,10 +1,28 @@
-"""Models under a privacy budget: what leaves is a model, not data."""
+"""Models under a privacy budget: what leaves is a model, not data. Names load when they are first used."""
 
-from tacita.learn.bayes import Bayes, FittedBayes
-from tacita.learn.fitted import FittedModel
-from tacita.learn.fitted_trees import FittedTrees
-from tacita.learn.regression import Regression
-from tacita.learn.trees import Trees
-from tacita.learn.tuning import TunedRegression
+from __future__ import annotations
 
-__all__ = ["Bayes", "FittedBayes", "FittedModel", "FittedTrees", "Regression", "Trees", "TunedRegression"]
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Bayes": "bayes",
+    "FittedBayes": "bayes",
+    "FittedModel": "fitted",
+    "FittedTrees": "fitted_trees",
+    "Regression": "regression",
+    "Trees": "trees",
+    "TunedRegression": "tuning",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tacita.domain import Decode
-from tacita.learn.functions.calibration import Calibration
-from tacita.learn.functions.recipe import Form, FunctionKind
+from tacita.learn.functions.kinds import Calibration, Form, FunctionKind
 from tacita.privacy.budget import Budget
 from tacita.server.roles import Role
 from tacita.synthesize.quality import Method

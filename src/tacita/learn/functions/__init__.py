@@ -1,6 +1,24 @@
-"""Functions as a service: released once, asked for ever; what leaves is answers."""
+"""Functions as a service: released once, asked for ever; what leaves is answers. Names load when first used."""
 
-from tacita.learn.functions.kernel import Kernel
-from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
+from __future__ import annotations
 
-__all__ = ["FunctionPlan", "Kernel", "ReleaseFunction"]
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "FunctionPlan": "recipe",
+    "Kernel": "kernel",
+    "ReleaseFunction": "recipe",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

@@ -13,9 +13,9 @@ Privacy:  one function with noise multiplier u is one Gaussian vector that a uni
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from tacita.errors import InvalidInput
+from tacita.learn.functions.kinds import Calibration
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
@@ -24,7 +24,6 @@ from tacita.privacy.unit import Neighbours
 
 __all__ = ["SLACK", "Calibration", "classical_constant", "gaussian_event", "noise_multiplier", "sigma_of"]
 
-Calibration = Literal["analytic", "classical"]
 
 SLACK = 2.0**-17
 """Standard deviations that rounding answers to their grid may add to how far a unit moves them, all points together."""

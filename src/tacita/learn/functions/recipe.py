@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from tacita.learn.functions.gaussian_process import fit_mean
 from tacita.learn.functions.histogram import plan_histogram
 from tacita.learn.functions.inputs import Inputs
 from tacita.learn.functions.kernel import Kernel
+from tacita.learn.functions.kinds import Form, FunctionKind
 from tacita.learn.functions.model import FunctionModel, on_grid, step_of
 from tacita.learn.functions.path import OWN, WIDER, normals
 from tacita.learn.functions.svm import fit_machine
@@ -43,8 +44,6 @@ from tacita.query.numbers import bounds_of, measurable, numbers
 
 __all__ = ["Form", "FunctionKind", "FunctionPlan", "ReleaseFunction"]
 
-FunctionKind = Literal["histogram", "density", "gaussian-process", "svm"]
-Form = Literal["path", "features"]
 
 _KINDS = ("histogram", "density", "gaussian-process", "svm")
 _COUNT_SHARE = 0.1
