@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 
 FLOORS = [
-    {"_version", "errors", "compiled"},
+    {"_version", "compiled", "errors"},
+    {"ratio_text"},
     {"domain", "signing", "store"},
     {"cells"},
     {"table"},

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from tacita.errors import InvalidInput
 from tacita.noise._exact import Words
-from tacita.noise.ratio_text import ratio_from_text
 from tacita.noise.source import Source
+from tacita.ratio_text import ratio_from_text
 
 __all__ = ["Law", "law_from_dict", "ratio_at_least"]
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tacita.errors import InvalidInput
-from tacita.noise.ratio_text import ratio_from_text
+from tacita.ratio_text import ratio_from_text
 
 __all__ = [
     "Approximate",

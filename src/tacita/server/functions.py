@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from tacita.errors import InternalError
-from tacita.learn.functions.recipe import FunctionPlan, Kernel, ReleaseFunction
+from tacita.learn.functions.kernel import Kernel
+from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.privacy.accountant import INFINITE

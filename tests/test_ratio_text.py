@@ -4,7 +4,7 @@ import pytest
 
 from tacita.errors import InvalidInput
 from tacita.noise import law_from_dict
-from tacita.noise.ratio_text import ratio_from_text
+from tacita.ratio_text import ratio_from_text
 
 
 @pytest.mark.parametrize(("text", "value"), [("3/7", Fraction(3, 7)), ("12", Fraction(12)), ("-0.5", Fraction(-1, 2))])
