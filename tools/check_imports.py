@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 
 FLOORS = [
     {"_version", "compiled", "errors"},
-    {"ratio_text"},
+    {"binomial", "ratio_text"},
     {"domain", "signing", "store"},
     {"cells"},
     {"table"},

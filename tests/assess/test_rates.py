@@ -2,17 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacita.assess.rates import Leak, Rate, clopper_pearson
+from tacita.assess.rates import Leak, Rate
 from tacita.errors import InvalidInput
-
-
-def test_the_exact_interval_covers():
-    """By enumeration: for every truth on a grid, the intervals that hold it have at least 95 % of the probability."""
-    trials = 23
-    ends = [clopper_pearson(k, trials) for k in range(trials + 1)]
-    for truth in np.linspace(0.01, 0.99, 99):
-        mass = stats.binom.pmf(np.arange(trials + 1), trials, truth)
-        assert sum(m for m, (low, high) in zip(mass, ends, strict=True) if low <= truth <= high) >= 0.95
 
 
 def test_wilson_is_its_definition():

@@ -19,6 +19,7 @@ from tacita.server.app import create_app
 from tacita.server.services import Services
 from tacita.server.settings import Settings
 from tacita.server.tokens import Role
+from tacita.server.worker import load_kinds
 from tacita.store import Database
 
 SCHEMA: dict[str, Any] = {
@@ -125,7 +126,9 @@ def world_of(tmp_path: Path, empty_state: Path) -> Iterator[Callable[..., World]
                 "job_stale_seconds": 1.0,
             }
             engine_for = settings.pop("engine_for", None)
-            app = create_app(Settings.load(**defaults | settings), engine_for=engine_for)
+            chosen = Settings.load(**defaults | settings)
+            load_kinds(chosen)  # tests do jobs where the app is, as a worker would
+            app = create_app(chosen, engine_for=engine_for)
             portal = stack.enter_context(anyio.from_thread.start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(app.router.lifespan_context(app)))
             transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -231,12 +232,11 @@ def assess(
         leaks.append(tried("linkability", lambda: linkability(case, linked, rng, attempts=wanted.attempts)))
     for secret in wanted.secrets:
         if len(case.names) > 1:
-            leaks.append(
-                tried(f"inference of {secret}", lambda s=secret: inference(case, s, rng, attempts=wanted.attempts))  # type: ignore[misc]
-            )
+            infer = partial(inference, case, secret, rng, attempts=wanted.attempts)
+            leaks.append(tried(f"inference of {secret}", infer))
     leaks.append(tried("exact copies", lambda: exact_copies(case, rng)))
     tell(0.35, "membership")
-    members = [tried(what, lambda a=attack: a(case, rng, people=wanted.attempts)) for what, attack in _MEMBERSHIP]  # type: ignore[misc]
+    members = [tried(what, partial(attack, case, rng, people=wanted.attempts)) for what, attack in _MEMBERSHIP]
     near = tried("nearest rows", lambda: nearness(case, rng, rows=wanted.attempts))
     found = None
     if wanted.scenario is not None:

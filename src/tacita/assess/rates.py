@@ -16,24 +16,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from tacita.binomial import clopper_pearson
 from tacita.errors import InvalidInput
 from tacita.uncertainty import wilson
 
-__all__ = ["Leak", "Rate", "clopper_pearson"]
+__all__ = ["Leak", "Rate"]
 
 _Z = float(special.ndtri(0.975))
-
-
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a share: it holds the truth with at least this probability, whatever the truth is.
-
-    >>> tuple(round(end, 4) for end in clopper_pearson(0, 10))
-    (0.0, 0.3085)
-    """
-    tail = (1 - level) / 2
-    low = float(special.betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
-    high = float(special.betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
-    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -38,8 +39,7 @@ def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
     return pa.Table.from_batches(list(connect(source, domain, table).rows(domain.countable)))
 
 
-def _read(work: object, source: str) -> pa.Table:
-    assert callable(work)
+def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
     try:
         return work()
     except (OSError, pa.ArrowInvalid):

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from tacita.binomial import lower_end
 from tacita.errors import InvalidInput
 from tacita.privacy.at_risk import Sides, confidence_of
 from tacita.privacy.bessel import bessel_cdf, bessel_noise
@@ -93,7 +94,7 @@ class SampledSensitivity:
         """The share of pairs that stay within a bound chosen beforehand, with this confidence (Clopper-Pearson)."""
         _share("confidence", confidence)
         within = int(np.searchsorted(self.distances, bound, side="right"))
-        return _lower(within, self.pairs, confidence)
+        return float(lower_end(within, self.pairs, 1 - confidence))
 
 
 def sample_sensitivity(
@@ -209,7 +210,7 @@ def sampled_loss(
         z = start + rng.laplace(scale=sensitivity / noise, size=start.shape)
         loss = noise / sensitivity * (np.abs(end - z).sum() - np.abs(start - z).sum())
         within += bool(abs(loss) <= epsilon)
-    lower = _lower(within, draws, confidence)
+    lower = float(lower_end(within, draws, 1 - confidence))
     return SampledLoss(
         epsilon=epsilon,
         noise=noise,
@@ -225,11 +226,6 @@ def mixed_confidence(distances: SampledSensitivity, sensitivity: float, epsilon:
     """The same for one number without drawing noise: the exact confidence at each pair's own level, averaged."""
     levels = noise * distances.distances / sensitivity
     return float(np.mean([1.0 if level <= epsilon else confidence_of(epsilon, level) for level in levels]))
-
-
-def _lower(successes: int, trials: int, confidence: float) -> float:
-    """Clopper-Pearson, one-sided."""
-    return float(special.betaincinv(successes, trials - successes + 1, 1 - confidence)) if successes else 0.0
 
 
 def _share(name: str, value: float) -> None:

@@ -19,17 +19,13 @@ from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.release_log import Released, concerns, digest_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
+from tacita.server.kept import rows_of
 from tacita.server.services import Services
 
-__all__ = ["MARK", "file_of", "make_anonymized", "record", "write_rows"]
+__all__ = ["MARK", "make_anonymized", "record", "write_rows"]
 
 MARK = {"tacita": "anonymized/1"}
 _ROWS = 65_536
-
-
-def file_of(services: Services, id: str) -> Path:
-    """Where the rows of a release are."""
-    return services.settings.home / "releases" / f"{id}.parquet"
 
 
 def make_anonymized(
@@ -117,5 +113,5 @@ def _anonymize(task: Task) -> str:
     task.progress.step(0.1, "reading and cutting")
     made, warnings = make_anonymized(task.services, dataset, **given)
     task.progress.step(0.9, "writing")
-    write_rows(made.rows, file_of(task.services, task.job.id))
+    write_rows(made.rows, rows_of(task.services, task.job.id))
     return json.dumps(made.as_dict() | {"warnings": warnings})

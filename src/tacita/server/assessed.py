@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,13 @@ from tacita.compare.page import write_assessment, write_comparison
 from tacita.compare.plan import ComparePlan
 from tacita.compare.run import compare
 from tacita.errors import Conflict, DataError, SourceUnavailable
-from tacita.server.anonymized import file_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
+from tacita.server.kept import page_of, rows_of
 from tacita.server.models import AssessmentRequest, ComparisonRequest
 from tacita.server.services import Services
 
-__all__ = ["page_of"]
-
-
-def page_of(services: Services, id: str) -> Path:
-    """Where the page of an assessment is."""
-    return services.settings.home / "assessments" / f"{id}.html"
+__all__: list[str] = []  # importing it is what adds its kinds of job
 
 
 def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
@@ -45,7 +39,7 @@ def _assess(task: Task) -> str:
     request = AssessmentRequest.model_validate(dict(task.job.request))
     services = task.services
     release = services.jobs.get(request.release)
-    path = file_of(services, release.id)
+    path = rows_of(services, release.id)
     if not path.is_file():
         raise Conflict("was deleted, or is not done", field="release", value=release.id)
     dataset = services.datasets.get(str(release.request["dataset"]))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
 from tacita.privacy.accountant import INFINITE
-from tacita.server.anonymized import file_of
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
+from tacita.server.kept import model_of, rows_of
 from tacita.server.models import SyntheticRequest
 from tacita.server.queries import answer
 from tacita.server.services import Services
@@ -23,12 +22,7 @@ from tacita.statement import Statement, state
 from tacita.synthesize import Synthesize, Synthesized
 from tacita.synthesize.plan import SynthesisPlan
 
-__all__ = ["check_affordable", "make_synthesis", "model_of", "show_synthesis", "statement_of"]
-
-
-def model_of(services: Services, id: str) -> Path:
-    """Where the model of a release is: more rows can be drawn from it."""
-    return file_of(services, id).with_suffix(".json")
+__all__ = ["check_affordable", "make_synthesis", "show_synthesis", "statement_of"]
 
 
 def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
@@ -73,7 +67,7 @@ def statement_of(services: Services, id: str, request: Mapping[str, Any]) -> Sta
         delta=request["budget"].get("delta") or 0.0,
         guarantee="central differential privacy",
         public=() if people is None else (f"about {people} rows",),
-        files={"rows.parquet": file_of(services, id)},
+        files={"rows.parquet": rows_of(services, id)},
         key=SigningKey.of(services.settings.home),
     )
 
@@ -99,7 +93,7 @@ def _synthesize(task: Task) -> str:
 
 
 def _write(task: Task, made: Synthesized, rows: int, request: SyntheticRequest) -> None:
-    target, model = file_of(task.services, task.job.id), model_of(task.services, task.job.id)
+    target, model = rows_of(task.services, task.job.id), model_of(task.services, task.job.id)
 
     def tell(done: int) -> None:
         task.progress.step(0.5 + 0.5 * done / max(rows, 1), "writing rows")

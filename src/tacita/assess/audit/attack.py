@@ -31,7 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from tacita.binomial import lower_end, upper_end
 from tacita.errors import InvalidInput
+from tacita.privacy.at_risk import delta_of
 
 __all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "gaussian_epsilon", "mu_bound", "repeated"]
 
@@ -243,9 +245,7 @@ def _orders(looked: Sequence[NDArray[np.int64]], on_a_line: bool) -> Iterator[ND
 def _ends(p: Any, q: Any, trials: int, confidence: float) -> tuple[Any, Any]:
     """A lower end for the share of the one side and an upper end for the other's, each with half of the risk."""
     miss = (1 - confidence) / 2
-    low = np.where(p > 0, special.betaincinv(np.maximum(p, 1), trials - p + 1, miss), 0.0)
-    high = np.where(q < trials, special.betaincinv(q + 1, np.maximum(trials - q, 1), 1 - miss), 1.0)
-    return low, high
+    return lower_end(p, trials, miss), upper_end(q, trials, miss)
 
 
 def epsilon_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
@@ -275,9 +275,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         return math.inf
 
     def gap(epsilon: float) -> float:
-        return float(
-            special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)) - delta
-        )
+        return delta_of(epsilon, mu, kind="gaussian") - delta
 
     if gap(0.0) <= 0:
         return 0.0

@@ -18,7 +18,7 @@ from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.utility.distances import hellinger, js, kl, variation, wasserstein
 
-__all__ = ["Margin", "Margins", "margins"]
+__all__ = ["Margin", "Margins", "coded", "margins"]
 
 _MOST_CELLS = 1 << 20
 
@@ -65,8 +65,8 @@ class Margins:
 
 def margins(case: Case, rng: np.random.Generator) -> Margins:
     """Compare tables; bins and levels are those of the schema."""
-    real = _coded(case.real)
-    released = [_coded(frame) for frame in case.released]
+    real = coded(case.real)
+    released = [coded(frame) for frame in case.released]
     drawn = real[rng.integers(len(real), size=len(released[0]))]
     sizes = [attribute.size + 1 for attribute in case.domain.attributes]
     found: dict[int, list[Margin]] = {1: [], 2: []}
@@ -93,7 +93,7 @@ def margins(case: Case, rng: np.random.Generator) -> Margins:
     return Margins(singles=tuple(found[1]), pairs=tuple(found[2]), floor=(mean[0], mean[1]))
 
 
-def _coded(frame: Frame) -> NDArray[np.int64]:
+def coded(frame: Frame) -> NDArray[np.int64]:
     """Codes in which the last level of each attribute is `missing or unknown`."""
     last = np.array([attribute.size for attribute in frame.domain.attributes])
     return np.where(frame.codes < 0, last, frame.codes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacita.assess.case import Case
-from tacita.assess.utility.marginals import _coded
+from tacita.assess.utility.marginals import coded
 from tacita.networks.chow_liu import chow_liu
 
 __all__ = ["Structure", "compare_structure"]
@@ -51,7 +51,7 @@ def compare_structure(case: Case, *, least: float = 0.005) -> Structure:
 
 
 def _edges(frame: Any, least: float) -> frozenset[frozenset[str]]:
-    codes, sizes = _coded(frame), [attribute.size + 1 for attribute in frame.domain.attributes]
+    codes, sizes = coded(frame), [attribute.size + 1 for attribute in frame.domain.attributes]
 
     def bits(a: str, b: str) -> float:
         i, j = frame.place(a), frame.place(b)

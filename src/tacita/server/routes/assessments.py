@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Response
 from tacita.compare.plan import ComparePlan
 from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.server.answers import PageResponse
-from tacita.server.assessed import page_of
 from tacita.server.auth import Services_, allow, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
+from tacita.server.kept import page_of
 from tacita.server.models import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo
 from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from tacita.errors import Conflict, UnknownName
-from tacita.server.anonymized import file_of
 from tacita.server.answers import Format, ModelResponse, RowsResponse
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
+from tacita.server.kept import model_of, rows_of
 from tacita.server.models import (
     AnonymizedInfo,
     AnonymizedPlan,
@@ -31,7 +31,7 @@ from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.synthetic import check_affordable, make_synthesis, model_of, show_synthesis, statement_of
+from tacita.server.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
 from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
 
@@ -170,7 +170,7 @@ def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
 def get_rows(id: str, token: Has, services: Services_, format: Format = "csv") -> Response:
     """In pieces, as CSV, NDJSON, an Arrow stream or Parquet."""
     _done(services, token, id)
-    path = file_of(services, id)
+    path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
     return RowsResponse(path, format)
@@ -180,7 +180,7 @@ def get_rows(id: str, token: Has, services: Services_, format: Format = "csv") -
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     """The job stays in the list; who has fetched the rows has them."""
     job = _own(services, token, id)
-    for path in (file_of(services, id), model_of(services, id)):
+    for path in (rows_of(services, id), model_of(services, id)):
         path.unlink(missing_ok=True)
     return JobInfo.model_validate(job.as_dict())
 
