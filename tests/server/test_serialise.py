@@ -27,6 +27,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
 from tacita.server import models
 from tacita.server.answers import ReleaseResponse, SyntheticResponse
+from tacita.server.models.base import Told
 from tacita.server.routes import (
     anonymize,
     assessments,
@@ -51,7 +52,7 @@ TABLES = Tables(DOMAIN, {("smokes",): TABLE})
 ANSWERS = [
     getattr(models, name)
     for name in models.__all__
-    if inspect.isclass(getattr(models, name)) and issubclass(getattr(models, name), models._Answer)
+    if inspect.isclass(getattr(models, name)) and issubclass(getattr(models, name), Told)
 ]
 ROUTES = [
     route
@@ -97,7 +98,7 @@ def test_no_serialiser_takes_exact_counts(serialise: Callable[[Any], object], ex
 
 @pytest.mark.parametrize("exact", [TABLE, TABLES, Cells(DOMAIN, np.array([1, 2]))], ids=["table", "tables", "cells"])
 @pytest.mark.parametrize("model", ANSWERS, ids=lambda model: model.__name__)
-def test_no_model_can_hold_one(model: type[models._Answer], exact: object) -> None:
+def test_no_model_can_hold_one(model: type[Told], exact: object) -> None:
     filled = model.model_construct(**dict.fromkeys(model.model_fields, exact))
     with pytest.raises(Exception):  # noqa: B017
         filled.model_dump_json(warnings="error")
@@ -118,7 +119,7 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
         return
     inner = getattr(annotated, "__args__", (annotated,))
     public = annotated == dict[str, Any] and route.path.endswith("/schema")  # declared as public
-    assert public or all(issubclass(part, models._Answer) for part in inner)
+    assert public or all(issubclass(part, Told) for part in inner)
 
 
 def test_rows_that_are_not_marked_as_made_up_are_not_served() -> None:
