@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
 from tacita.client import Client
@@ -31,6 +32,7 @@ from tacita.errors import (
     Unauthorized,
     UnknownName,
 )
+from tacita.learn.models import read_model
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.tokens import Tokens
@@ -84,7 +86,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "postgres":
         state = request.getfixturevalue("postgres").create_database(f"client_{uuid.uuid4().hex}")
     rows = [f"{'daily' if i % 3 == 0 else 'never'},{i % 90}" for i in range(1000)]
-    sources = {name: {"path": f"{name}.csv"} for name in ("verbs", "errors", "restart", "log")}
+    sources = {name: {"path": f"{name}.csv"} for name in ("verbs", "models", "errors", "restart", "log")}
     for name in sources:
         (folder / f"{name}.csv").write_text("smokes,age\n" + "\n".join(rows) + "\n")
     port = free_port()
@@ -176,6 +178,36 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         ada.query("verbs", [["smokes"]], Budget.pure(0.1))
     assert admin.revoke_token(issued.id).revoked is not None
     assert {token.name for token in admin.tokens()} >= {"admin", "Ada"}
+
+
+def test_functions_and_models(admin: Client) -> None:
+    register(admin, "models")
+    about: dict[str, Any] = {"dataset": "models", "kind": "trees", "target": "smokes", "budget": Budget.pure(0.5)}
+    assert admin.plan_model("smokers", **about, depth=2).affordable
+    job = admin.release_model("smokers", **about, depth=2, key="once")
+    model = admin.wait_model(job.id, every=0.1, timeout=30)
+    assert admin.release_model("smokers", **about, depth=2, key="once").id == job.id
+    assert (model.name, model.version, model.about["kind"]) == ("smokers", 1, "trees")
+    told = admin.predict("smokers@1", [[20], [70]])
+    assert told == admin.predict(model.id, rows=[{"age": 20}, {"age": 70}])
+    local = read_model(json.dumps(admin.parameters("smokers")))
+    assert told.labels == local.predict(pa.table({"age": [20, 70]})).to_pylist()
+    bundle = admin.export_model("smokers")
+    with pytest.raises(Conflict):
+        admin.load_model(bundle)  # it is here
+    with pytest.raises(InvalidInput, match="signature"):
+        admin.load_model(json.dumps(json.loads(bundle) | {"name": "mine"}))
+    failing = admin.release_model("smokers", **about | {"budget": Budget.pure(50.0)})
+    with pytest.raises(BudgetExceeded):
+        admin.wait_model(failing.id, every=0.1, timeout=30)
+
+    counts = admin.release_model("ages", dataset="models", kind="histogram", features=["age"], budget=Budget.pure(0.5))
+    assert admin.wait_model(counts.id, every=0.1, timeout=30).about["kind"] == "histogram"
+    assert [each.name for each in admin.models()] == ["ages", "smokers"]
+    assert [each.id for each in admin.models("smokers")] == [model.id]
+    assert admin.delete_model("smokers").state == "deleted"
+    with pytest.raises(UnknownName):
+        admin.model("smokers")
 
 
 def test_errors_are_the_librarys(admin: Client) -> None:

@@ -11,11 +11,12 @@ the same idempotency key, so that nothing is charged twice and no report counts 
 from __future__ import annotations
 
 import itertools
+import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -25,6 +26,7 @@ from tacita._version import __version__
 from tacita.collect.question import Report
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
+from tacita.learn.kinds import ModelKind
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
@@ -36,10 +38,14 @@ from tacita.server.models import (
     ChargeInfo,
     ChargePage,
     DatasetInfo,
+    FunctionInfo,
+    FunctionParameters,
+    FunctionPlanInfo,
     JobInfo,
     Plan,
     PlannedCollection,
     PolicyInfo,
+    PredictionsInfo,
     Sheet,
     TokenInfo,
     TokenIssued,
@@ -60,6 +66,7 @@ REGISTER_SECONDS = 3600.0
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
 _LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
 _LIST_JOBS = TypeAdapter(list[JobInfo])
+_LIST_MODELS = TypeAdapter(list[FunctionInfo])
 _LIST_TOKENS = TypeAdapter(list[TokenInfo])
 
 Tables = Iterable[Iterable[str]]
@@ -225,6 +232,76 @@ class Client:
         """The rows of a release."""
         return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
 
+    # -- functions and models --------------------------------------------------------------------------------
+
+    def plan_model(self, name: str, *, dataset: str, kind: str, budget: Budget, **more: Any) -> FunctionPlanInfo:
+        """What a function or a fitted model would cost; charges nothing. The arguments are those of `release_model`."""
+        body = _model(name, dataset, kind, budget, more)
+        return FunctionPlanInfo.model_validate_json(self._post(f"{_model_path(kind)}/plan", body, safe=True))
+
+    def release_model(
+        self, name: str, *, dataset: str, kind: str, budget: Budget, key: str | None = None, **more: Any
+    ) -> JobInfo:
+        """Release a function, or fit a model: a job, for `wait_model`.
+
+        Args:
+            name: What it is called; a name that is taken gets a new version.
+            dataset: Whose rows, and whose account.
+            kind: linear, logistic, trees, bayes, network; or histogram, density, gaussian-process, svm.
+            budget: The most that it may cost.
+            key: The same key again gives the same job.
+            more: `target`, `features` and what else the kind takes.
+        """
+        body = _model(name, dataset, kind, budget, more)
+        return JobInfo.model_validate_json(self._post(_model_path(kind), body, key=key or _new_key()))
+
+    def wait_model(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> FunctionInfo:
+        """Wait for the job of a function or a model; raises the error of one that failed."""
+        self._finished(id, timeout, every)
+        return self.model(id)
+
+    def models(self, name: str | None = None) -> list[FunctionInfo]:
+        """Functions and models in scope, newest first; all versions of a name, where one is given."""
+        return _LIST_MODELS.validate_json(self._get("/v1/models", {} if name is None else {"name": name}))
+
+    def model(self, ref: str) -> FunctionInfo:
+        """What is public about one: by id, name, name@version, or the job that releases it."""
+        return FunctionInfo.model_validate_json(self._get(_of_model(ref)))
+
+    def predict(
+        self,
+        ref: str,
+        points: Sequence[Sequence[Any]] | None = None,
+        *,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+    ) -> PredictionsInfo:
+        """Ask at points, with values in the order of the features, or at rows that name them. Costs nothing."""
+        sent = {"points": points and [list(p) for p in points], "rows": rows and [dict(r) for r in rows]}
+        body = {name: value for name, value in sent.items() if value is not None}
+        return PredictionsInfo.model_validate_json(self._post(f"{_of_model(ref)}/predict", body, safe=True))
+
+    def parameters(self, ref: str) -> dict[str, Any]:
+        """The noisy numbers behind it; `tacita.learn.models.read_model` takes those of a fitted model, as JSON text."""
+        found = FunctionParameters.model_validate_json(self._get(f"{_of_model(ref)}/parameters"))
+        return found.parameters
+
+    def export_model(self, ref: str) -> str:
+        """The signed bundle of one. A function with a noise path moves by this: keep what comes."""
+        # not tried again when the answer is lost: a path moves once
+        return self._post(f"{_of_model(ref)}/export", None).decode()
+
+    def load_model(self, bundle: str, *, signed_by: Sequence[str] | None = None) -> FunctionInfo:
+        """Take up a bundle whose signature is by one of these keys, or by the server's own."""
+        try:
+            body = {"bundle": json.loads(bundle), "signed_by": None if signed_by is None else list(signed_by)}
+        except ValueError:
+            raise InvalidInput("must be JSON", field="bundle") from None
+        return FunctionInfo.model_validate_json(self._post("/v1/models/bundles", body))
+
+    def delete_model(self, ref: str) -> FunctionInfo:
+        """Forget what it answers from. What it cost stays spent."""
+        return FunctionInfo.model_validate_json(self._send("DELETE", _of_model(ref)))
+
     # -- budgets ---------------------------------------------------------------------------------------------
 
     def budget(self, name: str) -> Balance:
@@ -388,13 +465,19 @@ class Client:
             every: Seconds between two looks.
             on_progress: Called with the job at each look.
         """
+        self._finished(id, timeout, every, on_progress)
+        return self.result(id)
+
+    def _finished(
+        self, id: str, timeout: float, every: float, on_progress: Callable[[JobInfo], None] | None = None
+    ) -> None:
         deadline = time.monotonic() + timeout
         while True:
             job = self.job(id)
             if on_progress is not None:
                 on_progress(job)
             if job.state in ("done", "failed", "cancelled"):
-                return self.result(id)
+                return
             if time.monotonic() >= deadline:
                 raise SourceUnavailable(f"is still {job.state} after {timeout:g} s", field="job", value=id)
             time.sleep(every)
@@ -490,6 +573,18 @@ def _collection(domain: Domain, tables: Tables, epsilon: float, respondents: int
         "epsilon": epsilon,
         "respondents": respondents,
     }
+
+
+def _model(name: str, dataset: str, kind: str, budget: Budget, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "dataset": dataset, "kind": kind, "budget": budget.as_dict()} | dict(more)
+
+
+def _model_path(kind: str) -> str:
+    return "/v1/models/fit" if kind in get_args(ModelKind) else "/v1/models"
+
+
+def _of_model(ref: str) -> str:
+    return f"/v1/models/{quote(ref, safe='@')}"
 
 
 def _query_path(name: str) -> str:

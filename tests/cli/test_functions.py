@@ -11,6 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from tacita.cli import main, show
+from tacita.learn.functions.bundle import export_bundle
+from tacita.learn.functions.parametric import ParametricModel
+from tacita.learn.functions.registry import Registry
+from tacita.learn.models import read_model
+from tacita.signing import SigningKey
+from tacita.store import Database
 
 SCHEMA = """
 tacita: 1
@@ -145,3 +151,21 @@ def test_after_a_restore(folder):
 def test_parameters_of_what_may_be_shown(folder):
     release("--form", "features", "--random", "4")
     assert len(json.loads(run("function", "parameters", "ages").out)["weights"]) == 8
+
+
+def test_a_fitted_model_from_a_bundle(folder):
+    """Bundles of models are taken up as those of functions are."""
+    asked = ("--target", "sex", "--kind", "trees", "--epsilon", "0.5", "-o", "model.json")
+    assert run("learn", "fit", "people.csv", "-s", "people.yaml", "-a", "people", *asked).code == 0
+    registry, signer = Registry(Database(f"sqlite:///{folder / 'other.db'}")), SigningKey.new()
+    id = registry.put(ParametricModel.of_fitted(read_model((folder / "model.json").read_text())), "sexes")
+    registry.activate(id, charge="ch_1", dataset="people")
+    (folder / "bundle.json").write_text(export_bundle(registry, id, signer))
+    registry.database.close()
+    assert run("function", "load", "bundle.json").code == 2  # by nobody we know
+    loaded = run("function", "load", "bundle.json", "--signed-by", signer.public)
+    assert loaded.code == 0, loaded.err
+    assert "answers and parameters" in loaded.out
+    told = run("function", "predict", "sexes", "--at", "30")
+    assert told.code == 0, told.err
+    assert json.loads(run("function", "parameters", "sexes").out)["tacita"] == "trees/1"

@@ -93,6 +93,54 @@ def test_classes_are_told(folder, kind):
     assert [line.strip('"') for line in lines[1:3]] == ["false", "true"]
 
 
+def test_a_network_is_trained_and_used(folder):
+    pytest.importorskip("torch")
+    opened = ("people", "--epsilon", "50", "--delta", "1e-5", "--unit", "row", "--neighbours", "add-remove")
+    assert run("budget", "open", *opened).code == 0
+    sizes = ("--people", "3000", "--batch", "500", "--epochs", "30", "--hidden", "8")
+    done = fit(
+        "--target", "ill", "--features", "age", "--model", "network", "--epsilon", "20", "--delta", "1e-6", *sizes
+    )
+    assert done.code == 0, done.err
+    assert "noise_multiplier" in done.out
+    assert run("learn", "predict", "model.json", "new.csv", "-o", "told.csv").code == 0
+    assert [line.strip('"') for line in (folder / "told.csv").read_text().splitlines()[1:3]] == ["false", "true"]
+
+
+def test_penalties_are_chosen_and_options_are_heard(folder):
+    opened()
+    plan = fit(
+        "--target", "cost", "--epsilon", "1", "--penalties", "1,100:0.5", "--share", "0.3", "--dry-run", "--json"
+    )
+    recipe = json.loads(plan.out)["recipe"]
+    assert (recipe["penalties"], recipe["share"]) == ([[1.0, 1.0], [100.0, 0.5]], 0.3)
+    line = ("--target", "cost", "--features", "age", "--epsilon", "9")
+    done = fit(*line, "--penalties", "1,100:0.5", "--norm", "0.9", "--no-intercept", "--outside", "leave-out")
+    assert done.code == 0, done.err
+    assert "best of 2 penalties" in done.out
+    model = FittedModel.from_json((folder / "model.json").read_text())
+    base = model.provenance.recipe["base"]
+    assert (base["norm"], base["intercept"], base["outside"]) == (0.9, False, "leave-out")
+    assert model.intercept == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--kind", "trees", "--penalty", "1"), "penalty"),
+        (("--depth", "3"), "depth"),
+        (("--penalties", "much"), "penalties"),
+        (("--share", "0.5"), "share"),
+        (("--kind", "network", "--hidden", "many"), "hidden"),
+    ],
+)
+def test_options_of_another_kind_are_refused(folder, option, says):
+    opened()
+    done = fit("--target", "ill", "--features", "age", "--epsilon", "1", *option)
+    assert done.code == 2
+    assert says in done.err
+
+
 def test_a_place_that_cannot_be_written_costs_nothing(folder):
     opened("1")
     (folder / "model.json").mkdir()
@@ -122,9 +170,26 @@ def test_comparing_needs_no_data():
     assert "functional" in run("learn", "compare", "--rows", "500", "--features", "2", "--draws", "2").out
 
 
+def test_a_page_of_curves(folder):
+    small = ("--rows", "500", "--features", "2", "--draws", "2", "--epsilon", "1")
+    done = run("learn", "compare", "--against", "n", "--values", "500,1000", *small, "--report", "page.html", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert {line["label"] for line in found["lines"]} == {"auto", "functional", "objective", "output"}
+    assert all(line["x"] == [500, 1000] for line in found["lines"])
+    page = (folder / "page.html").read_text()
+    assert page.count("<svg") == 3
+    assert "Stability" in page
+    assert "0.1" in run("learn", "compare", "--against", "epsilon", "--values", "0.1,1", *small).out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("compare", "--values", "1,2"),
+        ("compare", "--report", "page.html"),
+        ("compare", "--against", "n", "--values", "0.5"),
+        ("compare", "--against", "epsilon", "--values", "-1,2"),
         ("compare", "--epsilon", "one"),
         ("compare", "--methods", "magic"),
         ("predict", "people.yaml", "new.csv", "-o", "told.csv"),

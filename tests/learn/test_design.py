@@ -97,7 +97,7 @@ def test_it_comes_back_from_plain_data():
         ({"features": ()}, "at least one"),
         ({"features": ("age", "age")}, "distinct"),
         ({"features": ("income",)}, "target"),
-        ({"task": "cubic"}, "linear or logistic"),
+        ({"task": "cubic"}, "linear, logistic or classes"),
         ({"outside": "keep"}, "clip or leave-out"),
         ({"target": "region", "task": "linear"}, "bounds"),
         ({"target": "children", "features": ("age",), "task": "logistic"}, "two levels"),

@@ -1,11 +1,15 @@
+from importlib.util import find_spec
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from tacita.collect.plan import plan_collection
+from tacita.collect.tally import simulate
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn import Regression
+from tacita.learn import Bayes, Network, Regression, TunedRegression, read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.learn.trees import Trees
 from tacita.mechanisms.additive import NoisyTables
@@ -38,15 +42,41 @@ def people(rows=8000):
     return pa.table({"age": age, "sex": np.array(["f", "m"])[sex], "ill": ill, "cost": cost})
 
 
+TUNED = TunedRegression(base=LINE, penalties=((1.0, 1.0), (10.0, 0.5), (1e6, 1.0)))
+BAYES = Bayes(target="ill", features=("age", "sex"))
+NETWORK = Network(target="ill", features=("age", "sex"), hidden=(8,))
+
+
+def right(model):
+    test = people().slice(0, 1000)
+    truth = test["ill"].to_numpy(zero_copy_only=False)
+    return float(((np.array(model.predict(test).to_pylist()) == "true") == truth).mean())
+
+
+def check_others(release):
+    """Bayes, a tuned line and a network: the same call, the promise of the release, and JSON that comes back."""
+    rng = np.random.default_rng(2)
+    tuned, bayes = fit_on_release(TUNED, release, rng), fit_on_release(BAYES, release, rng)
+    assert tuned.named["age"] == pytest.approx(0.8, abs=0.15)
+    assert tuned.notes["penalty"] < 1e6  # which would flatten the line
+    assert right(bayes) > 0.8
+    models = [tuned, bayes]
+    if find_spec("torch"):
+        models.append(fit_on_release(NETWORK, release, rng))
+        assert right(models[-1]) > 0.8
+    for model in models:
+        assert model.event == release.event
+        assert model.statement() == fit_on_release(LINE, release, rng).statement()
+        assert read_model(model.to_json()).to_json() == model.to_json()
+
+
 def check(release):
+    check_others(release)
     rng = np.random.default_rng(1)
     line, odds, tree = (fit_on_release(recipe, release, rng) for recipe in (LINE, ODDS, TREE))
     assert line.named["age"] == pytest.approx(0.8, abs=0.15)
     assert odds.named["age"] == pytest.approx(1 / 8, abs=0.04)
-    test = people().slice(0, 1000)
-    truth = test["ill"].to_numpy(zero_copy_only=False)
-    told = np.array(tree.predict(test).to_pylist()) == "true"
-    assert (told == truth).mean() > 0.8
+    assert right(tree) > 0.8
     for model in (line, odds, tree):
         assert model.event == release.event
         assert type(model).from_json(model.to_json()).to_json() == model.to_json()
@@ -64,6 +94,25 @@ def test_on_a_noisy_table():
     plan = recipe.calibrate(DOMAIN, Budget.pure(4.0), unit=ROW, neighbours=ADD)
     releases = plan.run(LocalEngine(DOMAIN, people()), SeededSource(0))
     check(releases["age", "sex", "ill", "cost"])
+
+
+def test_naive_bayes_on_collected_tables():
+    """Nobody but the respondents ever held the rows; the classifier is read off what their devices sent."""
+    domain = Domain(attributes=[Boolean(name="old"), Categorical(name="sex", levels=("f", "m")), Boolean(name="ill")])
+    rng = np.random.default_rng(3)
+    old = rng.random(20_000) < 0.5
+    ill = rng.random(20_000) < np.where(old, 0.8, 0.2)
+    rows = pa.table({"old": old, "sex": rng.choice(["f", "m"], 20_000), "ill": ill})
+    pairs = Workload.of(["ill", "old"], ["ill", "sex"])
+    design = plan_collection(domain, pairs, respondents=20_000, epsilon=2.0)
+    collected = simulate(design, LocalEngine(domain, rows), SeededSource(0)).releases()
+    model = fit_on_release(Bayes(target="ill", features=("old", "sex")), collected, rng)
+    told = model.probabilities(pa.table({"old": [True, False], "sex": ["f", "f"]}))[:, 1]
+    assert told == pytest.approx([0.8, 0.2], abs=0.1)
+    assert model.releases["ill", "old"].trust == "local"
+    assert "NOT private" in model.statement()  # the devices were simulated
+    with pytest.raises(InvalidInput, match="together"):
+        fit_on_release(ODDS, collected, rng)
 
 
 def test_on_an_anonymised_table():

@@ -16,7 +16,7 @@ from tacita.learn.logistic import minimum, probabilities
 from tacita.learn.objective import spherical
 from tacita.learn.output import moved
 from tacita.learn.regression import METHODS
-from tacita.learn.unit_rows import GRID, RADIUS, bend, fitted, least_in_ball, slope, unit_rows
+from tacita.learn.unit_rows import GRID, RADIUS, bend, fitted, least_in_ball, ridges_of, slope, unit_rows
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
@@ -200,6 +200,43 @@ def test_a_penalty_means_the_same_for_every_method(method, intercept, penalty):
     found = plan.run(LocalEngine(DOMAIN, rows), SeededSource(1)).coefficients
     exact_ridge = np.linalg.solve(x.T @ x + penalty * np.eye(2), x.T @ y)
     assert found == pytest.approx(exact_ridge, rel=0.03, abs=0.004)
+
+
+@pytest.mark.parametrize("method", ["functional", "objective", "sufficient", "adassp"])
+def test_a_penalty_leaves_the_intercept_alone(method):
+    """However strong it is, the mean is still predicted."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1, 1, (10_000, 2))
+    y = np.clip(0.5 + 0.2 * x[:, 0] + rng.normal(0, 0.1, 10_000), -1, 1)
+    rows = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y, "c": y > 0})
+    budget = Budget.approx(40.0, 1e-3) if method in ("sufficient", "adassp") else Budget.pure(40.0)
+    plan = plan_for(method, budget=budget, penalty=1e7)
+    model = plan.run(LocalEngine(DOMAIN, rows), SeededSource(1))
+    assert model.intercept == pytest.approx(0.5, abs=0.02)
+    assert np.abs(model.coefficients).max() < 0.01
+
+
+@pytest.mark.parametrize("task", ["linear", "logistic"])
+@pytest.mark.parametrize("penalty", [0.0, 50.0])
+def test_no_row_bends_the_tilted_objective_beyond_half_of_epsilon(task, penalty):
+    """The factor by which a row changes the determinant of the Jacobian, with a ridge for each coefficient."""
+    method = plan_for("objective", task, penalty=penalty).method
+    ridges = ridges_of(method.setting, method.ridge, method.wanted)
+    assert ridges[0] == method.ridge
+    assert ridges[1:].min() >= method.wanted
+    worst = 0.0
+    for count in (0, 3, 30):
+        u = unit_rows(method.setting, points(count))
+        bent = bend(method.setting) * u.T @ u + np.diag(ridges)
+        for x, y in rows_of_all_kinds():
+            row = unit_rows(method.setting, Points(x=np.array([x]), y=np.array([y]), outside=0))
+            more = bent + bend(method.setting) * row.T @ row
+            worst = max(worst, np.linalg.slogdet(more)[1] - np.linalg.slogdet(bent)[1])
+    assert worst <= method.epsilon / 2 + 1e-12
+    broken = ridges.copy()
+    broken[0] = 0.01  # an intercept that is not held at all would be bent further
+    lone = bend(method.setting) * np.eye(3)[:1].T @ np.eye(3)[:1]
+    assert np.linalg.slogdet(np.diag(broken) + lone)[1] - np.linalg.slogdet(np.diag(broken))[1] > method.epsilon / 2
 
 
 @pytest.mark.parametrize("method", ["functional", "objective", "output", "sufficient"])

@@ -1,7 +1,8 @@
-"""`tacita function`: functions of private rows, released once and asked for ever. `tacita serve` serves them too."""
+"""`tacita function`: functions of private rows, released once and asked for ever; fitted models in bundles too."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -128,7 +129,7 @@ def _facts(entry: Entry) -> list[tuple[str, str]]:
         ("kind", f"{about['kind']}, {about['form']}"),
         ("a function of", ", ".join(about["features"])),
         ("protects", f"{about['protects']} ({about['unit']}, {about['neighbours']})"),
-        ("noise of an answer, std", _said(about["noise_std"])),
+        ("noise of an answer, std", _said_noise(about)),
         ("may leave", only),
         ("at rest", "encrypted" if entry.sealed else "not encrypted: set TACITA_MODELS_KEY before releasing"),
     ]
@@ -170,11 +171,16 @@ def predict(
         for point, value, label in zip(asked, found, labels, strict=True)
     ]
     show.grid(f"{entry.name}@{entry.version}", (", ".join(names), ">value", "class"), rows)
-    show.say(f"Noise of each value: standard deviation {_said(entry.about['noise_std'])}.")
+    show.say(f"Noise of each value: standard deviation {_said_noise(entry.about)}.")
 
 
 def _said(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _said_noise(about: Mapping[str, Any]) -> str:
+    noise = about["noise_std"]
+    return "not told: it is in the parameters" if noise is None else _said(noise)
 
 
 def _point(entry: Entry, names: list[str], texts: list[str]) -> list[Any]:
@@ -182,7 +188,7 @@ def _point(entry: Entry, names: list[str], texts: list[str]) -> list[Any]:
     kinds = Domain.from_dict(entry.about["domain"])
     if len(texts) != len(names):
         return [text.strip() for text in texts]  # refused for its length where all points are
-    numbers = Numeric if entry.about["form"] == "table" else Numeric | Boolean
+    numbers = Numeric if entry.about["form"] in ("table", "parameters") else Numeric | Boolean
     return [
         _value(text) if isinstance(kinds[name], numbers) else text.strip()
         for name, text in zip(names, texts, strict=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_module
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,24 +26,29 @@ from tacita.cli.options import (
 from tacita.cli.paid import check_files
 from tacita.domain import Domain
 from tacita.engines.connect import connect
-from tacita.errors import InvalidInput, TacitaError
-from tacita.learn.bayes import Bayes, FittedBayes
+from tacita.errors import InvalidInput
+from tacita.learn.compare import Compared
 from tacita.learn.compare import compare as compare_methods
+from tacita.learn.design import Outside
 from tacita.learn.fitted import FittedModel
-from tacita.learn.fitted_trees import FittedTrees
-from tacita.learn.regression import MethodName, Regression
+from tacita.learn.fitted_network import FittedNetwork
+from tacita.learn.kinds import ModelKind
+from tacita.learn.models import Fitted, read_model, recipe_of
+from tacita.learn.network import NetworkTask
+from tacita.learn.regression import MethodName
 from tacita.learn.solve import Convexify
-from tacita.learn.trees import Trees
+from tacita.learn.tradeoff import Against, TradeOff, trade_off
 from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
 from tacita.query import Session
+from tacita.server.settings import Settings
+from tacita.signing import SigningKey
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Models under a budget.", no_args_is_help=True)
 
-Kind = Literal["linear", "logistic", "trees", "bayes"]
 _MOST_SHOWN = 20
 
 
@@ -70,6 +73,17 @@ def _wholes(text: str, field: str) -> list[int]:
     return [int(each) for each in found]
 
 
+def _pairs(text: str | None, field: str) -> tuple[tuple[float, float], ...] | None:
+    """`10,100:0.5` is ridge of size 10, and elastic net of size 100."""
+    if text is None:
+        return None
+    parts = [part.split(":") for part in text.split(",")]
+    try:
+        return tuple((float(part[0]), float(part[1]) if len(part) > 1 else 1.0) for part in parts)
+    except ValueError:
+        raise InvalidInput("must be sizes, or size:alpha, with commas between", field=field, value=text) from None
+
+
 @app.command("fit")
 def fit(
     data: Data,
@@ -77,17 +91,41 @@ def fit(
     target: Annotated[str, typer.Option(help="What to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
-    kind: Annotated[Kind, typer.Option(help="What kind of model.")] = "linear",
+    kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="What kind of model.")] = "linear",
     features: Annotated[str | None, typer.Option(help="What to predict from: age,sex. All others by default.")] = None,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
-    method: Annotated[MethodName, typer.Option(help="How a line is fitted; `auto` picks and says why.")] = "auto",
-    penalty: Annotated[float, typer.Option(help="Size of the penalty of a line.")] = 0.0,
-    alpha: Annotated[float, typer.Option(help="1 is ridge, 0 is LASSO.")] = 1.0,
-    convexify: Annotated[Convexify, typer.Option(help="How a noisy objective gets a minimum.")] = "floor",
-    depth: Annotated[int, typer.Option(help="Of trees.")] = 5,
-    trees: Annotated[int, typer.Option(help="How many trees.")] = 1,
+    method: Annotated[
+        MethodName | None, typer.Option(help="How a line is fitted; `auto`, the default, picks and says why.")
+    ] = None,
+    penalty: Annotated[float | None, typer.Option(help="Size of the penalty of a line; 0 by default.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="1, the default, is ridge, 0 is LASSO.")] = None,
+    penalties: Annotated[
+        str | None, typer.Option(help="Penalties to choose from privately: 10,100:0.5 (size, or size:alpha).")
+    ] = None,
+    share: Annotated[float | None, typer.Option(help="Of the rows, that choose a penalty; 0.2 by default.")] = None,
+    convexify: Annotated[
+        Convexify | None, typer.Option(help="How a noisy objective gets a minimum; floor by default.")
+    ] = None,
+    norm: Annotated[
+        float | None, typer.Option(help="The longest that a row of features from -1 to 1 may be; longer ones shrink.")
+    ] = None,
+    intercept: Annotated[
+        bool | None, typer.Option("--intercept/--no-intercept", help="Whether a line has one; it has by default.")
+    ] = None,
+    outside: Annotated[
+        Outside | None,
+        typer.Option(help="Rows beyond the bounds: clip moves them there (default), leave-out refuses them."),
+    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Of trees; 5 by default.")] = None,
+    trees: Annotated[int | None, typer.Option(help="How many trees; 1 by default.")] = None,
+    task: Annotated[NetworkTask | None, typer.Option(help="Of a network: classes (default), or linear.")] = None,
+    hidden: Annotated[str | None, typer.Option(help="Widths of a network's hidden layers: 32,16; 0 for none.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="How often a network sees a row; 20 by default.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Rows in a step of a network; 1024 by default.")] = None,
+    clip: Annotated[float | None, typer.Option(help="The norm that gradients are clipped to; 1 by default.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="How far a step of a network goes.")] = None,
     people: Annotated[int | None, typer.Option(help="About how many rows there are, where that is public.")] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
@@ -95,7 +133,7 @@ def fit(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Fit a model, paid from an account.
+    """Fit a model, paid from an account. An option that the kind does not take is refused.
 
     [dim]tacita learn fit census.csv -s census.yaml -a census --target income --epsilon 1 -o model.json[/]
     """
@@ -103,22 +141,28 @@ def fit(
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     chosen = tuple(n for n in domain.countable if n != target) if features is None else _names(features, "features")
-    recipe: Any
-    if kind == "trees":
-        recipe = Trees(target=target, features=chosen, depth=depth, trees=trees)
-    elif kind == "bayes":
-        recipe = Bayes(target=target, features=chosen)
-    else:
-        recipe = Regression(
-            target=target,
-            features=chosen,
-            task=kind,
-            method=method,
-            penalty=penalty,
-            alpha=alpha,
-            convexify=convexify,
-            people=people,
-        )
+    given = {
+        "method": method,
+        "penalty": penalty,
+        "alpha": alpha,
+        "penalties": _pairs(penalties, "penalties"),
+        "share": share,
+        "convexify": convexify,
+        "norm": norm,
+        "intercept": intercept,
+        "outside": outside,
+        "depth": depth,
+        "trees": trees,
+        "task": task,
+        "hidden": None if hidden is None else () if hidden.strip() == "0" else tuple(_wholes(hidden, "hidden")),
+        "epochs": epochs,
+        "batch": batch,
+        "clip": clip,
+        "learning_rate": learning_rate,
+        "people": people,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    recipe = recipe_of(kind, target=target, features=chosen, options=options)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     why = getattr(plan, "why", "as asked")
     if dry_run:
@@ -134,6 +178,7 @@ def fit(
         source=SecureSource(),
     )
     model = session.ask(plan, purpose="learn", key=key)
+    why = getattr(model, "why", why)
     output.write_text(model.to_json(), encoding="utf-8")
     if json:
         show.print_json({"output": str(output), "statement": model.statement(), "why": why})
@@ -142,6 +187,7 @@ def fit(
     if isinstance(model, FittedModel):
         largest = sorted(model.named.items(), key=lambda pair: -abs(pair[1]))[:_MOST_SHOWN]
         show.grid("Coefficients", ("column", "per unit"), [(name, _said(value)) for name, value in largest])
+    if isinstance(model, FittedModel | FittedNetwork):
         show.grid("What it took", ("", ""), [(name, _said(value)) for name, value in model.notes.items()])
     show.balance(session.balance())
 
@@ -150,37 +196,11 @@ def _said(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-Fitted = FittedModel | FittedTrees | FittedBayes
-_READERS: dict[str, Callable[[str], Fitted]] = {
-    "fitted/1": FittedModel.from_json,
-    "trees/1": FittedTrees.from_json,
-    "bayes/1": FittedBayes.from_json,
-}
-
-
 def _model(path: Path) -> Fitted:
     try:
-        text = path.read_text(encoding="utf-8")
-        kind = json_module.loads(text).get("tacita")
-    except (OSError, ValueError, AttributeError):
+        return read_model(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
         raise InvalidInput("must be a model that `learn fit` wrote", field="model", value=path) from None
-    if kind not in _READERS:
-        raise InvalidInput("must be one of " + ", ".join(_READERS), field="model", value=kind)
-    try:
-        return _READERS[kind](text)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        if isinstance(error, TacitaError):
-            raise
-        raise InvalidInput("is broken: parts of the model are missing", field="model", value=path) from None
-
-
-def _public(model: Fitted) -> tuple[Domain, tuple[str, ...], str]:
-    """What a model knows of the data: its schema, its features and its target."""
-    if isinstance(model, FittedModel):
-        return model.design.domain, model.design.features, model.design.target
-    if isinstance(model, FittedTrees):
-        return model.domain, model.features, model.target
-    return model.model.domain, model.recipe.features, model.recipe.target
 
 
 @app.command("predict")
@@ -198,10 +218,9 @@ def predict(
 
     check_files(output=output)
     fitted = _model(model)
-    domain, features, target = _public(fitted)
-    batches = list(connect(data, domain.project(features), None).rows(features))
+    batches = list(connect(data, fitted.domain.project(fitted.features), None).rows(fitted.features))
     told = [fitted.predict(batch) for batch in batches]
-    found = pa.table({target: pa.concat_arrays(told) if told else pa.array([], pa.string())})
+    found = pa.table({fitted.target: pa.concat_arrays(told) if told else pa.array([], pa.string())})
     csv.write_csv(found, output)
     if json:
         show.print_json({"output": str(output), "rows": found.num_rows, "statement": fitted.statement()})
@@ -209,8 +228,33 @@ def predict(
     show.say(f"{found.num_rows:,} predictions in {output.name}. {fitted.statement()}")
 
 
+@app.command("serve")
+def serve(
+    models: Annotated[list[Path], typer.Argument(help="Models that `learn fit` wrote, and bundles of functions.")],
+    host: Annotated[str, typer.Option(help="Address to listen on: everybody who reaches it may ask.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    signed_by: Annotated[
+        list[str] | None,
+        typer.Option("--signed-by", help="A public key whose bundles you trust. One's own if not given."),
+    ] = None,
+) -> None:
+    """Serve models by themselves: POST /v1/models/NAME/predict. Needs no dataset, no ledger and no token.
+
+    [dim]tacita learn serve model.json trees.json --port 8000[/]
+    """
+    from tacita.server.local_models import serve_models
+
+    trusted = signed_by or [SigningKey.of(Settings.load().home).public]
+    show.say(f"Models are served at http://{host}:{port}/v1/models  (stop: Ctrl-C)")
+    serve_models(models, trusted=trusted, host=host, port=port)
+
+
 @app.command("compare")
 def compare(
+    against: Annotated[
+        Against | None, typer.Option(help="Along one axis: epsilon, delta, n, dimension or queries.")
+    ] = None,
+    values: Annotated[str | None, typer.Option(help="Along that axis: 0.1,1,10. Usual ones by default.")] = None,
     epsilon: Annotated[str, typer.Option(help="Epsilons: 0.1,1,4.")] = "0.1,1,4",
     delta: Annotated[float, typer.Option(help="A delta for all of them; 0 for pure.")] = 0.0,
     rows: Annotated[str, typer.Option(help="Numbers of rows: 3000,30000.")] = "3000,30000",
@@ -219,24 +263,62 @@ def compare(
     task: Annotated[Literal["linear", "logistic"], typer.Option(help="What to predict.")] = "linear",
     neighbours: Notion = Neighbours.ADD_REMOVE,
     draws: Annotated[int, typer.Option(help="Draws of the noise for each figure.")] = 10,
+    report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page; goes with --against.")] = None,
     json: Json = False,
 ) -> None:
     """What privacy costs: errors of methods on made-up rows. Touches no data and no budget.
 
+    Without `--against` all settings are combined; with it, all but the axis are the first that is given.
+
     [dim]tacita learn compare --epsilon 0.1,1 --rows 3000,300000 --features 4,20[/]
+    [dim]tacita learn compare --against queries --report queries.html[/]
     """
-    budgets = [Budget(epsilon=each, delta=delta) for each in _numbers(epsilon, "epsilon")]
-    found = list(
-        compare_methods(
-            rows=_wholes(rows, "rows"),
-            features=_wholes(features, "features"),
+    check_files(report=report)
+    epsilons, counts, columns = _numbers(epsilon, "epsilon"), _wholes(rows, "rows"), _wholes(features, "features")
+    names = _names(methods, "methods")
+    if against is None:
+        for option, given in (("values", values), ("report", report)):
+            if given is not None:
+                raise InvalidInput("goes with --against", field=option, value=given)
+        budgets = [Budget(epsilon=each, delta=delta) for each in epsilons]
+        found = compare_methods(
+            rows=counts,
+            features=columns,
             budgets=budgets,
-            methods=_names(methods, "methods"),  # type: ignore[arg-type]
+            methods=names,  # type: ignore[arg-type]
             task=task,
             neighbours=neighbours,
             draws=draws,
         )
+        _show_compared(list(found), task, json)
+        return
+    curves = trade_off(
+        against,
+        None if values is None else _numbers(values, "values"),
+        epsilon=epsilons[0],
+        delta=delta,
+        rows=counts[0],
+        features=columns[0],
+        methods=names,  # type: ignore[arg-type]
+        task=task,
+        neighbours=neighbours,
+        draws=draws,
     )
+    if report is not None:
+        _write_page(report, curves)
+    if json:
+        show.print_json(curves.as_dict())
+        return
+    lines = [
+        (line.label, f"{x:g}", f"{middle:.4g}", f"{low:.4g}..{high:.4g}", "" if lifted is None else f"{lifted:.0%}")
+        for line in curves.lines
+        for x, middle, low, high, lifted in zip(line.x, line.middle, line.low, line.high, line.convexified, strict=True)
+    ]
+    show.grid(f"Against {against}", ("", against, curves.error, "20..80 %", "lifted"), lines)
+    show.say(f"Fixed: {curves.fixed}.")
+
+
+def _show_compared(found: list[Compared], task: str, json: bool) -> None:
     if json:
         show.print_json([each.as_dict() for each in found])
         return
@@ -254,3 +336,20 @@ def compare(
     ]
     error = "root mean squared error" if task == "linear" else "share wrong"
     show.grid("Compared", ("rows", "features", "epsilon", "method", error, "20..80 %", "lifted"), lines)
+
+
+def _write_page(path: Path, curves: TradeOff) -> None:
+    from tacita.report import Section, write
+
+    lifted = [
+        (f"{line.label}, {curves.against} {x:g}", f"{share:.0%}")
+        for line in curves.lines
+        for x, share in zip(line.x, line.convexified, strict=True)
+        if share is not None
+    ]
+    sections = [Section(title=title, picture=picture) for title, picture in curves.pictures()]
+    if lifted:
+        text = "Share of draws in which noisy moments had to be made convex."
+        sections.append(Section(title="Stability", text=text, facts=lifted))
+    lead = f"Medians over draws of the noise, with the 20th and 80th percentile; {curves.fixed}. On made-up rows."
+    write(path, f"What privacy costs: {curves.error} against {curves.against}", lead, sections)

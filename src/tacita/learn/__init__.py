@@ -9,10 +9,15 @@ _HOMES = {
     "Bayes": "bayes",
     "FittedBayes": "bayes",
     "FittedModel": "fitted",
+    "FittedNetwork": "fitted_network",
     "FittedTrees": "fitted_trees",
+    "Network": "network",
     "Regression": "regression",
     "Trees": "trees",
     "TunedRegression": "tuning",
+    "fit_on_release": "on_release",
+    "read_model": "models",
+    "recipe_of": "models",
 }
 
 __all__ = sorted(_HOMES)

@@ -95,8 +95,10 @@ class AdaSSP:
         slope = (vector + of_vector.draw(k, source)) / one
         std = math.sqrt(self.sigma2[1]) / one
         ridge = max(0.0, math.sqrt(k * math.log(2 * k * k / _FAILURE)) * std - max(eigenvalue, 0.0))
-        values, vectors = np.linalg.eigh(noisy)
-        lifted = values + max(ridge, ridge_of(self.setting))
+        beyond = np.full(k, max(0.0, ridge_of(self.setting) - ridge))
+        beyond[: int(self.setting.intercept)] = 0.0  # what is wanted leaves the intercept alone
+        values, vectors = np.linalg.eigh(noisy + np.diag(beyond))
+        lifted = values + ridge
         indefinite = bool(lifted.min() <= 0)
         lifted = np.where(lifted > 0, lifted, np.inf)  # with small probability noise beats the ridge: left out
         weights = vectors @ ((vectors.T @ slope) / lifted)

@@ -17,14 +17,14 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array
-from tacita.learn.fitted import promise
+from tacita.learn.envelope import likeliest, promise
 from tacita.mechanisms.additive import CalibratedTables
 from tacita.noise import Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import BayesModel, NaiveBayes
-from tacita.release import Provenance, Releases
+from tacita.release import Provenance, Release, Releases
 
 __all__ = ["Bayes", "CalibratedBayes", "FittedBayes"]
 
@@ -109,14 +109,57 @@ class FittedBayes:
         return self.recipe.inner.fit(self.releases)
 
     @property
+    def domain(self) -> Domain:
+        """The public schema of features and target."""
+        return self.releases.domain
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What it predicts from."""
+        return self.recipe.features
+
+    @property
+    def target(self) -> str:
+        """What it predicts."""
+        return self.recipe.target
+
+    @property
+    def kind(self) -> str:
+        """Which of `learn.models.KINDS` it is."""
+        return "bayes"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The levels of the target."""
+        return self.domain[self.target].all_labels
+
+    @property
+    def _first(self) -> Release:
+        return next(iter(self.releases.values()))
+
+    @property
+    def event(self) -> Event:
+        """What the tables cost together."""
+        return self._first.event
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self._first.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+        return self._first.neighbours
+
+    @property
     def provenance(self) -> Provenance:
         """That of the tables."""
-        return next(iter(self.releases.values())).provenance
+        return self._first.provenance
 
     def statement(self) -> str:
         """What is promised, in words."""
-        first = next(iter(self.releases.values()))
-        return promise(first.event, first.provenance, first.unit, first.neighbours)
+        return promise(self.event, self.provenance, self.unit, self.neighbours)
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The probability of each class of each row."""
@@ -127,8 +170,7 @@ class FittedBayes:
 
     def predict(self, rows: pa.Table | pa.RecordBatch) -> pa.Array:
         """The likeliest class of each row."""
-        labels = np.array(self.model.domain[self.recipe.target].all_labels)
-        return pa.array(labels[self.probabilities(rows).argmax(axis=1)])
+        return likeliest(self.domain, self.target, self.probabilities(rows))
 
     def with_charge(self, charge: str, dataset: str | None) -> FittedBayes:
         """The same, naming the ledger's charge that paid for it."""

@@ -2,7 +2,7 @@
 
     number     between its bounds, from -1 to 1                            one column
     levels     1 for the level that it is, 0 for the others                one column for each level
-    target     from -1 to 1: a number between its bounds, or one of two levels
+    target     from -1 to 1: a number between its bounds, or one of two levels; with several classes, the code
 
 A block is the columns of one attribute. Whatever the row, the absolute values of a block add up to at most 1: that is
 what all sensitivities in this package are made of.
@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from tacita.query.numbers import Measurable, bounds_of, measurable, numbers
 __all__ = ["Array", "Design", "Outside", "Points", "Task"]
 
 Array = npt.NDArray[np.float64]
-Task = Literal["linear", "logistic"]
+Task = Literal["linear", "logistic", "classes"]
 Outside = Literal["clip", "leave-out"]
 _SLACK = 1e-9  # of the range: what the ends may be missed by without counting as outside
 
@@ -65,7 +65,7 @@ class Design:
         domain: What is public.
         features: What to predict from.
         target: What to predict.
-        task: A number by a line, or one of two levels by its odds.
+        task: A number by a line, one of two levels by its odds, or one of several classes.
         outside: What happens to a row with a number beyond the bounds.
     """
 
@@ -81,8 +81,8 @@ class Design:
             raise InvalidInput(
                 "must be distinct, at least one, none of them the target", field="features", value=list(self.features)
             )
-        if self.task not in ("linear", "logistic"):
-            raise InvalidInput("must be linear or logistic", field="task", value=self.task)
+        if self.task not in get_args(Task):
+            raise InvalidInput("must be linear, logistic or classes", field="task", value=self.task)
         if self.outside not in ("clip", "leave-out"):
             raise InvalidInput("must be clip or leave-out", field="outside", value=self.outside)
         self.domain.check_countable((*self.features, self.target))
@@ -91,7 +91,7 @@ class Design:
                 measurable(self.domain, name)
         if self.task == "linear":
             measurable(self.domain, self.target)
-        elif len(self.domain[self.target].labels) != 2:
+        elif self.task == "logistic" and len(self.domain[self.target].labels) != 2:
             raise InvalidInput(
                 "must have two levels", field="target", value=self.target, hint="For more classes, grow a tree"
             )
@@ -182,7 +182,11 @@ class Design:
         if self.task == "linear":
             return self._place(self.target, batch.column(self.target))
         codes = self.domain.encode(_only(batch, self.target), [self.target])[self.target].astype(np.int64)
-        return np.where(codes < 2, 2.0 * codes - 1.0, np.nan), np.zeros(len(codes), np.bool_)
+        if self.task == "classes":
+            places = np.where(codes < self.domain[self.target].size, codes.astype(float), np.nan)
+        else:
+            places = np.where(codes < 2, 2.0 * codes - 1.0, np.nan)
+        return places, np.zeros(len(codes), np.bool_)
 
     def _place(self, name: str, values: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
         attribute = measurable(self.domain, name)

@@ -27,14 +27,22 @@ from tacita.noise import SecureSource, SeededSource, Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivateTreeClassifier"]
+__all__ = [
+    "TARGET",
+    "PrivateBase",
+    "PrivateClassifier",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivateRegressor",
+    "PrivateTreeClassifier",
+]
 
-_TARGET = "target"
+TARGET = "target"
 _BINS = 16
 
 
-class _Private(BaseEstimator):  # type: ignore[misc]
-    """What all three share: a budget, public bounds, and rows as an engine."""
+class PrivateBase(BaseEstimator):  # type: ignore[misc]
+    """What all share: a budget, public bounds, and rows as an engine."""
 
     bounds: Any
     epsilon: float
@@ -90,7 +98,28 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         return "leave-out" if self.outside == "leave-out" else "clip"
 
 
-class PrivateLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
+class PrivateRegressor(RegressorMixin, PrivateBase):  # type: ignore[misc]
+    """What regressors share: bounds of the target are public, and stand in the schema."""
+
+    target_bounds: Any
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any, Domain]:
+        X, y = validate_data(self, X, y, y_numeric=True)
+        if self.target_bounds is None:
+            raise InvalidInput("must be given: they are public", field="target_bounds", hint="target_bounds=(0, 10)")
+        low, high = (float(end) for end in self.target_bounds)
+        self._check_inside(X, self._ends(X.shape[1]), "X")
+        self._check_inside(np.asarray(y, float)[:, None], (low, high), "y")
+        target = Numeric(name=TARGET, bounds=(low, high), bins=_BINS)
+        return self._columns(X), np.asarray(y, float), Domain(attributes=[*self._attributes(X.shape[1]), target])
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """A number within the target's bounds for each row."""
+        rows = self._rows(X)
+        return np.asarray(self.model_.predict(rows).to_numpy(zero_copy_only=False), float)
+
+
+class PrivateLinearRegression(PrivateRegressor):
     """A private line: linear, ridge, LASSO or elastic net.
 
     Args:
@@ -128,18 +157,9 @@ class PrivateLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> PrivateLinearRegression:
         """Fit once; costs the budget."""
-        X, y = validate_data(self, X, y, y_numeric=True)
-        if self.target_bounds is None:
-            raise InvalidInput("must be given: they are public", field="target_bounds", hint="target_bounds=(0, 10)")
-        low, high = (float(end) for end in self.target_bounds)
-        self._check_inside(X, self._ends(X.shape[1]), "X")
-        self._check_inside(np.asarray(y, float)[:, None], (low, high), "y")
-        columns = self._columns(X)
-        domain = Domain(
-            attributes=[*self._attributes(X.shape[1]), Numeric(name=_TARGET, bounds=(low, high), bins=_BINS)]
-        )
+        columns, targets, domain = self._read(X, y)
         recipe = Regression(
-            target=_TARGET,
+            target=TARGET,
             features=tuple(columns),
             method=self.method,  # type: ignore[arg-type]
             penalty=self.penalty,
@@ -149,18 +169,13 @@ class PrivateLinearRegression(RegressorMixin, _Private):  # type: ignore[misc]
             intercept=self.fit_intercept,
             outside=self._outside(),
         )
-        self._fit(recipe, domain, columns | {_TARGET: np.asarray(y, float)})
+        self._fit(recipe, domain, columns | {TARGET: targets})
         self.coef_ = np.array(list(self.model_.named.values()))
         self.intercept_ = self.model_.at_zero
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """A number within the target's bounds for each row."""
-        rows = self._rows(X)
-        return np.asarray(self.model_.predict(rows).to_numpy(zero_copy_only=False), float)
 
-
-class _Classifier(ClassifierMixin, _Private):  # type: ignore[misc]
+class PrivateClassifier(ClassifierMixin, PrivateBase):  # type: ignore[misc]
     """What classifiers share: classes are public, and stand in the schema."""
 
     classes: Any
@@ -171,7 +186,7 @@ class _Classifier(ClassifierMixin, _Private):  # type: ignore[misc]
         self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
         self._check_inside(X, self._ends(X.shape[1]), "X")
         texts = tuple(str(place) for place in range(len(self.classes_)))
-        attributes = [*self._attributes(X.shape[1]), Categorical(name=_TARGET, levels=texts)]
+        attributes = [*self._attributes(X.shape[1]), Categorical(name=TARGET, levels=texts)]
         place = dict(zip(self.classes_.tolist(), texts, strict=True))
         targets = [place.get(label) for label in np.asarray(y).tolist()]
         return self._columns(X), targets, Domain(attributes=attributes)
@@ -188,7 +203,7 @@ class _Classifier(ClassifierMixin, _Private):  # type: ignore[misc]
         return self.classes_[told.argmax(axis=1)]
 
 
-class PrivateLogisticRegression(_Classifier):
+class PrivateLogisticRegression(PrivateClassifier):
     """Private odds of the second of two classes.
 
     Args:
@@ -230,7 +245,7 @@ class PrivateLogisticRegression(_Classifier):
             count = len(self.classes_)
             raise ValueError(f"Only binary classification is supported: y has {count} class{'es' * (count > 1)}")
         recipe = Regression(
-            target=_TARGET,
+            target=TARGET,
             features=tuple(columns),
             task="logistic",
             method=self.method,  # type: ignore[arg-type]
@@ -240,7 +255,7 @@ class PrivateLogisticRegression(_Classifier):
             intercept=self.fit_intercept,
             outside=self._outside(),
         )
-        self._fit(recipe, domain, columns | {_TARGET: pa.array(targets, pa.string())})
+        self._fit(recipe, domain, columns | {TARGET: pa.array(targets, pa.string())})
         self.coef_ = np.array([list(self.model_.named.values())])
         self.intercept_ = np.array([self.model_.at_zero])
         return self
@@ -251,7 +266,7 @@ class PrivateLogisticRegression(_Classifier):
         return np.asarray(self.model_.scores(rows))
 
 
-class PrivateTreeClassifier(_Classifier):
+class PrivateTreeClassifier(PrivateClassifier):
     """A private tree or forest over 16 bins of each feature.
 
     Args:
@@ -284,6 +299,6 @@ class PrivateTreeClassifier(_Classifier):
             inside = np.asarray(~((values < ends[:, 0]) | (values > ends[:, 1])).any(axis=1))
             columns = {name: column[inside] for name, column in columns.items()}
             targets = [target for target, kept in zip(targets, inside, strict=True) if kept]
-        recipe = Trees(target=_TARGET, features=tuple(columns), depth=self.depth, trees=self.trees)
-        self._fit(recipe, domain, columns | {_TARGET: pa.array(targets, pa.string())})
+        recipe = Trees(target=TARGET, features=tuple(columns), depth=self.depth, trees=self.trees)
+        self._fit(recipe, domain, columns | {TARGET: pa.array(targets, pa.string())})
         return self

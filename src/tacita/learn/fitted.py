@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design
+from tacita.learn.envelope import Envelope
 from tacita.learn.logistic import probabilities
-from tacita.privacy.event import Event, NonPrivate, event_from_dict
-from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 
-__all__ = ["FittedModel", "promise"]
-
-
-def promise(event: Event, provenance: Provenance, unit: Unit, neighbours: Neighbours) -> str:
-    """What is promised about a model, in words."""
-    if isinstance(event, NonPrivate):
-        return f"No guarantee: {event.reason}."
-    if provenance.simulated:
-        return "The model is simulated: NOT private, its noise can be repeated."
-    return f"The model is private, and so is whatever is predicted with it; protected is a {unit} under {neighbours}."
+__all__ = ["FittedModel"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedModel:
+class FittedModel(Envelope):
     """A line for a number, or for the odds of the second of two levels.
 
     Attributes:
@@ -40,9 +29,9 @@ class FittedModel:
         intercept: What is predicted where all columns are 0, with the target from -1 to 1.
         method: What fitted it, and why that.
         notes: What the method says: for moments, whether they had to be made convex.
-        event, unit, neighbours: What it cost, who is protected, against what change.
-        provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
     """
+
+    mark: ClassVar[str] = "fitted/1"
 
     design: Design = field(repr=False)
     coefficients: Array
@@ -50,14 +39,31 @@ class FittedModel:
     method: str
     why: str
     notes: Mapping[str, Any]
-    event: Event = field(repr=False)
-    unit: Unit
-    neighbours: Neighbours
-    provenance: Provenance = field(repr=False)
 
-    def statement(self) -> str:
-        """What is promised, in words."""
-        return promise(self.event, self.provenance, self.unit, self.neighbours)
+    @property
+    def domain(self) -> Domain:
+        """The public schema of features and target."""
+        return self.design.domain
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What it predicts from."""
+        return self.design.features
+
+    @property
+    def target(self) -> str:
+        """What it predicts."""
+        return self.design.target
+
+    @property
+    def kind(self) -> str:
+        """Which of `learn.models.KINDS` it is."""
+        return self.design.task
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The two levels; None where it predicts a number."""
+        return self.domain[self.target].labels if self.design.task == "logistic" else None
 
     # -- in the units of the data -----------------------------------------------------------------------------------
 
@@ -109,49 +115,23 @@ class FittedModel:
 
     # -- plain data -------------------------------------------------------------------------------------------------
 
-    def with_charge(self, charge: str, dataset: str | None) -> FittedModel:
-        """The same, naming the ledger's charge that paid for it."""
-        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+    def parts(self) -> dict[str, Any]:
+        """What is the model's own, as plain data."""
         return {
-            "tacita": "fitted/1",
             "design": self.design.as_dict(),
             "coefficients": self.coefficients.tolist(),
             "intercept": self.intercept,
             "method": self.method,
             "why": self.why,
             "notes": {name: _plain(value) for name, value in self.notes.items()},
-            "statement": self.statement(),
-            "event": self.event.as_dict(),
-            "unit": self.unit.as_dict(),
-            "neighbours": str(self.neighbours),
-            "provenance": self.provenance.as_dict(),
         }
 
-    def to_json(self) -> str:
-        """All of it as JSON text."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> FittedModel:
-        """What `to_json` wrote."""
-        data = json.loads(text)
-        if data.get("tacita") != "fitted/1":
-            raise InvalidInput("must be `fitted/1`", field="tacita", value=data.get("tacita"))
-        return cls(
-            design=Design.from_dict(data["design"]),
-            coefficients=np.array(data["coefficients"], float),
-            intercept=data["intercept"],
-            method=data["method"],
-            why=data["why"],
-            notes=data["notes"],
-            event=event_from_dict(data["event"]),
-            unit=Unit.from_dict(data["unit"]),
-            neighbours=Neighbours(data["neighbours"]),
-            provenance=Provenance(**data["provenance"]),
-        )
+    @staticmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again."""
+        plain = {name: data[name] for name in ("intercept", "method", "why", "notes")}
+        coefficients = np.array(data["coefficients"], float)
+        return plain | {"design": Design.from_dict(data["design"]), "coefficients": coefficients}
 
 
 def _plain(value: Any) -> Any:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.errors import InvalidInput
 from tacita.learn.design import Array
-from tacita.learn.fitted import promise
+from tacita.learn.envelope import Envelope, likeliest
 from tacita.learn.splitting import Codes, Split
-from tacita.privacy.event import Event, event_from_dict
-from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 
 __all__ = ["FittedTrees", "Tree"]
 
@@ -44,21 +39,25 @@ class Tree:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedTrees:
+class FittedTrees(Envelope):
     """Released trees. A row with a value that has no place goes right at each split that asks for it."""
+
+    mark: ClassVar[str] = "trees/1"
 
     domain: Domain = field(repr=False)
     features: tuple[str, ...]
     target: str
     trees: tuple[Tree, ...] = field(repr=False)
-    event: Event = field(repr=False)
-    unit: Unit
-    neighbours: Neighbours
-    provenance: Provenance = field(repr=False)
 
-    def statement(self) -> str:
-        """What is promised, in words."""
-        return promise(self.event, self.provenance, self.unit, self.neighbours)
+    @property
+    def kind(self) -> str:
+        """Which of `learn.models.KINDS` it is."""
+        return "trees"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The levels of the target."""
+        return self.domain[self.target].all_labels
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """Shares of the classes for each row: the mean over trees."""
@@ -68,48 +67,26 @@ class FittedTrees:
 
     def predict(self, rows: pa.Table | pa.RecordBatch) -> pa.Array:
         """The likeliest class of each row."""
-        labels = np.array(self.domain[self.target].all_labels)
-        return pa.array(labels[self.probabilities(rows).argmax(axis=1)])
+        return likeliest(self.domain, self.target, self.probabilities(rows))
 
-    def with_charge(self, charge: str, dataset: str | None) -> FittedTrees:
-        """The same, naming the ledger's charge that paid for it."""
-        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+    def parts(self) -> dict[str, Any]:
+        """What is the model's own, as plain data."""
         return {
-            "tacita": "trees/1",
             "domain": self.domain.as_dict(),
             "features": list(self.features),
             "target": self.target,
             "trees": [_plain(tree) for tree in self.trees],
-            "statement": self.statement(),
-            "event": self.event.as_dict(),
-            "unit": self.unit.as_dict(),
-            "neighbours": str(self.neighbours),
-            "provenance": self.provenance.as_dict(),
         }
 
-    def to_json(self) -> str:
-        """All of it as JSON text."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> FittedTrees:
-        """What `to_json` wrote."""
-        data = json.loads(text)
-        if data.get("tacita") != "trees/1":
-            raise InvalidInput("must be `trees/1`", field="tacita", value=data.get("tacita"))
-        return cls(
-            domain=Domain.from_dict(data["domain"]),
-            features=tuple(data["features"]),
-            target=data["target"],
-            trees=tuple(_tree(tree) for tree in data["trees"]),
-            event=event_from_dict(data["event"]),
-            unit=Unit.from_dict(data["unit"]),
-            neighbours=Neighbours(data["neighbours"]),
-            provenance=Provenance(**data["provenance"]),
-        )
+    @staticmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again."""
+        return {
+            "domain": Domain.from_dict(data["domain"]),
+            "features": tuple(data["features"]),
+            "target": data["target"],
+            "trees": tuple(_tree(tree) for tree in data["trees"]),
+        }
 
 
 def _plain(tree: Tree) -> dict[str, Any]:

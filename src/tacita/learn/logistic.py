@@ -31,26 +31,27 @@ def probabilities(scores: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(scores, -500, 500))))
 
 
-def minimum(x: Array, y: Array, ridge: float, tilt: Array, weights: Array | float = 1.0) -> Array:
-    """Where sum log(1 + exp(-y x'b)) + ridge |b|^2 / 2 + tilt'b is least: Newton with halving.
+def minimum(x: Array, y: Array, ridge: Array | float, tilt: Array, weights: Array | float = 1.0) -> Array:
+    """Where sum log(1 + exp(-y x'b)) + ridge b^2 / 2 + tilt'b is least, one ridge for all or one for each: Newton.
 
-    What is found is at most |slope| / ridge away, since the objective is ridge-strongly convex: that is what is looked
-    at, and steps go on until it is below 2^-32, or floats have no better. A slope that grows is not followed.
+    What is found is at most |slope| / least ridge away, since the objective is so strongly convex: that is what is
+    looked at, and steps go on until it is below 2^-32, or floats have no better. A slope that grows is not followed.
     """
     found = np.zeros(x.shape[1])
+    ridges = np.broadcast_to(np.asarray(ridge, float), found.shape)
 
     def value(b: Array) -> float:
-        return float((weights * np.logaddexp(0, -y * (x @ b))).sum() + ridge * (b @ b) / 2 + tilt @ b)
+        return float((weights * np.logaddexp(0, -y * (x @ b))).sum() + ridges @ (b * b) / 2 + tilt @ b)
 
     def slope_at(b: Array) -> tuple[Array, Array]:
         odds = probabilities(-y * (x @ b))
-        return -(x.T @ (weights * y * odds)) + ridge * b + tilt, odds
+        return -(x.T @ (weights * y * odds)) + ridges * b + tilt, odds
 
     slope, odds = slope_at(found)
     for _ in range(_ROUNDS):
-        if float(np.linalg.norm(slope)) <= _TOLERANCE * ridge:
+        if float(np.linalg.norm(slope)) <= _TOLERANCE * float(ridges.min()):
             break
-        bend = (x.T * (weights * odds * (1 - odds))) @ x + ridge * np.eye(len(found))
+        bend = (x.T * (weights * odds * (1 - odds))) @ x + np.diag(ridges)
         step = np.linalg.solve(bend, slope)
         size, at = 1.0, value(found)
         # near the minimum values differ by less than floats tell: there the slope decides alone

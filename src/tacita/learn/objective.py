@@ -1,6 +1,6 @@
 """Objective perturbation: a random tilt is added to what is minimised.  [Chaudhuri et al. 2011; Kifer et al. 2012]
 
-    w = argmin  sum loss(w; row) + (L/2) |w|^2 + b'w,        L >= beta / (e^(epsilon/2) - 1)
+    w = argmin  sum loss(w; row) + w'Lw / 2 + b'w,        L diagonal, each >= beta / (e^(epsilon/2) - 1)
     b has a density proportional to exp(-epsilon |b| / (2 t zeta)),    t = 1 for add-remove, 2 for replace-one
 
 with zeta and beta the steepest slope and largest bend of one row's loss (`unit_rows`).
@@ -22,7 +22,7 @@ import numpy as np
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Points
 from tacita.learn.setting import Found, Setting, gather
-from tacita.learn.unit_rows import GRID, bend, fitted, found_of, ridge_of, slope, unit_rows
+from tacita.learn.unit_rows import GRID, bend, fitted, found_of, ridge_of, ridges_of, slope, unit_rows
 from tacita.noise import Source
 from tacita.privacy.event import Event, Pure
 
@@ -31,11 +31,12 @@ __all__ = ["Objective", "spherical"]
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """A tilt and a ridge, fixed."""
+    """A tilt and a ridge, fixed: the ridge that privacy needs is on all coefficients, a wanted one on the features."""
 
     setting: Setting
     epsilon: float
     ridge: float
+    wanted: float = 0.0
 
     @classmethod
     def plan(cls, setting: Setting) -> Objective:
@@ -48,7 +49,7 @@ class Objective:
             )
         epsilon = float(setting.budget.epsilon)
         least = bend(setting) / math.expm1(epsilon / 2)
-        return cls(setting=setting, epsilon=epsilon, ridge=max(least, bend(setting) * ridge_of(setting)))
+        return cls(setting=setting, epsilon=epsilon, ridge=least, wanted=bend(setting) * ridge_of(setting))
 
     @property
     def event(self) -> Event:
@@ -65,12 +66,14 @@ class Objective:
         points = gather(batches, self.setting.design.columns)
         rows = unit_rows(self.setting, points)
         tilt = spherical(rows.shape[1], self.tilt, source)
-        weights = fitted(self.setting, rows, points.y, self.ridge, tilt)
-        return found_of(self.setting, np.rint(weights * GRID) / GRID, {"ridge": self.ridge})
+        ridges = ridges_of(self.setting, self.ridge, self.wanted)
+        weights = fitted(self.setting, rows, points.y, ridges, tilt)
+        return found_of(self.setting, np.rint(weights * GRID) / GRID, {"ridge": float(ridges.max())})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"method": "objective", "ridge": self.ridge, "noise": {"law": "spherical-gamma", "scale": self.tilt}}
+        ridge = max(self.ridge, self.wanted)
+        return {"method": "objective", "ridge": ridge, "noise": {"law": "spherical-gamma", "scale": self.tilt}}
 
 
 def spherical(columns: int, scale: float, source: Source) -> Array:

@@ -2,7 +2,8 @@
 
     Synthesized            made-up rows are drawn, as many as the data had
     Release                each cell is a row at the middle of its bins, weighing its count; negative cells none
-    rows with a schema     anonymised tables, collected tables; a range such as 17..24 counts as its middle
+    Releases               for naive Bayes: the class by each feature, from central tables or from collected ones
+    rows with a schema     anonymised rows, say; a range such as 17..24 counts as its middle
 
 Privacy:  post-processing: the model has the event of the release, and its promise. For rows, the caller says what
           making them cost; without that, the model says `guarantee: none`.   Claim: docs/claims/private-regression.md
@@ -13,27 +14,35 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tacita.cells import Cells
 from tacita.domain import Binned, Boolean, Domain, decode
 from tacita.errors import InvalidInput
+from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.design import Array, Design
 from tacita.learn.fitted import FittedModel
+from tacita.learn.fitted_network import FittedNetwork
 from tacita.learn.fitted_trees import FittedTrees, Tree
 from tacita.learn.logistic import minimum
+from tacita.learn.models import Fitted
+from tacita.learn.network import Network
+from tacita.learn.network_training import train_plainly
 from tacita.learn.regression import Regression
 from tacita.learn.solve import Penalty, coordinate_descent
 from tacita.learn.splitting import grow, shrunk, splits_of
 from tacita.learn.trees import Trees
+from tacita.learn.tuning import TunedRegression
 from tacita.privacy.event import Event, NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance, Release
+from tacita.release import Provenance, Release, Releases
 from tacita.synthesize.result import Synthesized
+from tacita.uncertainty import Unknown
 
 __all__ = ["ReleasedRows", "fit_on_release"]
 
@@ -65,24 +74,43 @@ Released = Synthesized | Release | ReleasedRows
 
 
 @overload
-def fit_on_release(recipe: Regression, release: Released, rng: np.random.Generator) -> FittedModel: ...
+def fit_on_release(
+    recipe: Regression | TunedRegression, release: Released, rng: np.random.Generator
+) -> FittedModel: ...
 
 
 @overload
 def fit_on_release(recipe: Trees, release: Released, rng: np.random.Generator) -> FittedTrees: ...
 
 
+@overload
+def fit_on_release(recipe: Network, release: Released, rng: np.random.Generator) -> FittedNetwork: ...
+
+
+@overload
+def fit_on_release(recipe: Bayes, release: Released | Releases, rng: np.random.Generator) -> FittedBayes: ...
+
+
 def fit_on_release(
-    recipe: Regression | Trees, release: Released, rng: np.random.Generator
-) -> FittedModel | FittedTrees:
+    recipe: Regression | TunedRegression | Trees | Network | Bayes,
+    release: Released | Releases,
+    rng: np.random.Generator,
+) -> Fitted:
     """The model that a recipe gives on released data, without further noise.
 
     Args:
-        recipe: As for private rows; its method, which only says where noise goes, is not used.
-        release: What has left.
-        rng: For made-up rows, and for the shares of a forest.
+        recipe: As for private rows; what only says where noise goes, such as its method, is not used.
+        release: What has left. Naive Bayes also takes several tables: the class by each feature.
+        rng: For made-up rows, and for what training and choosing draw.
     """
-    rows, weights = _rows(release, (*recipe.features, recipe.target), rng)
+    if isinstance(recipe, Bayes):
+        return _bayes(recipe, release, rng)
+    if isinstance(release, Releases):
+        raise InvalidInput(
+            "must be one table with target and features together", field="release", value=[list(key) for key in release]
+        )
+    base = recipe.base if isinstance(recipe, TunedRegression) else recipe
+    rows, weights = _rows(release, (*base.features, base.target), rng)
     provenance = Provenance(
         recipe=recipe.as_dict() | {"on": "release"},
         simulated=not isinstance(release, ReleasedRows) and release.provenance.simulated,
@@ -97,6 +125,10 @@ def fit_on_release(
     }
     if isinstance(recipe, Trees):
         return _trees(recipe, release.domain, rows, weights, rng, about)
+    if isinstance(recipe, Network):
+        return _network(recipe, release.domain, rows, weights, rng, about)
+    if isinstance(recipe, TunedRegression):
+        return _tuned(recipe, release.domain, rows, weights, rng, about)
     return _line(recipe, release.domain, rows, weights, about)
 
 
@@ -142,10 +174,7 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
     design = Design(
         domain=domain, features=recipe.features, target=recipe.target, task=recipe.task, outside=recipe.outside
     )
-    x, _ = design.matrix(rows)
-    y, _ = design.targets(rows)
-    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
-    x, y, weights = x[known], y[known], weights[known]
+    x, y, weights = _known(design, rows, weights)
     total = max(float(weights.sum()), 1.0)
     mean = weights @ x / total if recipe.intercept else np.zeros(x.shape[1])
     ridge = _RIDGE * total + recipe.penalty * recipe.alpha
@@ -172,6 +201,90 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
         notes={"rows": total},
         **about,
     )
+
+
+def _known(design: Design, rows: pa.Table, weights: Array) -> tuple[Array, Array, Array]:
+    """Columns, targets and weights of the rows that lack none."""
+    x, _ = design.matrix(rows)
+    y, _ = design.targets(rows)
+    known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+    return x[known], y[known], weights[known]
+
+
+def _tuned(
+    recipe: TunedRegression,
+    domain: Domain,
+    rows: pa.Table,
+    weights: Array,
+    rng: np.random.Generator,
+    about: dict[str, Any],
+) -> FittedModel:
+    """One part fits every penalty, the other chooses; then the chosen one is fitted to all."""
+    choosing = rng.random(len(weights)) < recipe.share
+    candidates = [replace(recipe.base, penalty=size, alpha=alpha) for size, alpha in recipe.penalties]
+
+    def error(candidate: Regression) -> float:
+        model = _line(candidate, domain, rows.filter(~choosing), weights[~choosing], about)
+        x, y, mass = _known(model.design, rows.filter(choosing), weights[choosing])
+        return float(mass @ (np.clip(x @ model.coefficients + model.intercept, -1, 1) - y) ** 2)
+
+    best = min(candidates, key=error)
+    found = _line(best, domain, rows, weights, about)
+    notes = {**found.notes, "penalty": best.penalty, "alpha": best.alpha}
+    return replace(found, notes=notes, why=f"{found.why}; the best of {len(candidates)} penalties")
+
+
+def _network(
+    recipe: Network, domain: Domain, rows: pa.Table, weights: Array, rng: np.random.Generator, about: dict[str, Any]
+) -> FittedNetwork:
+    design = recipe.design(domain)
+    x, y, weights = _known(design, rows, weights)
+    layers = train_plainly(recipe.start(design, rng), x, y, weights, rng, classes=recipe.task == "classes")
+    return FittedNetwork(design=design, layers=layers, notes={"rows": float(weights.sum())}, **about)
+
+
+def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator) -> FittedBayes:
+    """The class by each feature: from tables that have them, or counted on released rows."""
+    keys = [(recipe.target, feature) for feature in recipe.features]
+    if isinstance(release, Release):
+        release = Releases([release])
+    if isinstance(release, Releases):
+        return FittedBayes(recipe=recipe, releases=Releases(_counts(release.project(key)) for key in keys))
+    rows, weights = _rows(release, (*recipe.features, recipe.target), rng)
+    codes = release.domain.encode(rows, [recipe.target, *recipe.features])
+    simulated = isinstance(release, Synthesized) and release.provenance.simulated
+    made = Provenance(recipe=recipe.as_dict() | {"on": "release"}, simulated=simulated)
+    if isinstance(release, Synthesized):
+        made = replace(made, charge=release.provenance.charge, dataset=release.provenance.dataset)
+
+    def table(key: tuple[str, str]) -> Release:
+        domain = release.domain.project(key)
+        placed = (codes[key[0]] < domain.shape[0]) & (codes[key[1]] < domain.shape[1])
+        places = np.ravel_multi_index(tuple(codes[name][placed].astype(np.int64) for name in key), domain.shape)
+        counts = np.bincount(places, weights=weights[placed], minlength=domain.size).reshape(domain.shape)
+        return Release(
+            estimate=Cells(domain, counts),
+            quantity="count",
+            uncertainty=Unknown(),
+            event=release.event,
+            unit=release.unit,
+            neighbours=release.neighbours,
+            trust="central",
+            provenance=made,
+        )
+
+    return FittedBayes(recipe=recipe, releases=Releases(table(key) for key in keys))
+
+
+def _counts(release: Release) -> Release:
+    """Collected shares as counts: of as many rows as would tell them as exactly, p (1 - p) / std^2."""
+    if release.quantity == "count":
+        return release
+    shares = np.clip(np.asarray(release.values, float), 0, 1)
+    spread, error = float((shares * (1 - shares)).sum()), float((release.std() ** 2).sum())
+    rows = max(spread / error, 1.0) if 0 < error < math.inf else 1.0
+    cells = Cells(release.domain, np.asarray(release.values, float) * rows)
+    return replace(release, estimate=cells, quantity="count", uncertainty=Unknown())
 
 
 def _trees(

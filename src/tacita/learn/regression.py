@@ -68,7 +68,7 @@ class Regression:
         method: How; "auto" picks by what is public.
         penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
             from -1 to 1; for odds, beside that of their second-order form, where b is half. alpha 1 is ridge, 0 LASSO.
-            A method that needs a ridge has at least that; `objective`, `output` and `adassp` shrink the intercept too.
+            A method that needs a ridge has at least that, and on the intercept too; `output` shrinks it as the rest.
         convexify: How a noisy quadratic gets a minimum: "floor", "trim" or "ridge".
         norm: The longest that a row of features from -1 to 1 may be; longer ones are scaled down.
         intercept: Whether there is one.
@@ -90,6 +90,8 @@ class Regression:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
+        if self.task not in ("linear", "logistic"):
+            raise InvalidInput("must be linear or logistic", field="task", value=self.task)
         if self.method not in METHODS:
             raise InvalidInput("must be one of " + ", ".join(METHODS), field="method", value=self.method)
         penalty = Penalty(size=self.penalty, alpha=self.alpha)

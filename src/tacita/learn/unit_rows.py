@@ -8,7 +8,8 @@ Loss of a row:  logistic  log(1 + exp(-y u'w)):  slope at most 1, bend at most 1
 
 Penalty:  what is asked for is lambda |b|^2 beside the sum of (x'b - y)^2, as for moments. With w = sqrt(B + 1) b that
           is (L/2) |w|^2 beside the sum of (u'w - y)^2 / 2, for L = lambda / (B + 1). The loss of a logistic row is, to
-          second order, that of a line for w/2: so a quarter of L, as its bend is. The intercept is shrunk as the rest.
+          second order, that of a line for w/2: so a quarter of L, as its bend is. What a method needs for its privacy
+          is on the intercept too; what is asked for beyond that only in `output`, whose noise falls with the least.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from tacita.learn.design import Array, Points
 from tacita.learn.logistic import minimum
 from tacita.learn.setting import Found, Setting
 
-__all__ = ["GRID", "RADIUS", "bend", "fitted", "found_of", "least_in_ball", "ridge_of", "slope", "unit_rows"]
+__all__ = [
+    "GRID",
+    "RADIUS",
+    "bend",
+    "fitted",
+    "found_of",
+    "least_in_ball",
+    "ridge_of",
+    "ridges_of",
+    "slope",
+    "unit_rows",
+]
 
 RADIUS = 2.0
 """Most that coefficients of a linear model may be long, for rows of length 1."""
@@ -51,11 +63,18 @@ def ridge_of(setting: Setting) -> float:
     return setting.penalty.size / (setting.design.blocks + setting.intercept)
 
 
-def fitted(setting: Setting, rows: Array, y: Array, ridge: float, tilt: Array) -> Array:
-    """The minimum of the sum of losses + ridge |w|^2 / 2 + tilt'w; in the ball of RADIUS where it is linear."""
+def ridges_of(setting: Setting, least: float, wanted: float) -> Array:
+    """A ridge for each coefficient: at least what privacy needs; what is wanted besides leaves the intercept alone."""
+    found = np.full(setting.design.columns + setting.intercept, max(least, wanted))
+    found[: int(setting.intercept)] = least
+    return found
+
+
+def fitted(setting: Setting, rows: Array, y: Array, ridge: Array | float, tilt: Array) -> Array:
+    """The minimum of the sum of losses + ridge w^2 / 2 + tilt'w; in the ball of RADIUS where it is linear."""
     if setting.design.task == "logistic":
         return minimum(rows, y, ridge, tilt)
-    return least_in_ball(rows.T @ rows + ridge * np.eye(rows.shape[1]), rows.T @ y - tilt, RADIUS)
+    return least_in_ball(rows.T @ rows + np.diag(np.broadcast_to(ridge, rows.shape[1])), rows.T @ y - tilt, RADIUS)
 
 
 def least_in_ball(quadratic: Array, linear: Array, radius: float) -> Array:

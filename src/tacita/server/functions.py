@@ -1,4 +1,4 @@
-"""Functions as a service over HTTP: planned for nothing, released by a job that pays once, asked for ever."""
+"""Functions and fitted models over HTTP: planned for nothing, released by a job that pays once, asked for ever."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.models import FittedPlan, recipe_of
 from tacita.privacy.accountant import INFINITE
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
-from tacita.server.models import FunctionRequest
+from tacita.server.models import FitRequest, FunctionRequest
 from tacita.server.queries import answer
 from tacita.server.services import Services
 
-__all__ = ["plan_of", "show_function"]
+__all__ = ["fit_plan_of", "plan_of", "show_function"]
+
+ReleasePlan = FunctionPlan | FittedPlan
 
 _OF_THE_RELEASE = {"dataset", "name", "budget", "kernel", "purpose", "features"}
 
@@ -34,7 +37,21 @@ def plan_of(dataset: Dataset, request: FunctionRequest) -> FunctionPlan:
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
 
-def show_function(services: Services, dataset: Dataset, plan: FunctionPlan) -> dict[str, Any]:
+def fit_plan_of(dataset: Dataset, request: FitRequest) -> FittedPlan:
+    """The same for a model that is released as parameters."""
+    check_name(request.name)
+    others = [name for name in dataset.domain.countable if name != request.target]
+    recipe = recipe_of(
+        request.kind,
+        target=request.target,
+        features=others if request.features is None else request.features,
+        options=request.options(),
+    )
+    account = dataset.account
+    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def show_function(services: Services, dataset: Dataset, plan: ReleasePlan) -> dict[str, Any]:
     """The plan, with what it would take from the account; charges nothing."""
     quote = services.ledger.quote(dataset.account.name, plan.event)
     return plan.as_dict() | {
@@ -46,16 +63,34 @@ def show_function(services: Services, dataset: Dataset, plan: FunctionPlan) -> d
 
 @register("function")
 def _release(task: Task) -> str:
+    request = FunctionRequest.model_validate(_sent(task))
+    return _kept(task, request, plan_of(task.services.datasets.get(request.dataset), request))
+
+
+@register("fit")
+def _fit(task: Task) -> str:
+    request = FitRequest.model_validate(_sent(task))
+    return _kept(task, request, fit_plan_of(task.services.datasets.get(request.dataset), request))
+
+
+def _sent(task: Task) -> dict[str, Any]:
+    return {name: value for name, value in task.job.request.items() if name != "principal"}
+
+
+def _kept(task: Task, request: FunctionRequest | FitRequest, plan: ReleasePlan) -> str:
     """Charge, fit, write down, activate. Every attempt has the job's key, so a killed one is charged once."""
-    given = dict(task.job.request)
-    principal = given.pop("principal")
-    request = FunctionRequest.model_validate(given)
     services = task.services
     registry = services.functions.registry
-    dataset = services.datasets.get(request.dataset)
-    plan = KeptPlan(plan=plan_of(dataset, request), registry=registry, name=request.name)
+    kept = KeptPlan(plan=plan, registry=registry, name=request.name)
     task.progress.step(0.1, "fitting")
-    made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
+    made = answer(
+        services,
+        services.datasets.get(request.dataset),
+        kept,
+        principal=task.job.request["principal"],
+        purpose=request.purpose,
+        key=task.job.key,
+    )
     entry = activated(registry, made)
     if entry.about["simulated"]:
         raise InternalError("simulated functions must not be served", field="model")

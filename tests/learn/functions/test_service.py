@@ -216,7 +216,8 @@ def test_bad_queries(kit, registry, density) -> None:
     table = kit.release(registry, kit.fit("histogram"), "h")
     for queries, match in [
         ([[1.0, "z"]], "no such value"),
-        ([[float("nan"), "a"]], "a value"),
+        ([[float("nan"), "a"]], "finite"),
+        ([[1.0, None]], "a value"),
         ([[11.0, "a"]], "between"),
         ([["1", "a"]], "number"),
         ([[1.0]], "2 value"),

@@ -1,6 +1,7 @@
 """A function as one signed file, to be loaded elsewhere.
 
     table, features     the noisy numbers: may be copied as often as one likes
+    parameters          a fitted model: the same
     path                rows, weights, answered points and the noise behind them, sealed: exporting *moves* it.
                         Two copies that answer new points on their own would draw two noises for one function, so the
                         exported one answers nothing new, and a store takes a function up once
@@ -19,13 +20,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacita.errors import Conflict, InvalidInput, TacitaError
-from tacita.learn.functions.model import FunctionModel
-from tacita.learn.functions.registry import Entry, Registry, check_name
+from tacita.learn.functions.registry import Entry, Registry, check_name, stored_of
 from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
 from tacita.store import now
 from tacita.store.schema import model_points, models
 
-__all__ = ["export_bundle", "load_bundle"]
+__all__ = ["dataset_of_bundle", "export_bundle", "load_bundle"]
 
 _MARK = "function-bundle/1"
 
@@ -67,6 +67,11 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
     return json.dumps(body | {"signature": signer.sign(canonical(body))})
 
 
+def dataset_of_bundle(text: str, *, trusted: Sequence[str]) -> str:
+    """The dataset that the function of a bundle belongs to, if the signature is right."""
+    return str(_checked(text, trusted).get("dataset"))
+
+
 def load_bundle(registry: Registry, text: str, *, trusted: Sequence[str]) -> Entry:
     """Take up the function of a bundle.
 
@@ -78,7 +83,7 @@ def load_bundle(registry: Registry, text: str, *, trusted: Sequence[str]) -> Ent
     body = _checked(text, trusted)
     try:
         payload, row, points = _unpacked(registry, body)
-        FunctionModel.of(body["about"], payload)
+        stored_of(body["about"], payload)
     except TacitaError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile):

@@ -8,19 +8,17 @@ Utility:  shares are noisy counts over their noisy sum; one may come out negativ
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from tacita.domain import Domain, Numeric
+from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.functions.calibration import Calibration, classical_constant
-from tacita.learn.functions.inputs import check_queries
+from tacita.learn.functions.inputs import rows_of
 from tacita.mechanisms.additive import CalibratedTables, NoisyTables
 from tacita.noise import DiscreteGaussian
 from tacita.privacy.accountant import cost
@@ -59,28 +57,6 @@ def plan_histogram(
 
 def cells_of(domain: Domain, features: Sequence[str], queries: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
     """The bin of each point, by the place of its cell."""
-    check_queries(queries, len(features))
-    found = []
-    for at, name in enumerate(features):
-        kind = domain[name]
-        texts = [_text(place, name, kind, query[at]) for place, query in enumerate(queries)]
-        codes = domain.encode(pa.table({name: pa.array(texts, pa.string())}), [name])[name].astype(np.int64)
-        for place, code in enumerate(codes):
-            if code >= kind.size:
-                raise InvalidInput("has no such value", field=f"points[{place}].{name}", value=texts[place])
-        found.append(codes)
-    return np.ravel_multi_index(tuple(found), domain.project(features).shape).astype(np.int64)
-
-
-def _text(place: int, name: str, kind: Any, value: Any) -> str:
-    where = f"points[{place}].{name}"
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        raise InvalidInput("must be a value", field=where, value=value)
-    if isinstance(kind, Numeric):
-        if not isinstance(value, int | float):
-            raise InvalidInput("must be a number", field=where, value=value)
-        low, high = kind.line_bounds
-        if not low <= value <= high:
-            raise InvalidInput(f"must lie between {low:g} and {high:g}", field=where, value=value)
-        return repr(float(value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    codes = domain.encode(rows_of(domain, features, queries), list(features))
+    shape = domain.project(features).shape
+    return np.ravel_multi_index(tuple(codes[name].astype(np.int64) for name in features), shape).astype(np.int64)

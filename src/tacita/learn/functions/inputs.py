@@ -8,7 +8,7 @@ point has one name: the whole numbers that noise is remembered by.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.domain import Date, Domain
+from tacita.domain import Date, Domain, Numeric
 from tacita.domain.encode import parse_line
 from tacita.engines.base import Engine
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, UnknownName
 from tacita.learn.functions.kernel import Array
 from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
-from tacita.query.numbers import bounds_of, measurable, numbers
+from tacita.query.numbers import Measurable, bounds_of, measurable, numbers
 
-__all__ = ["MOST_QUERIES", "Inputs", "check_queries"]
+__all__ = ["MOST_QUERIES", "Inputs", "check_queries", "points_of", "rows_of"]
 
 MOST_QUERIES = 10_000
 _STEPS = float(1 << 30)
@@ -42,6 +42,55 @@ def check_queries(queries: Sequence[Sequence[Any]], dimensions: int) -> None:
         if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != dimensions:
             value = len(point) if isinstance(point, Sequence) else type(point).__name__
             raise InvalidInput(f"must have {dimensions} value(s)", field=f"points[{place}]", value=value)
+
+
+def points_of(rows: Sequence[Mapping[str, Any]], features: Sequence[str]) -> list[list[Any]]:
+    """Rows that name their values, as points in the order of the features."""
+    for place, row in enumerate(rows):
+        for name in row:
+            if name not in features:
+                raise UnknownName(name, field=f"rows[{place}]", available=features)
+        for name in features:
+            if name not in row:
+                raise InvalidInput("must be given", field=f"rows[{place}].{name}")
+    return [[row[name] for name in features] for row in rows]
+
+
+def rows_of(domain: Domain, features: Sequence[str], queries: Sequence[Sequence[Any]]) -> pa.Table:
+    """Queries as a table; refused where a value is missing, no number, beyond its bounds, or no level."""
+    check_queries(queries, len(features))
+    return pa.table({name: _column(domain, name, [each[at] for each in queries]) for at, name in enumerate(features)})
+
+
+def _column(domain: Domain, name: str, values: Sequence[Any]) -> pa.Array:
+    kind = domain[name]
+    if isinstance(kind, Numeric | Date):
+        line = [_number(kind, value, f"points[{place}].{name}") for place, value in enumerate(values)]
+        return (
+            pa.array(line) if isinstance(kind, Numeric) else pa.array(map(math.floor, line), pa.int32()).cast("date32")
+        )
+    for place, value in enumerate(values):
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            raise InvalidInput("must be a value", field=f"points[{place}].{name}", value=value)
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    column = pa.array(texts, pa.string())
+    for place, code in enumerate(domain.encode(pa.table({name: column}), [name])[name]):
+        if code >= kind.size:
+            raise InvalidInput("has no such value", field=f"points[{place}].{name}", value=texts[place])
+    return column
+
+
+def _number(kind: Measurable, value: Any, where: str) -> float:
+    if isinstance(value, str) and isinstance(kind, Date):
+        number = parse_line(kind, value)
+    else:
+        number = _float(value) if isinstance(value, int | float) else math.nan
+    low, high = (float(end) for end in bounds_of(kind))
+    if not math.isfinite(number):
+        raise InvalidInput("must be a finite number", field=where, value=value)
+    if not low <= number <= high:
+        raise InvalidInput(f"must lie between {low:g} and {high:g}", field=where, value=value)
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,25 +137,15 @@ class Inputs:
     def places(self, queries: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
         """Queries in the units of the data, as the whole numbers that name their points."""
         check_queries(queries, self.dimensions)
+        kinds = [measurable(self.domain, name) for name in self.features]
         found = np.array(
-            [[self._number(place, at, each) for at, each in enumerate(q)] for place, q in enumerate(queries)]
+            [
+                [_number(kind, each, f"points[{place}].{kind.name}") for kind, each in zip(kinds, query, strict=True)]
+                for place, query in enumerate(queries)
+            ]
         )
         low, high = self.ends[:, 0], self.ends[:, 1]
         return np.rint((found - low) / (high - low) * _STEPS).astype(np.int64)
-
-    def _number(self, place: int, at: int, value: Any) -> float:
-        name = self.features[at]
-        kind, where = self.domain[name], f"points[{place}].{name}"
-        if isinstance(value, str) and isinstance(kind, Date):
-            number = parse_line(kind, value)
-        else:
-            number = _float(value) if isinstance(value, int | float) else math.nan
-        low, high = (float(end) for end in self.ends[at])
-        if not math.isfinite(number):
-            raise InvalidInput("must be a finite number", field=where, value=value)
-        if not low <= number <= high:
-            raise InvalidInput(f"must lie between {low:g} and {high:g}", field=where, value=value)
-        return number
 
     @staticmethod
     def at(places: npt.NDArray[np.int64]) -> Array:

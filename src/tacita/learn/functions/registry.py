@@ -1,4 +1,4 @@
-"""Released functions in the store: by id, or by name and version in a dataset.
+"""Released functions and fitted models in the store: by id, or by name and version in a dataset.
 
     pending     written, but not yet named by the answer of a paid charge: never asked
     active      answers
@@ -24,11 +24,14 @@ import sqlalchemy as sa
 from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.learn.functions.kernel import Array
 from tacita.learn.functions.model import FunctionModel
+from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.sealing import Seal
 from tacita.store import Database, aware, now
 from tacita.store.schema import model_points, models
 
-__all__ = ["Entry", "Registry", "check_name"]
+__all__ = ["Entry", "Registry", "Stored", "check_name", "stored_of"]
+
+Stored = FunctionModel | ParametricModel
 
 State = Literal["pending", "active", "moved", "deleted"]
 
@@ -70,7 +73,7 @@ class Registry:
 
     # -- releasing ----------------------------------------------------------------------------------------------------
 
-    def put(self, model: FunctionModel, name: str) -> str:
+    def put(self, model: Stored, name: str) -> str:
         """Write a function down; it answers nothing until `activate` names what paid for it."""
         check_name(name)
         id = f"fn_{uuid.uuid4().hex}"
@@ -147,23 +150,29 @@ class Registry:
             raise Conflict("functions of several datasets have this name", field="model", value=ref, hint="Use the id")
         return _entry(rows[0])
 
-    def list(self, datasets: Sequence[str] | None = None, *, limit: int = 100, offset: int = 0) -> list[Entry]:
-        """Functions that are or were asked, newest first; of some datasets, or of all."""
+    def list(
+        self, datasets: Sequence[str] | None = None, *, limit: int = 100, offset: int = 0, name: str | None = None
+    ) -> list[Entry]:
+        """Functions that are or were asked, newest first; of some datasets or of all, all versions of a name or all."""
         if offset >= 1 << 63:  # more than a database counts to
             raise InvalidInput("must be below 2^63", field="offset", value=offset)
         query = models.select().where(models.c.state != "pending").order_by(models.c.created.desc(), models.c.id)
         if datasets is not None:
             query = query.where(models.c.dataset.in_(datasets))
+        if name is not None:
+            query = query.where(models.c.name == name)
         with self.database.reading() as connection:
             return [_entry(row) for row in connection.execute(query.limit(limit).offset(offset))]
 
-    def model(self, entry: Entry) -> FunctionModel:
+    def model(self, entry: Entry) -> Stored:
         """What answers; secret where it is a service."""
         if entry.state == "deleted":
             raise Conflict("was deleted", field="model", value=entry.id)
         with self.database.reading() as connection:
             payload = connection.execute(sa.select(models.c.payload).where(models.c.id == entry.id)).scalar_one()
-        return FunctionModel.of(entry.about, self._opened(entry, payload, "payload"))
+        model = stored_of(entry.about, self._opened(entry, payload, "payload"))
+        # it was written down before its charge was settled
+        return model.with_charge(entry.charge, entry.dataset) if isinstance(model, ParametricModel) else model
 
     def _opened(self, entry: Entry, data: bytes, what: str) -> bytes:
         return self.seal.open(data, f"{entry.id} {what}") if entry.sealed else data
@@ -204,6 +213,11 @@ class Registry:
         """State and points of a function, which nobody else changes until the transaction ends."""
         query = sa.select(models.c.state, models.c.points).where(models.c.id == id)
         return connection.execute(query.with_for_update()).one()
+
+
+def stored_of(about: Mapping[str, Any], payload: bytes) -> Stored:
+    """What answers, from its bytes: which kind it is, its form says."""
+    return (ParametricModel if about["form"] == "parameters" else FunctionModel).of(about, payload)
 
 
 def check_name(name: str) -> None:

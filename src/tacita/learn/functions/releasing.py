@@ -1,4 +1,4 @@
-"""From a plan to a function that answers: reserve, fit, write down, settle, activate.
+"""From a plan to a function or a model that answers: reserve, fit, write down, settle, activate.
 
 The private function goes into the registry, and the answer that the ledger stores only names it. A run that is repeated
 after a crash writes another one down; only the one that the ledger's first answer names is ever activated, so one
@@ -13,8 +13,10 @@ from typing import Any
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.recipe import FunctionPlan
-from tacita.learn.functions.registry import Entry, Registry, check_name
+from tacita.learn.functions.registry import Entry, Registry, Stored, check_name
+from tacita.learn.models import FittedPlan
 from tacita.noise import Source
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -46,9 +48,9 @@ class ReleasedFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptPlan:
-    """A plan whose function goes into a registry under a name."""
+    """A plan whose function, or fitted model, goes into a registry under a name."""
 
-    plan: FunctionPlan
+    plan: FunctionPlan | FittedPlan
     registry: Registry = field(repr=False)
     name: str
 
@@ -82,7 +84,12 @@ class KeptPlan:
 
     def run(self, engine: Engine, source: Source) -> ReleasedFunction:
         """Fit and write down. Charge the event first."""
-        return ReleasedFunction(id=self.registry.put(self.plan.fit(engine, source), self.name), name=self.name)
+        return ReleasedFunction(id=self.registry.put(self._made(engine, source), self.name), name=self.name)
+
+    def _made(self, engine: Engine, source: Source) -> Stored:
+        if isinstance(self.plan, FunctionPlan):
+            return self.plan.fit(engine, source)
+        return ParametricModel.of_fitted(self.plan.run(engine, source))
 
     def read(self, text: str, /) -> ReleasedFunction:
         """The answer that `to_json` wrote."""

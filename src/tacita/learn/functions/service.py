@@ -1,4 +1,4 @@
-"""Answering queries of released functions: the same point has the same answer, for ever and for everybody.
+"""Answering queries of released functions and models: the same point has the same answer, for ever and for everybody.
 
 A point that was answered is read from the store. A new one is drawn in a transaction that holds the function's row,
 given all points that were kept before, and its answer is in the store before anybody sees it. So processes that answer
@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from tacita.errors import Conflict, InvalidInput
 from tacita.learn.functions.model import FunctionModel, Predictions
+from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.path import MOST_POINTS, Path
 from tacita.learn.functions.registry import Entry, Registry
 from tacita.noise import Source
@@ -46,6 +47,11 @@ class _Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+def _held(model: FunctionModel) -> _Held:
+    path = Path(model.space.kernel, len(model.features), model.functions) if model.service_only else None
+    return _Held(model=model, path=path)
+
+
 class FunctionService:
     """Answers queries. Threads may share one; processes open their own.
 
@@ -56,7 +62,7 @@ class FunctionService:
 
     def __init__(self, registry: Registry, source: Source) -> None:
         self.registry, self._source = registry, source
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held: OrderedDict[str, _Held | ParametricModel] = OrderedDict()
         self._lock = threading.Lock()
 
     def predict(self, ref: str, queries: Sequence[Sequence[Any]]) -> Predictions:
@@ -72,6 +78,8 @@ class FunctionService:
         if self._source.simulated and not entry.about["simulated"]:
             raise InvalidInput("seeded noise answers simulated functions only", field="source")
         held = self._hold(entry)
+        if isinstance(held, ParametricModel):
+            return held.answer(queries)
         if held.path is None:
             return held.model.answer(queries)
         places = held.model.inputs.places(queries)
@@ -79,13 +87,11 @@ class FunctionService:
         answers = self._answers(entry, held, dict(zip(keys, places, strict=True)))
         return held.model.predictions(np.stack([answers[key] for key in keys]))
 
-    def _hold(self, entry: Entry) -> _Held:
+    def _hold(self, entry: Entry) -> _Held | ParametricModel:
         with self._lock:
             if entry.id not in self._held:
                 model = self.registry.model(entry)
-                kernel = model.space.kernel if model.service_only else None
-                path = None if kernel is None else Path(kernel, len(model.features), model.functions)
-                self._held[entry.id] = _Held(model=model, path=path)
+                self._held[entry.id] = model if isinstance(model, ParametricModel) else _held(model)
                 while len(self._held) > _HELD:
                     self._held.popitem(last=False)
             self._held.move_to_end(entry.id)

@@ -1,16 +1,19 @@
-"""Functions that are served."""
+"""Functions and fitted models that are served."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, model_validator
 
 from tacita.learn.functions.kinds import Calibration, Form, FunctionKind
+from tacita.learn.kinds import ModelKind
 from tacita.server.models.base import Name, Sent, Told
 from tacita.server.models.budgets import BudgetModel
 
 __all__ = [
+    "BundleRequest",
+    "FitRequest",
     "FunctionInfo",
     "FunctionParameters",
     "FunctionPlanInfo",
@@ -19,6 +22,9 @@ __all__ = [
     "PredictRequest",
     "PredictionsInfo",
 ]
+
+
+Value = float | int | bool | str | None
 
 
 class KernelModel(Sent):
@@ -51,8 +57,59 @@ class FunctionRequest(Sent):
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What it is for.")
 
 
+class FitRequest(Sent):
+    """A model of the rows of a dataset, released as parameters; paid for by the dataset's account.
+
+    An option that the kind does not take is refused.
+    """
+
+    dataset: Name
+    name: Name = Field(description="What it is called; a name that is taken gets a new version.")
+    kind: ModelKind
+    target: str = Field(description="What to predict.")
+    features: list[str] | None = Field(default=None, min_length=1, description="What from; all others by default.")
+    budget: BudgetModel
+    purpose: str = Field(default="learn", min_length=1, max_length=200, description="What it is for.")
+    method: str | None = Field(default=None, description="How a line is fitted: auto, functional, sufficient, ...")
+    penalty: float | None = Field(default=None, description="Size of the penalty of a line.")
+    alpha: float | None = Field(default=None, description="1 is ridge, 0 is LASSO.")
+    penalties: list[Annotated[list[float], Field(min_length=2, max_length=2)]] | None = Field(
+        default=None, min_length=1, max_length=1000, description="Pairs of size and alpha: one is chosen privately."
+    )
+    share: float | None = Field(default=None, description="Of the rows, that choose among penalties.")
+    convexify: str | None = Field(default=None, description="How a noisy objective gets a minimum: floor, trim, ridge.")
+    norm: float | None = Field(default=None, description="The longest that a row of features may be.")
+    intercept: bool | None = Field(default=None, description="Whether a line has one.")
+    outside: str | None = Field(default=None, description="Rows beyond the bounds: clip or leave-out.")
+    people: int | None = Field(default=None, ge=1, description="About how many rows there are, where that is public.")
+    depth: int | None = Field(default=None, description="Of trees.")
+    trees: int | None = Field(default=None, description="How many trees.")
+    task: Literal["classes", "linear"] | None = Field(default=None, description="Of a network: levels, or a number.")
+    hidden: list[int] | None = Field(default=None, max_length=8, description="Widths of a network's hidden layers.")
+    epochs: int | None = Field(default=None, description="How often a network sees a row, on average.")
+    batch: int | None = Field(default=None, description="Rows in a step of a network, on average.")
+    clip: float | None = Field(default=None, description="The norm that gradients are clipped to.")
+    learning_rate: float | None = Field(default=None, description="How far a step of a network goes.")
+
+    def options(self) -> dict[str, Any]:
+        """What was said of the recipe, by name."""
+        return self.model_dump(exclude=_OF_THE_FIT, exclude_none=True)
+
+
+_OF_THE_FIT = {"dataset", "name", "kind", "target", "features", "budget", "purpose"}
+
+
+class BundleRequest(Sent):
+    """A signed bundle to take up."""
+
+    bundle: dict[str, Any] = Field(description="What the export of a function or a model gave.")
+    signed_by: list[str] | None = Field(
+        default=None, min_length=1, description="Public keys that you trust; this installation's own by default."
+    )
+
+
 class FunctionPlanInfo(Told):
-    """What a function would cost."""
+    """What a function or a model would cost."""
 
     recipe: dict[str, Any]
     unit: str
@@ -63,10 +120,11 @@ class FunctionPlanInfo(Told):
     account_cost: float | None = Field(description="null when no budget would be enough.")
     account_remaining: float
     affordable: bool
+    why: str | None = Field(default=None, description="Why this method, where one was picked.")
 
 
 class FunctionInfo(Told):
-    """What is public about a function."""
+    """What is public about a function or a fitted model."""
 
     id: str
     name: str
@@ -81,22 +139,31 @@ class FunctionInfo(Told):
 
 
 class PredictRequest(Sent):
-    """A batch of points, each with a value for every feature, in order."""
+    """A batch of points, each with a value for every feature in order; or of rows that name their values."""
 
-    points: list[list[float | int | bool | str | None]] = Field(min_length=1, max_length=10_000)
+    points: list[list[Value]] | None = Field(default=None, min_length=1, max_length=10_000)
+    rows: list[dict[str, Value]] | None = Field(default=None, min_length=1, max_length=10_000)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.points is None) == (self.rows is None):
+            raise ValueError("give either points or rows")
+        return self
 
 
 class PredictionsInfo(Told):
     """Answers in the order of the points. The same point has the same answer for ever."""
 
     model: str
-    values: list[float | list[float]] = Field(description="With classes, the scores of all functions of a point.")
+    values: list[float | list[float]] = Field(
+        description="With classes, the scores of all functions of a point; for a fitted model, the share of each class."
+    )
     labels: list[str] | None = Field(description="The class of each point, where there are classes.")
     noise_std: float | None = Field(description="Standard deviation of the noise in each value.")
 
 
 class FunctionParameters(Told):
-    """The noisy numbers that a function answers from."""
+    """The noisy numbers that a function answers from; the whole of a fitted model."""
 
     model: str
     about: dict[str, Any]

@@ -1,0 +1,128 @@
+"""All kinds of fitted models: the recipe that a kind and some options make, and the model that a text holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, get_args
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput, TacitaError
+from tacita.learn.bayes import Bayes, FittedBayes
+from tacita.learn.fitted import FittedModel
+from tacita.learn.fitted_network import FittedNetwork
+from tacita.learn.fitted_trees import FittedTrees
+from tacita.learn.kinds import ModelKind
+from tacita.learn.network import Network
+from tacita.learn.regression import Regression
+from tacita.learn.trees import Trees
+from tacita.learn.tuning import TunedRegression
+from tacita.noise import Source
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+
+__all__ = ["KINDS", "Fitted", "FittedPlan", "ModelKind", "Recipe", "read_model", "recipe_of"]
+
+KINDS: tuple[str, ...] = get_args(ModelKind)
+Fitted = FittedModel | FittedTrees | FittedBayes | FittedNetwork
+
+
+class FittedPlan(Protocol):
+    """A model with its noise fixed."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+
+    def run(self, engine: Engine, source: Source) -> Fitted:
+        """Fit, with noise. Charge the event first."""
+
+    def read(self, text: str, /) -> Fitted:
+        """The model that `to_json` wrote."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+
+
+class Recipe(Protocol):
+    """What to fit, before it is known to what."""
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> FittedPlan:
+        """Fix the noise; reads no data."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+
+
+_CLASSES: dict[str, type[Any]] = {
+    "linear": Regression,
+    "logistic": Regression,
+    "trees": Trees,
+    "bayes": Bayes,
+    "network": Network,
+}
+_TUNING = ("penalties", "share")
+
+
+def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mapping[str, Any] | None = None) -> Recipe:
+    """The recipe of a kind of model.
+
+    Args:
+        kind: linear, logistic, trees, bayes or network.
+        target: What to predict.
+        features: What to predict from.
+        options: What else the recipe takes, by name. `penalties` and `share` make it a `TunedRegression`.
+    """
+    if kind not in _CLASSES:
+        raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)
+    given, tuned = dict(options or {}), kind in ("linear", "logistic")
+    taken = set(_CLASSES[kind].__dataclass_fields__) - {"target", "features"} - ({"task"} if tuned else set())
+    for name in given:
+        if name not in taken and not (tuned and name in _TUNING):
+            raise InvalidInput(
+                f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken) or ["none"])
+            )
+    tuning = {name: given.pop(name) for name in _TUNING if name in given}
+    if tuning and "penalties" not in tuning:
+        raise InvalidInput("goes with penalties to choose from", field="share", value=tuning["share"])
+    fixed: dict[str, Any] = {"task": kind} if tuned else {}
+    recipe = _CLASSES[kind](target=target, features=tuple(features), **fixed, **given)
+    return TunedRegression(base=recipe, **tuning) if tuning else recipe
+
+
+_READERS: dict[str, Callable[[str], Fitted]] = {
+    FittedModel.mark: FittedModel.from_json,
+    FittedTrees.mark: FittedTrees.from_json,
+    "bayes/1": FittedBayes.from_json,
+    FittedNetwork.mark: FittedNetwork.from_json,
+}
+
+
+def read_model(text: str) -> Fitted:
+    """The model that some model's `to_json` wrote."""
+    try:
+        kind = str(json.loads(text).get("tacita"))
+    except (ValueError, AttributeError):
+        raise InvalidInput("must be a fitted model as JSON", field="model") from None
+    if kind not in _READERS:
+        raise InvalidInput("must be one of " + ", ".join(_READERS), field="model", value=kind)
+    try:
+        return _READERS[kind](text)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, TacitaError):
+            raise
+        raise InvalidInput("is broken: parts of the model are missing", field="model") from None

@@ -1,0 +1,113 @@
+"""Fitted models and bundles served by themselves: no dataset, no ledger, no token, and the same routes.
+
+What is served here has left already: parameters with their noise. A function with a noise path is refused: it has to
+remember every answer for as long as it is asked, and what this keeps is gone when it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from tacita import __version__
+from tacita.errors import Conflict, InvalidInput
+from tacita.learn.functions.bundle import load_bundle
+from tacita.learn.functions.parametric import ParametricModel
+from tacita.learn.functions.registry import Registry
+from tacita.learn.models import read_model
+from tacita.server import errors, logs
+from tacita.server.auth import authenticated
+from tacita.server.gate import Gate
+from tacita.server.routes import health, models
+from tacita.server.services import Services
+from tacita.server.settings import Settings
+from tacita.server.tokens import Token
+from tacita.store import now
+
+__all__ = ["create_models_app", "serve_models"]
+
+_MARK = "function-bundle/1"
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def create_models_app(files: Sequence[Path], *, trusted: Sequence[str], home: Path) -> FastAPI:
+    """An ASGI application that answers for some files.
+
+    Args:
+        files: Fitted models as JSON, and bundles. A model is called as its file, without `.json`.
+        trusted: Public keys whose bundles are taken.
+        home: A folder of its own, which is gone when the application ends.
+    """
+    services = Services.open(Settings.load(home=home, state=f"sqlite:///{home / 'state.db'}", models_key=None))
+    try:
+        for file in files:
+            _take_up(services.functions.registry, file, trusted)
+    except BaseException:
+        _end(services)
+        raise
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        _end(services)
+
+    app = FastAPI(title="Tacita models", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.services = services
+    limits = services.settings
+    app.add_middleware(
+        Gate,
+        metrics=services.metrics,
+        max_request_bytes=limits.max_request_bytes,
+        max_upload_bytes=limits.max_upload_bytes,
+    )
+    errors.install(app)
+    app.include_router(models.router)
+    app.include_router(health.router)
+    anybody = Token(id="local", name="anybody", role="analyst", datasets=None, created=now())
+    app.dependency_overrides[authenticated] = lambda: anybody
+    return app
+
+
+def serve_models(files: Sequence[Path], *, trusted: Sequence[str], host: str, port: int) -> None:
+    """Serve them until a signal ends it."""
+    logs.configure("info")
+    app = create_models_app(files, trusted=trusted, home=Path(tempfile.mkdtemp(prefix="tacita-models-")))
+    uvicorn.run(app, host=host, port=port, log_config=None, access_log=False, server_header=False)
+
+
+def _end(services: Services) -> None:
+    services.close()
+    shutil.rmtree(services.settings.home, ignore_errors=True)
+
+
+def _take_up(registry: Registry, file: Path, trusted: Sequence[str]) -> None:
+    try:
+        text = file.read_text(encoding="utf-8")
+        mark = json.loads(text).get("tacita")
+    except (OSError, ValueError, AttributeError):
+        raise InvalidInput("must be a fitted model or a bundle", field="model", value=file) from None
+    if mark == _MARK:
+        if json.loads(text).get("sealed") is not False:
+            raise Conflict(
+                "has a noise path, which must be remembered for ever",
+                field="model",
+                value=file,
+                hint="Take it up with `tacita function load`, and serve it with `tacita serve`",
+            )
+        load_bundle(registry, text, trusted=trusted)
+        return
+    fitted = read_model(text)
+    if fitted.provenance.simulated:
+        raise InvalidInput("is simulated: its noise can be worked out, so it is not served", field="model", value=file)
+    name = _UNFIT.sub("-", file.name.removesuffix(".json")).strip("-") or "model"
+    id = registry.put(ParametricModel.of_fitted(fitted), name)
+    provenance = fitted.provenance
+    registry.activate(id, charge=provenance.charge or "", dataset=provenance.dataset or "local")

@@ -1,0 +1,107 @@
+"""Functions and fitted models leave and come: planned, released, moved as bundles, deleted."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+
+from tacita.errors import Forbidden
+from tacita.learn.functions.bundle import dataset_of_bundle, export_bundle, load_bundle
+from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.errors import DOCUMENTED
+from tacita.server.functions import fit_plan_of, plan_of, show_function
+from tacita.server.models import (
+    BundleRequest,
+    FitRequest,
+    FunctionInfo,
+    FunctionPlanInfo,
+    FunctionRequest,
+    JobInfo,
+)
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.routes.models import Asker, find, info_of, served
+from tacita.server.routes.query import Key
+from tacita.server.services import Services
+from tacita.server.tokens import Token
+from tacita.signing import SigningKey
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["models"], responses=DOCUMENTED)
+
+Steward = Annotated[Token, Depends(allow("steward"))]
+
+
+@router.post("/v1/models/plan", summary="What a function would cost")
+def plan_function(body: FunctionRequest, token: Asker, services: Services_) -> FunctionPlanInfo:
+    """Touches no data and charges nothing."""
+    check_scope(token, body.dataset)
+    dataset = dataset_of(services, token, body.dataset)
+    if body.public_inputs and token.role not in ("steward", "admin"):
+        raise Forbidden("needs a steward, who answers for what is public", field="public_inputs", value=token.role)
+    return FunctionPlanInfo.model_validate(show_function(services, dataset, plan_of(dataset, body)))
+
+
+@router.post("/v1/models", status_code=202, summary="Release a function")
+def release_function(
+    body: FunctionRequest, token: Asker, services: Services_, response: Response, key: Key = None
+) -> JobInfo:
+    """A job, charged once however often it starts; answers cost nothing more. Look at it until it is done."""
+    plan_function(body, token, services)
+    return _submitted("function", body, token, services, response, key)
+
+
+@router.post("/v1/models/fit/plan", summary="What a fitted model would cost")
+def plan_fit(body: FitRequest, token: Asker, services: Services_) -> FunctionPlanInfo:
+    """Touches no data and charges nothing. Says which method, and why."""
+    check_scope(token, body.dataset)
+    dataset = dataset_of(services, token, body.dataset)
+    return FunctionPlanInfo.model_validate(show_function(services, dataset, fit_plan_of(dataset, body)))
+
+
+@router.post("/v1/models/fit", status_code=202, summary="Fit a model")
+def fit_model(body: FitRequest, token: Asker, services: Services_, response: Response, key: Key = None) -> JobInfo:
+    """A job, charged once however often it starts. The model is released as parameters; predicting costs nothing."""
+    plan_fit(body, token, services)
+    return _submitted("fit", body, token, services, response, key)
+
+
+def _submitted(
+    kind: str, body: FunctionRequest | FitRequest, token: Token, services: Services, response: Response, key: str | None
+) -> JobInfo:
+    request = body.model_dump() | {"principal": token.principal}
+    job = services.jobs.submit(kind, request, owner=token.id, key=key)
+    response.headers["Location"] = f"/v1/models/{job.id}"
+    return JobInfo.model_validate(job.as_dict())
+
+
+@router.post("/v1/models/bundles", status_code=201, summary="Take up a function or model from a signed bundle")
+def load_function(body: BundleRequest, token: Steward, services: Services_) -> FunctionInfo:
+    """Refused unless the signature is right and by a key that is named, or by this installation's own."""
+    trusted = body.signed_by or [SigningKey.of(services.settings.home).public]
+    text = json.dumps(body.bundle)
+    check_scope(token, dataset_of_bundle(text, trusted=trusted))
+    return info_of(load_bundle(services.functions.registry, text, trusted=trusted))
+
+
+@router.post(
+    "/v1/models/{id}/export",
+    summary="A function or model as a signed bundle",
+    response_class=Response,
+    response_model=None,
+    responses={200: {"content": {"application/json": {}}}},
+)
+def export_function(id: str, token: Steward, services: Services_) -> Response:
+    """One with a noise path is moved: it answers no new points here any more, and its bundle is sealed."""
+    entry = served(services, token, id)
+    signer = SigningKey.of(services.settings.home)
+    return JSONResponse(json.loads(export_bundle(services.functions.registry, entry.id, signer)))
+
+
+@router.delete("/v1/models/{id}", summary="Delete a function or model")
+def delete_function(id: str, token: Steward, services: Services_) -> FunctionInfo:
+    """Forgets what it answers from, and all answers. What it cost stays spent."""
+    return info_of(services.functions.registry.delete(find(services, token, id).id))

@@ -1,0 +1,42 @@
+import pytest
+
+from tacita.domain import Boolean, Categorical, Domain, Numeric
+from tacita.errors import InvalidInput
+from tacita.learn import Bayes, Regression, Trees
+from tacita.learn.rehearsal import rehearse_fit
+from tacita.privacy.budget import Budget
+
+DOMAIN = Domain(
+    attributes=[
+        Numeric(name="age", bounds=(0, 100), bins=6),
+        Categorical(name="place", levels=("a", "b", "c")),
+        Categorical(name="work", levels=("x", "y")),
+        Numeric(name="income", bounds=(0, 1000), bins=5),
+        Boolean(name="smokes"),
+    ]
+)
+FEATURES = ("age", "place", "work")
+RECIPES = {
+    "linear": (Regression(target="income", features=FEATURES, task="linear"), "income"),
+    "logistic": (Regression(target="smokes", features=FEATURES, task="logistic"), "smokes"),
+    "trees": (Trees(target="smokes", features=FEATURES), "smokes"),
+    "bayes": (Bayes(target="place", features=("age", "work")), "place"),
+}
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_little_budget_is_worse_than_plenty(kind):
+    recipe, target = RECIPES[kind]
+    poor = rehearse_fit(recipe, DOMAIN, target, Budget.pure(0.003), people=3000)
+    rich = rehearse_fit(recipe, DOMAIN, target, Budget.pure(20.0), people=3000)
+    assert poor.measure == ("error" if kind == "linear" else "wrong")
+    assert rich.private < poor.private
+    assert rich.private <= 1.15 * rich.plenty
+    assert rich.plenty <= 1.02 * rich.blind
+    assert rich.as_dict()["people"] == 3000
+
+
+def test_nobody_is_refused():
+    recipe, target = RECIPES["trees"]
+    with pytest.raises(InvalidInput, match="people"):
+        rehearse_fit(recipe, DOMAIN, target, Budget.pure(1.0), people=1)

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
+from tacita.engines.local import LocalEngine
+from tacita.errors import InvalidInput
+from tacita.privacy.budget import Budget
+from tacita.synthesize import Synthesize
+from tacita.synthesize.rehearsal import made_up_people, rehearse
+
+DOMAIN = Domain(
+    attributes=[
+        Numeric(name="age", bounds=(0, 100), bins=6, missing=True),
+        Categorical(name="place", levels=("a", "b", "c"), other=True),
+        Date(name="since", bounds=("2000-01-01", "2003-12-31"), by="year"),
+        Boolean(name="smokes"),
+    ]
+)
+
+
+def test_made_up_people_have_every_value_a_place():
+    table = made_up_people(DOMAIN, DOMAIN.countable, 500, np.random.default_rng(1))
+    found = LocalEngine(DOMAIN, table).check()
+    assert found.rows == 500
+    assert found.fits
+    assert LocalEngine(DOMAIN, table).project(["place", "smokes"]).sum() == 500
+
+
+def test_more_budget_and_more_people_mean_less_error():
+    recipe = Synthesize(method="pairs")
+    dear, cheap = (rehearse(recipe, DOMAIN, Budget.pure(epsilon), people=500) for epsilon in (10.0, 0.05))
+    many = rehearse(recipe, DOMAIN, Budget.pure(0.05), people=20_000)
+    assert dear.singles < cheap.singles / 3
+    assert dear.pairs < cheap.pairs / 3
+    assert many.pairs < cheap.pairs / 3
+    assert 0 < dear.singles < 0.05
+
+
+def test_one_attribute_has_no_pairs():
+    found = rehearse(Synthesize(attributes=("place",)), DOMAIN, Budget.pure(1.0), people=300)
+    assert found.pairs == found.singles
+    assert found.as_dict()["people"] == 300
+
+
+def test_nobody_is_refused():
+    with pytest.raises(InvalidInput, match="people"):
+        rehearse(Synthesize(), DOMAIN, Budget.pure(1.0), people=1)
