@@ -24,7 +24,7 @@ data must see (which line of the file is broken) goes into `private`, which `as_
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -42,6 +42,7 @@ __all__ = [
     "TacitaError",
     "Unauthorized",
     "UnknownName",
+    "rebuild",
 ]
 
 _SHOWN = 120  # characters of an offending value that a message repeats
@@ -231,3 +232,43 @@ class InternalError(TacitaError, AssertionError):
 
     def __init__(self, rule: str, **parts: Any) -> None:
         super().__init__(rule, hint="This is a fault in Tacita; please report it", **parts)
+
+
+_COMMON = {
+    "type",
+    "title",
+    "status",
+    "detail",
+    "instance",
+    "code",
+    "field",
+    "rule",
+    "value",
+    "hint",
+    "request_id",
+}
+
+
+def _family(kind: type[TacitaError]) -> Iterator[type[TacitaError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def rebuild(problem: Mapping[str, Any]) -> TacitaError:
+    """The error that a problem document was made of, of the same class and with the same parts.
+
+    Members that a class adds (requested, remaining, retry_after, ...) become attributes, as they were.
+    """
+    kinds: dict[str, type[TacitaError]] = {}
+    for kind in _family(TacitaError):
+        kinds.setdefault(kind.code, kind)  # parents come first: a special case does not stand for its family
+    kind = kinds.get(str(problem.get("code")), TacitaError)
+    error = kind.__new__(kind)
+    # subclasses with arguments of their own compose their rule; here it is composed already
+    parts = {name: problem.get(name) for name in ("field", "value", "hint")}
+    TacitaError.__init__(error, str(problem.get("rule") or problem.get("detail") or kind.title), **parts)
+    for name, value in problem.items():
+        if name not in _COMMON:
+            setattr(error, name, value)
+    return error

@@ -21,16 +21,16 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tacita._version import __version__
-from tacita.errors import InvalidInput, SourceUnavailable
-from tacita.server.refusals import rebuild
+from tacita.errors import InvalidInput, SourceUnavailable, rebuild
 
-__all__ = ["Address", "HolderClient", "read_holders"]
+__all__ = ["Address", "HolderClient", "read_holders", "read_token"]
 
 MOST_BYTES = 256 << 20
 """Largest reply that is read."""
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _WAIT, _MOST_WAIT = 0.1, 2.0
+_LEAST_TOKEN = 32
 _PASSING = {429, 502, 503, 504}  # what may be otherwise when asked again
 
 
@@ -67,6 +67,19 @@ def read_holders(path: Path) -> tuple[Address, ...]:
         raise InvalidInput("must name each holder once", field="holders", value=names)
     folder = path.parent
     return tuple(each.model_copy(update={"token_file": folder / each.token_file}) for each in found.holders)
+
+
+def read_token(path: Path) -> str:
+    """The token that a file holds, on one line."""
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise SourceUnavailable("cannot be read", field="token_file", value=f"{path}: {reason}") from None
+    if len(text) < _LEAST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
+        hint = "Write one with: tacita holder token FILE"
+        raise InvalidInput(f"must hold one token of {_LEAST_TOKEN} or more characters", field="token_file", hint=hint)
+    return text
 
 
 class HolderClient:

@@ -14,14 +14,14 @@ import pytest
 
 from tacita.domain import Categorical, Domain
 from tacita.errors import BudgetExceeded, Conflict, DataError, InvalidInput, SourceUnavailable, Unauthorized
-from tacita.holder_client import HolderClient
+from tacita.holder_client import HolderClient, read_token
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
-from tacita.server.holder import create_holder_app, read_token
+from tacita.server.holder import create_holder_app
 from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits, Party, Schedule, Terms, federate
 from tacita.synthesize.federated.exchange import Request, Step

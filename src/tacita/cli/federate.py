@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,14 @@ from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, Un
 from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
-from tacita.holder_client import HolderClient, read_holders
+from tacita.holder_client import HolderClient, read_holders, read_token
 from tacita.privacy.accountant import cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.report import Section, number, write
-from tacita.synthesize import PrivBayes, Synthesized
-from tacita.synthesize.federated import Party, Schedule, Terms, federate
+from tacita.synthesize import Synthesized
+from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import Fit, takes_mixture
+from tacita.synthesize.federated.planning import central_std, plan_run
 from tacita.synthesize.federated.terms import SHARING, Overlap, Sharing
 from tacita.synthesize.writing import check_target
 
@@ -78,11 +78,8 @@ def plan(
         theta=theta,
         people=people,
     )
-    rows = [_planned(replace(terms, method=method), domain) for method in SHARING]
-    central = PrivBayes(
-        attributes=terms.attributes, degree=terms.degree, theta=terms.theta, split=terms.split, people=terms.people
-    ).calibrate(domain, terms.budget, unit=terms.unit, neighbours=terms.neighbours)
-    one_curator = central.tables.std
+    rows = [plan_run(replace(terms, method=method), domain).as_dict() for method in SHARING]
+    one_curator = central_std(terms, domain)
     if json:
         show.print_json({"terms": terms.as_dict(), "central_std": one_curator, "methods": rows})
         return
@@ -103,23 +100,6 @@ def plan(
     show.say(
         f"Noise is the standard error of a cell; one curator of all data would have {one_curator:.4g} (PrivBayes)."
     )
-
-
-def _planned(terms: Terms, domain: Domain) -> dict[str, Any]:
-    schedule, holders = Schedule.of(terms, domain), len(terms.holders)
-
-    def costs(event: Any) -> float:
-        return float(cost([(event, 1)], terms.budget, terms.neighbours))
-
-    voting = len(terms.attributes) - 1 + (schedule.count is not None) if terms.method == "SL2" else 0
-    return {
-        "method": terms.method,
-        "cost_of_a_holder": costs(schedule.event),
-        "cost_of_a_person": costs(schedule.event_of_all(holders)),
-        "steps": 2 + voting,
-        "std_of_a_holder": schedule.std,
-        "std": schedule.std * math.sqrt(holders),
-    }
 
 
 @app.command()
@@ -179,8 +159,6 @@ def run(
         people=people,
     )
     takes_mixture(terms, domain, fit)
-    from tacita.server.holder import read_token
-
     clients = {
         address.name: HolderClient(address.url, read_token(address.token_file), timeout=deadline, patience=deadline)
         for address in addresses

@@ -60,7 +60,8 @@ def serve(
 
     [dim]tacita holder serve north.csv -s people.yaml -a north --token-file north.token --port 8701 --most 1[/]
     """
-    from tacita.server.holder import create_holder_app, read_token, serve_holder
+    from tacita.holder_client import read_token
+    from tacita.server.holder import create_holder_app, serve_holder
 
     secret, database, domain = read_token(token_file), database_of(state), Domain.read(schema)
     ledger = Ledger(database)

@@ -17,7 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 from starlette.responses import Response, StreamingResponse
 
-from tacita.errors import InternalError
+from tacita.errors import InternalError, InvalidInput
 from tacita.query import Answer
 from tacita.release import Release, Releases
 from tacita.synthesize import Synthesized
@@ -108,16 +108,28 @@ _ROWS = 65_536
 
 
 class RowsResponse(StreamingResponse):
-    """The rows of a release from its file, in pieces; a file that does not say what it is is refused."""
+    """The rows of a release from its file, in pieces; a file that does not say what it is is refused.
 
-    def __init__(self, content: Path, format: Format) -> None:
+    Args:
+        content: The file.
+        format: What the rows leave as.
+        limit: Only so many rows, the first; a Parquet file leaves whole.
+    """
+
+    def __init__(self, content: Path, format: Format, limit: int | None = None) -> None:
         found = pq.ParquetFile(content)
         if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
             raise InternalError(
                 "only anonymized rows, and made-up rows with real noise, can be served", field="content"
             )
-        pieces = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow, "parquet": _bytes}[format]
-        super().__init__(pieces(found, content), media_type=FORMATS[format])
+        if format == "parquet":
+            if limit is not None:
+                raise InvalidInput("a Parquet file leaves whole", field="limit", hint="Ask for another format")
+            pieces = _bytes(content)
+        else:
+            made = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow}[format]
+            pieces = made(found.schema_arrow, _batches(found, limit))
+        super().__init__(pieces, media_type=FORMATS[format])
 
 
 def _may_leave(mark: bytes | None) -> bool:
@@ -128,25 +140,34 @@ def _may_leave(mark: bytes | None) -> bool:
     return made_up and said.get("event", {}).get("kind", "non-private") != "non-private"
 
 
-def _csv(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
+def _batches(found: pq.ParquetFile, limit: int | None) -> Iterator[pa.RecordBatch]:
+    left = found.metadata.num_rows if limit is None else limit
+    for batch in found.iter_batches(_ROWS if limit is None else min(_ROWS, limit)):
+        if left <= 0:
+            return
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+
+
+def _csv(_: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     header = True
-    for batch in found.iter_batches(_ROWS):
+    for batch in batches:
         out = io.BytesIO()
         pacsv.write_csv(pa.table(batch), out, pacsv.WriteOptions(include_header=header))
         header = False
         yield out.getvalue()
 
 
-def _ndjson(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
-    for batch in found.iter_batches(_ROWS):
+def _ndjson(_: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    for batch in batches:
         lines = [json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist()]
         yield ("\n".join(lines) + "\n").encode()
 
 
-def _arrow(found: pq.ParquetFile, _: Path) -> Iterator[bytes]:
+def _arrow(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     out = io.BytesIO()
-    with pyarrow.ipc.new_stream(out, found.schema_arrow) as writer:
-        for batch in found.iter_batches(_ROWS):
+    with pyarrow.ipc.new_stream(out, schema) as writer:
+        for batch in batches:
             writer.write_batch(batch)
             yield _taken(out)
     yield _taken(out)
@@ -159,7 +180,7 @@ def _taken(out: io.BytesIO) -> bytes:
     return piece
 
 
-def _bytes(_: pq.ParquetFile, path: Path) -> Iterator[bytes]:
+def _bytes(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             yield piece

@@ -12,7 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from tacita import __version__
-from tacita.server import errors
+from tacita.server import errors, respond
 from tacita.server.gate import Gate
 from tacita.server.routes import (
     anonymize,
@@ -23,11 +23,15 @@ from tacita.server.routes import (
     datasets,
     findings,
     health,
+    holders,
     jobs,
+    model_releases,
     models,
     query,
     releases,
     reports,
+    sheets,
+    sources,
     sql,
     tokens,
 )
@@ -79,14 +83,17 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         max_upload_bytes=settings.max_upload_bytes,
     )
     errors.install(app)
-    app.router.routes.append(reports.ROUTE)
+    app.router.routes += [reports.ROUTE, sheets.ROUTE]
     for noun in (
         datasets,
+        sources,
         query,
         sql,
         anonymize,
         releases,
+        holders,
         assessments,
+        model_releases,
         models,
         budget,
         campaigns,
@@ -97,6 +104,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         compat,
     ):
         app.include_router(noun.router)
+    respond.install(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -118,13 +126,13 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The contract: all routes, and the collecting path, which is not one of FastAPI's."""
+    """The contract: all routes, and those of respondents, which are not FastAPI's."""
     if app.openapi_schema is None:
         app.openapi_schema = get_openapi(
             title=app.title,
             version=app.version,
             description=app.description,
-            routes=[*app.routes, reports.DOCUMENTED],
+            routes=[*app.routes, sheets.DOCUMENTED, reports.DOCUMENTED],
             tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
         )
     return app.openapi_schema
@@ -135,7 +143,7 @@ _TAGS = {
     "query": "Tables with noise, planned before they are paid for.",
     "releases": "Rows that may leave, by what their owner allows.",
     "assessments": "What releases give away, for the steward of the data.",
-    "models": "Functions of private rows: released once, asked for ever.",
+    "models": "Functions and fitted models of private rows: released once, asked for ever.",
     "budget": "What was spent and what is left.",
     "campaigns": "Collection from people who randomise on their own device.",
     "jobs": "Long work: durable, cancellable, paid for once.",

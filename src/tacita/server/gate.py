@@ -24,7 +24,8 @@ __all__ = ["Gate"]
 
 API = "/v1/"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_UPLOAD, _FORM = "/v1/anonymize", b"multipart/form-data"  # the one route that takes files
+_UPLOAD, _FORM = "/v1/anonymize", b"multipart/form-data"  # a file beside other fields
+_SOURCES, _FILES = "/v1/sources/", (b"text/csv", b"application/vnd.apache.parquet")  # a file as the body
 _PACKED = b"application/vnd.tacita.reports"  # the collecting path takes bytes too
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -48,7 +49,8 @@ class Gate:
         self._most, self._most_of_file = max_request_bytes, max_upload_bytes
 
     def _limit(self, scope: Scope) -> int:
-        return self._most_of_file if scope["path"] == _UPLOAD else self._most
+        path = scope["path"]
+        return self._most_of_file if path == _UPLOAD or path.startswith(_SOURCES) else self._most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on."""
@@ -88,7 +90,8 @@ class Gate:
         media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         packed = media == _PACKED and scope["path"].endswith("/reports")
         form = media == _FORM and scope["path"] == _UPLOAD
-        if has_body and media != b"application/json" and not packed and not form:
+        file = media in _FILES and scope["path"].startswith(_SOURCES)
+        if has_body and media != b"application/json" and not (packed or form or file):
             raise NotJsonMedia(
                 "must be application/json",
                 field="content-type",

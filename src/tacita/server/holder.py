@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
@@ -21,7 +20,7 @@ from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
 
 from tacita import __version__
-from tacita.errors import Forbidden, InvalidInput, SourceUnavailable, Unauthorized
+from tacita.errors import Forbidden, Unauthorized
 from tacita.privacy.ledger import Ledger
 from tacita.server import errors, logs
 from tacita.server.gate import Gate
@@ -33,25 +32,11 @@ from tacita.synthesize.federated import Holder
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Vote
 from tacita.synthesize.federated.exchange import Request as Asked
 
-__all__ = ["create_holder_app", "read_token", "serve_holder"]
+__all__ = ["create_holder_app", "serve_holder"]
 
 _MOST_BYTES = 1 << 20  # of a request: terms and a structure
 _GUESSES, _REQUESTS = 60, 6000  # a minute, of one address without the token and of the analyst with it
-_LEAST_TOKEN = 32
 _BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="The holder's token.")
-
-
-def read_token(path: Path) -> str:
-    """The token that a file holds, on one line."""
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise SourceUnavailable("cannot be read", field="token_file", value=f"{path}: {reason}") from None
-    if len(text) < _LEAST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
-        hint = "Write one with: tacita holder token FILE"
-        raise InvalidInput(f"must hold one token of {_LEAST_TOKEN} or more characters", field="token_file", hint=hint)
-    return text
 
 
 def create_holder_app(holder: Holder, *, token: str, database: Database) -> FastAPI:

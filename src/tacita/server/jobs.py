@@ -81,6 +81,8 @@ class Job:
         """Plain data, without the request and the result."""
         names = ("id", "kind", "owner", "state", "progress", "note", "attempts")
         return {name: getattr(self, name) for name in names} | {
+            "dataset": self.request.get("dataset"),
+            "release": self.request.get("release"),
             "error": dict(self.error) if self.error else None,
             "created": self.created.isoformat(),
             "finished": self.finished.isoformat() if self.finished else None,

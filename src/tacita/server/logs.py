@@ -44,6 +44,8 @@ def configure(level: str) -> None:
     # a consumer prints the arguments of its tasks; an access log prints raw paths
     logging.getLogger("huey").setLevel(logging.ERROR)
     logging.getLogger("uvicorn.access").disabled = True
+    # what opens a socket is named in its address: whoever has that could speak for the page
+    logging.getLogger("uvicorn.error").addFilter(lambda record: "WebSocket" not in record.getMessage())
 
 
 def line(event: str, *, level: int = logging.INFO, **facts: Any) -> None:

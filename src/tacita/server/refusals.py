@@ -1,4 +1,4 @@
-"""Errors that only exist over HTTP, and the way back from a problem to the error it was.
+"""Errors that only exist over HTTP.
 
 NotFound            404   no such route
 MethodNotAllowed    405
@@ -12,11 +12,11 @@ TooManyRequests     429
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tacita.errors import DataError, InternalError, SourceUnavailable, TacitaError
+from tacita.errors import DataError, InternalError, SourceUnavailable, TacitaError, rebuild
 
 __all__ = [
     "BadRequest",
@@ -102,46 +102,6 @@ class TooManyRequests(TacitaError):
     def extra(self) -> dict[str, Any]:
         """When to come back, in seconds."""
         return {"retry_after": self.retry_after}
-
-
-_COMMON = {
-    "type",
-    "title",
-    "status",
-    "detail",
-    "instance",
-    "code",
-    "field",
-    "rule",
-    "value",
-    "hint",
-    "request_id",
-}
-
-
-def _family(kind: type[TacitaError]) -> Iterator[type[TacitaError]]:
-    yield kind
-    for child in kind.__subclasses__():
-        yield from _family(child)
-
-
-def rebuild(problem: Mapping[str, Any]) -> TacitaError:
-    """The error that a problem document was made of, of the same class and with the same parts.
-
-    Members that a class adds (requested, remaining, retry_after, ...) become attributes, as they were.
-    """
-    kinds: dict[str, type[TacitaError]] = {}
-    for kind in _family(TacitaError):
-        kinds.setdefault(kind.code, kind)  # parents come first: a special case does not stand for its family
-    kind = kinds.get(str(problem.get("code")), TacitaError)
-    error = kind.__new__(kind)
-    # subclasses with arguments of their own compose their rule; here it is composed already
-    parts = {name: problem.get(name) for name in ("field", "value", "hint")}
-    TacitaError.__init__(error, str(problem.get("rule") or problem.get("detail") or kind.title), **parts)
-    for name, value in problem.items():
-        if name not in _COMMON:
-            setattr(error, name, value)
-    return error
 
 
 def from_nobody() -> InternalError:

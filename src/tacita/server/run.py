@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
 import uvicorn
+from fastapi import FastAPI
 
 from tacita.server import logs
 from tacita.server.app import create_app
@@ -17,10 +18,17 @@ from tacita.server.worker import run_worker
 __all__ = ["serve"]
 
 
-def serve(settings: Settings) -> None:
-    """Serve until a signal ends it, with a worker process unless the settings say no."""
+def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None) -> None:
+    """Serve until a signal ends it, with a worker process unless the settings say no.
+
+    Args:
+        settings: What to serve.
+        extend: Adds to the app what stands on higher floors, such as the console.
+    """
     logs.configure(settings.log_level)
     app = create_app(settings)
+    if extend is not None:
+        extend(app)
     with _worker(settings) if settings.worker else nullcontext():
         uvicorn.run(
             app,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tacita.collect.campaigns import Campaigns
+from tacita.collect.campaigns import Campaign, Campaigns
 from tacita.consent import ConsentedEngine
 from tacita.domain import Domain
 from tacita.engines.base import Engine
@@ -19,9 +19,11 @@ from tacita.release_log import ReleaseLog, StoredReleaseLog
 from tacita.server.commits import GroupCommit
 from tacita.server.datasets import Dataset, Datasets
 from tacita.server.limits import RateLimiter
+from tacita.server.looks import SharedLooks
 from tacita.server.metrics import Metrics
 from tacita.server.policies import Policies
 from tacita.server.settings import Settings
+from tacita.server.sources import Sources
 from tacita.server.tokens import Tokens
 from tacita.store import Database
 
@@ -41,11 +43,13 @@ class Services:
     database: Database
     ledger: Ledger
     tokens: Tokens
+    sources: Sources
     datasets: Datasets
     policies: Policies
     release_log: ReleaseLog
     campaigns: Campaigns
     commits: GroupCommit
+    looks: SharedLooks[Campaign]
     jobs: Jobs
     metrics: Metrics
     limiter: RateLimiter
@@ -64,7 +68,8 @@ class Services:
         from tacita.server.jobs import Jobs
 
         database = Database(settings.state_url)
-        datasets = Datasets(database, settings.sources)
+        sources = Sources(settings.sources, settings.home / "sources")
+        datasets = Datasets(database, sources)
         campaigns = Campaigns(database)
         randomness = SecureSource()
         key = settings.models_key
@@ -74,11 +79,13 @@ class Services:
             database=database,
             ledger=Ledger(database),
             tokens=Tokens(database),
+            sources=sources,
             datasets=datasets,
             policies=Policies(database),
             release_log=StoredReleaseLog(database),
             campaigns=campaigns,
             commits=GroupCommit(campaigns.accept_all),
+            looks=SharedLooks(campaigns.advance),
             jobs=Jobs(
                 database,
                 queue_file=settings.queue_file,

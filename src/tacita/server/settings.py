@@ -24,7 +24,7 @@ from pydantic_settings import (
 
 from tacita.errors import InvalidInput
 
-__all__ = ["Settings", "SourceSettings"]
+__all__ = ["HolderSettings", "Settings", "SourceSettings"]
 
 CONFIG = "TACITA_CONFIG"
 DEFAULT_CONFIG = Path("tacita.toml")
@@ -83,6 +83,15 @@ class SourceSettings(BaseModel):
         return find(self.url.get_secret_value(), str(self.table))
 
 
+class HolderSettings(BaseModel):
+    """Where a holder of a federated synthesis is, and the file with its token."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    url: str = Field(description="Address of the holder; https, or http on this machine only.")
+    token_file: Path = Field(description="The file with the token that its operator gave.")
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Use `Settings.load()`: its errors name the setting.
 
@@ -107,6 +116,9 @@ class Settings(BaseSettings):
         default_factory=dict, description="Named data sources; requests use the names."
     )
     data_folders: tuple[Path, ...] = Field(default=(Path(),), description="Folders that file sources must lie in.")
+    holders: dict[str, HolderSettings] = Field(
+        default_factory=dict, description="Holders of data elsewhere, whom stewards may ask for federated runs."
+    )
     max_cells: int = Field(default=1_000_000, ge=1, description="Most cells of all tables of one query together.")
     max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
     max_upload_bytes: int = Field(default=256 << 20, ge=1 << 10, description="Largest request body with a file.")
@@ -129,6 +141,7 @@ class Settings(BaseSettings):
     models_key: SecretStr | None = Field(
         default=None, description="32 bytes in base64: seals functions and their noise in the state database."
     )
+    console: bool = Field(default=True, description="Whether `tacita serve` has the console, under /console.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita.domain import Decode
 from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
 from tacita.privacy.accountant import INFINITE
 from tacita.server.datasets import Dataset
@@ -22,7 +23,7 @@ from tacita.statement import Statement, state
 from tacita.synthesize import Synthesize, Synthesized
 from tacita.synthesize.plan import SynthesisPlan
 
-__all__ = ["check_affordable", "make_synthesis", "show_synthesis", "statement_of"]
+__all__ = ["check_affordable", "keep_made", "make_synthesis", "show_synthesis", "statement_of"]
 
 
 def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
@@ -85,14 +86,19 @@ def _synthesize(task: Task) -> str:
     made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
     if made.provenance.simulated:
         raise InternalError("simulated rows must not be served", field="release")
-    rows = request.rows if request.rows is not None else max(0, round(made.people))
-    _write(task, made, rows, request)
+    return keep_made(task, made, request.rows, request.decode)
+
+
+def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode) -> str:
+    """Write rows and model where they are kept; what is known of them, for the job's result."""
+    rows = wanted if wanted is not None else max(0, round(made.people))
+    _write(task, made, rows, decode)
     plain = made.as_dict()
     del plain["model"]
     return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
 
 
-def _write(task: Task, made: Synthesized, rows: int, request: SyntheticRequest) -> None:
+def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
     target, model = rows_of(task.services, task.job.id), model_of(task.services, task.job.id)
 
     def tell(done: int) -> None:
@@ -100,7 +106,7 @@ def _write(task: Task, made: Synthesized, rows: int, request: SyntheticRequest) 
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        made.write(target, rows, np.random.default_rng(), policy=request.decode, progress=tell)
+        made.write(target, rows, np.random.default_rng(), policy=decode, progress=tell)
         part = model.with_suffix(f".{os.getpid()}.part")
         part.write_text(made.to_json(), encoding="utf-8")
         os.replace(part, model)

@@ -16,7 +16,13 @@ from tacita.server.settings import Settings
 
 __all__ = ["load_kinds", "run_worker"]
 
-_OWN = ("tacita.server.anonymized", "tacita.server.assessed", "tacita.server.functions", "tacita.server.synthetic")
+_OWN = (
+    "tacita.server.anonymized",
+    "tacita.server.assessed",
+    "tacita.server.federated",
+    "tacita.server.functions",
+    "tacita.server.synthetic",
+)
 
 
 def load_kinds(settings: Settings) -> None:

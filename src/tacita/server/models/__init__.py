@@ -23,7 +23,10 @@ from tacita.server.models.campaigns import (
     VerdictInfo,
 )
 from tacita.server.models.datasets import DatasetInfo, NewDataset
+from tacita.server.models.federated import FederatedPlan, FederatedRequest, HolderInfo
 from tacita.server.models.functions import (
+    BundleRequest,
+    FitRequest,
     FunctionInfo,
     FunctionParameters,
     FunctionPlanInfo,
@@ -54,6 +57,7 @@ from tacita.server.models.releases import (
     SyntheticPlan,
     SyntheticRequest,
 )
+from tacita.server.models.sources import SourceInfo
 from tacita.server.models.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
@@ -65,6 +69,7 @@ __all__ = [
     "AssessmentRequest",
     "Balance",
     "BudgetModel",
+    "BundleRequest",
     "CampaignInfo",
     "ChargeInfo",
     "ChargePage",
@@ -72,11 +77,15 @@ __all__ = [
     "ComparisonInfo",
     "ComparisonRequest",
     "DatasetInfo",
+    "FederatedPlan",
+    "FederatedRequest",
+    "FitRequest",
     "FunctionInfo",
     "FunctionParameters",
     "FunctionPlanInfo",
     "FunctionRequest",
     "Health",
+    "HolderInfo",
     "IntegrityInfo",
     "JobInfo",
     "NetworkInfo",
@@ -99,6 +108,7 @@ __all__ = [
     "ReportBatch",
     "RuleInfo",
     "Sheet",
+    "SourceInfo",
     "SqlPlan",
     "SqlRequest",
     "StatementInfo",

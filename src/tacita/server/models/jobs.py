@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
+from pydantic import Field
+
 from tacita.server.models.base import Name, Told
 from tacita.server.models.queries import TableQuery
 
@@ -28,6 +30,8 @@ class JobInfo(Told):
     progress: float
     note: str
     attempts: int
+    dataset: str | None = Field(description="Whose data it is about, where it is about one.")
+    release: str | None = Field(description="Which release it is about, where it is about one.")
     error: dict[str, Any] | None
     created: dt.datetime
     finished: dt.datetime | None

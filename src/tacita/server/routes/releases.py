@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from tacita.errors import Conflict, UnknownName
 from tacita.server.answers import Format, ModelResponse, RowsResponse
@@ -36,6 +36,9 @@ from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
 
 __all__ = ["router"]
+
+MADE_UP = ("synthesize", "federate")
+"""Kinds of job that make rows of nobody."""
 
 router = APIRouter(tags=["releases"], responses=DOCUMENTED)
 
@@ -145,7 +148,7 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
     _done(services, token, id)
     path = model_of(services, id)
     if not path.is_file():
-        rule = "was deleted" if _own(services, token, id).kind == "synthesize" else "has no model"
+        rule = "was deleted" if _own(services, token, id).kind in MADE_UP else "has no model"
         raise Conflict(rule, field="release", value=id)
     return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
 
@@ -155,7 +158,7 @@ def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
     """With the digest of the rows as Parquet. `tacita verify` checks it without believing it."""
     _done(services, token, id)
     job = _own(services, token, id)
-    if job.kind != "synthesize" or not model_of(services, id).is_file():
+    if job.kind not in MADE_UP or not model_of(services, id).is_file():
         raise Conflict("has no statement", field="release", value=id)
     return StatementInfo.model_validate(statement_of(services, id, job.request).as_dict())
 
@@ -167,13 +170,19 @@ def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
     response_model=None,
     responses={200: {"content": {"text/csv": {}, "application/x-ndjson": {}}}},
 )
-def get_rows(id: str, token: Has, services: Services_, format: Format = "csv") -> Response:
+def get_rows(
+    id: str,
+    token: Has,
+    services: Services_,
+    format: Format = "csv",
+    limit: Annotated[int | None, Query(ge=1, description="Only so many, the first.")] = None,
+) -> Response:
     """In pieces, as CSV, NDJSON, an Arrow stream or Parquet."""
     _done(services, token, id)
     path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
-    return RowsResponse(path, format)
+    return RowsResponse(path, format, limit)
 
 
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
@@ -187,7 +196,7 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
 
 def _own(services: Services, token: Token, id: str) -> Job:
     job = services.jobs.get(id)
-    if job.kind not in ("anonymize", "synthesize") or (token.role != "admin" and job.owner != token.id):
+    if job.kind not in ("anonymize", *MADE_UP) or (token.role != "admin" and job.owner != token.id):
         raise UnknownName(id, field="release", available=())  # not even that it exists
     return job
 

@@ -1,4 +1,4 @@
-"""Tokens: make, list, revoke. For admins."""
+"""Tokens: make, list, revoke, for admins; and which one is mine, for everybody."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from tacita.server.auth import Services_, allow
+from tacita.server.auth import Has, Services_, allow
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import NewToken, TokenInfo, TokenIssued
 from tacita.server.tokens import Token
@@ -29,6 +29,12 @@ def create_token(body: NewToken, token: Admin, services: Services_) -> TokenIssu
 def list_tokens(token: Admin, services: Services_) -> list[TokenInfo]:
     """All of them, also those that have ended; without their secrets."""
     return [TokenInfo.model_validate(known.as_dict()) for known in services.tokens.list()]
+
+
+@router.get("/v1/tokens/mine", summary="Which token this is")
+def get_mine(token: Has) -> TokenInfo:
+    """The one that the request carries: whose it is, and what it may do."""
+    return TokenInfo.model_validate(token.as_dict())
 
 
 @router.delete("/v1/tokens/{id}", summary="Revoke a token")

@@ -1,0 +1,96 @@
+"""Sources: which there are, bring a file, draft a schema from one. For stewards: a draft shows private data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+
+from tacita.domain.infer import infer
+from tacita.engines.local.sources import open_source
+from tacita.errors import Conflict, InvalidInput, UnknownName
+from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import SourceInfo
+from tacita.server.models.base import Name
+from tacita.server.refusals import without_details
+from tacita.server.services import Services
+from tacita.server.sources import Kind
+from tacita.server.tokens import Token
+
+__all__ = ["MEDIA", "router"]
+
+router = APIRouter(tags=["datasets"], responses=DOCUMENTED)
+
+Steward = Annotated[Token, Depends(allow("steward"))]
+SourceName = Annotated[Name, Path()]
+
+MEDIA: dict[str, Kind] = {"text/csv": "csv", "application/vnd.apache.parquet": "parquet"}
+
+
+@router.get("/v1/sources", summary="List the sources that data can be read from")
+def list_sources(token: Steward, services: Services_) -> list[SourceInfo]:
+    """By name alone; addresses stay in the settings."""
+    used = _used(services)
+    found = [(name, services.sources[name]) for name in services.sources]
+    return [
+        SourceInfo(
+            name=name,
+            kind="database" if place.path is None else "file",
+            brought=services.sources.is_brought(name),
+            dataset=used.get(name),
+        )
+        for name, place in found
+        if token.covers(name) or token.covers(used.get(name, ""))
+    ]
+
+
+@router.put(
+    "/v1/sources/{name}",
+    summary="Bring a file",
+    openapi_extra={"requestBody": {"content": {media: {} for media in MEDIA}, "required": True}},
+)
+async def put_source(name: SourceName, token: Steward, services: Services_, request: Request) -> SourceInfo:
+    """CSV or Parquet as the body. It stays on the server, and nobody can fetch it from there."""
+    check_scope(token, name)
+    media = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if media not in MEDIA:
+        raise InvalidInput("must be " + " or ".join(MEDIA), field="content-type", value=media or "nothing")
+    _check_unused(services, name)
+    await services.sources.bring(name, MEDIA[media], request.stream())
+    return SourceInfo(name=name, kind="file", brought=True, dataset=None)
+
+
+@router.delete("/v1/sources/{name}", summary="Remove a file that was brought")
+def remove_source(name: SourceName, token: Steward, services: Services_) -> SourceInfo:
+    """While no dataset is registered over it."""
+    check_scope(token, name)
+    _check_unused(services, name)
+    services.sources.remove(name)
+    return SourceInfo(name=name, kind="file", brought=True, dataset=None)
+
+
+@router.get("/v1/sources/{name}/draft", summary="Draft a schema from a file")
+def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[str, Any]:
+    """Reads all of it. What it says was read off private data, and counts as private until its owner confirms it."""
+    check_scope(token, name)
+    place = services.sources.get(name)
+    if place is None:
+        raise UnknownName(name, field="source", available=[known for known in services.sources if token.covers(known)])
+    if place.path is None:
+        hint = "Write the schema by hand; docs/guides/schema.md says how"
+        raise Conflict("is a database: a draft is made from files alone", field="source", value=name, hint=hint)
+    with without_details("source", ask="whoever runs the server", value=name):
+        source = open_source(str(place.path.expanduser()))
+        return infer(source.batches(source.columns), title=name).as_dict()
+
+
+def _used(services: Services) -> dict[str, str]:
+    return {dataset.source: dataset.name for dataset in services.datasets.list()}
+
+
+def _check_unused(services: Services, name: str) -> None:
+    used = _used(services).get(name)
+    if used is not None:
+        rule = f"is the source of the dataset {used!r}: answers about it were paid for"
+        raise Conflict(rule, field="source", value=name, hint="Bring the file under another name")

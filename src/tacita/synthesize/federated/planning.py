@@ -1,0 +1,67 @@
+"""What a run would cost and how much noise it would have, before anybody is asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tacita.domain import Domain
+from tacita.privacy.accountant import cost
+from tacita.privacy.event import Event
+from tacita.synthesize.federated.schedule import Schedule
+from tacita.synthesize.federated.terms import Terms
+from tacita.synthesize.privbayes import PrivBayes
+
+__all__ = ["Planned", "central_std", "plan_run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One method of sharing.
+
+    Attributes:
+        cost_of_a_holder: What the run takes from the account of each.
+        cost_of_a_person: What it costs one person, at all holders together.
+        steps: How often holders are asked.
+        std_of_a_holder: Standard error of a cell of one holder.
+        std: That of a cell of all holders together.
+    """
+
+    method: str
+    cost_of_a_holder: float
+    cost_of_a_person: float
+    steps: int
+    std_of_a_holder: float
+    std: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def plan_run(terms: Terms, domain: Domain) -> Planned:
+    """What the run of these terms would be."""
+    schedule, holders = Schedule.of(terms, domain), len(terms.holders)
+    voting = len(terms.attributes) - 1 + (schedule.count is not None) if terms.method == "SL2" else 0
+
+    def costs(event: Event) -> float:
+        return float(cost([(event, 1)], terms.budget, terms.neighbours))
+
+    return Planned(
+        method=terms.method,
+        cost_of_a_holder=costs(schedule.event),
+        cost_of_a_person=costs(schedule.event_of_all(holders)),
+        steps=2 + voting,
+        std_of_a_holder=schedule.std,
+        std=schedule.std * math.sqrt(holders),
+    )
+
+
+def central_std(terms: Terms, domain: Domain) -> float:
+    """The standard error of a cell that one curator of all data would have, by PrivBayes at the same budget."""
+    recipe = PrivBayes(
+        attributes=terms.attributes, degree=terms.degree, theta=terms.theta, split=terms.split, people=terms.people
+    )
+    plan = recipe.calibrate(domain, terms.budget, unit=terms.unit, neighbours=terms.neighbours)
+    return float(plan.tables.std)

@@ -1,0 +1,142 @@
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacita.server.sources import Sources
+
+CSV = b"town,age\nBari,30\nPisa,40\n"
+
+
+def put(world, name, content=CSV, media="text/csv", **parts):
+    token = parts.pop("token", None) or world.token("steward")
+    return world.call("PUT", f"/v1/sources/{name}", token=token, content=content, headers={"Content-Type": media})
+
+
+def register(world, source, name="towns"):
+    schema = {"tacita": 1, "attributes": [{"name": "town", "kind": "categorical", "levels": ["Bari", "Pisa"]}]}
+    return world.register(name, source=source, schema=schema)
+
+
+def test_a_file_becomes_a_source_and_a_dataset(world_of):
+    world = world_of()
+    assert put(world, "towns").status_code == 200
+    told = world.call("GET", "/v1/sources", token=world.token("steward")).json()
+    assert told == [
+        {"name": "patients", "kind": "file", "brought": False, "dataset": None},
+        {"name": "towns", "kind": "file", "brought": True, "dataset": None},
+    ]
+    assert register(world, "towns").status_code == 201
+    answer = world.call(
+        "POST",
+        "/v1/datasets/towns/query",
+        token=world.token("analyst"),
+        json={"tables": [["town"]], "budget": {"epsilon": 1.0}},
+    )
+    assert answer.status_code == 200
+
+
+def test_parquet_comes_too(world_of):
+    world = world_of()
+    out = io.BytesIO()
+    pq.write_table(pa.table({"town": ["Bari"]}), out)
+    assert put(world, "towns", out.getvalue(), "application/vnd.apache.parquet").status_code == 200
+    assert register(world, "towns").status_code == 201
+
+
+def test_nobody_can_fetch_it_back(world_of):
+    world = world_of()
+    put(world, "towns")
+    for method in ("GET", "HEAD"):
+        assert world.call(method, "/v1/sources/towns", token=world.token()).status_code == 405
+
+
+def test_a_draft_is_for_stewards_and_marks_all_as_private(world_of):
+    world = world_of()
+    put(world, "towns")
+    draft = world.call("GET", "/v1/sources/towns/draft", token=world.token("steward")).json()
+    assert [attribute["name"] for attribute in draft["attributes"]] == ["town", "age"]
+    assert all(attribute["derived"] for attribute in draft["attributes"])
+    refused = world.register("towns", source="towns", schema=draft)
+    assert refused.json()["code"] == "not-public"
+    assert world.call("GET", "/v1/sources/towns/draft", token=world.token("analyst")).status_code == 403
+    assert world.call("GET", "/v1/sources", token=world.token("analyst")).status_code == 403
+    scoped = world.token("steward", datasets=["others"])
+    assert world.call("GET", "/v1/sources/towns/draft", token=scoped).status_code == 403
+    assert world.call("GET", "/v1/sources", token=scoped).json() == []
+
+
+def test_a_dataset_keeps_its_rows(world_of):
+    world = world_of()
+    put(world, "towns")
+    assert put(world, "towns", CSV + b"Bari,9\n").status_code == 200  # until it is registered
+    register(world, "towns")
+    for answer in (
+        put(world, "towns", b"town\nRoma\n"),
+        world.call("DELETE", "/v1/sources/towns", token=world.token("steward")),
+    ):
+        assert answer.status_code == 409
+        assert "towns" in answer.json()["rule"]
+
+
+def test_the_same_bytes_under_another_name_are_refused(world_of):
+    world = world_of()
+    put(world, "towns")
+    again = put(world, "cities")
+    assert again.status_code == 409
+    assert again.json()["rule"] == "is the same file as the source 'towns'"
+    assert put(world, "towns").status_code == 200  # itself again is no other
+
+
+def test_removing_what_was_brought_and_nothing_else(world_of):
+    world = world_of()
+    put(world, "towns")
+    steward = world.token("steward")
+    assert world.call("DELETE", "/v1/sources/towns", token=steward).status_code == 200
+    assert world.call("DELETE", "/v1/sources/towns", token=steward).status_code == 404
+    assert world.call("DELETE", "/v1/sources/patients", token=steward).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("content", "media", "status"),
+    [
+        (b"", "text/csv", 422),
+        (b"no parquet", "application/vnd.apache.parquet", 422),
+        (CSV, "application/json", 422),
+        (CSV, "application/pdf", 415),
+    ],
+)
+def test_what_is_no_file_of_rows_leaves_nothing_behind(world_of, tmp_path, content, media, status):
+    world = world_of()
+    answer = put(world, "towns", content, media)
+    assert answer.status_code == status, answer.text
+    assert str(tmp_path) not in answer.text
+    assert [path for path in (tmp_path / "home" / "sources").glob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("name", ["..", "a b", ".hidden", "x" * 65])
+def test_names_cannot_lead_elsewhere(world_of, name):
+    world = world_of()
+    assert put(world, name).status_code in (404, 405, 422)
+
+
+def test_a_name_of_the_settings_is_taken(world_of):
+    world = world_of()
+    answer = put(world, "patients")
+    assert answer.status_code == 409
+
+
+def test_larger_than_allowed_is_refused_as_it_comes(world_of, tmp_path):
+    world = world_of(max_upload_bytes=2048)
+    assert put(world, "towns", b"town\n" + b"Bari\n" * 1000).status_code == 413
+    assert list((tmp_path / "home" / "sources").glob("*")) == []
+
+
+def test_two_processes_see_the_same_folder(world_of, tmp_path):
+    world = world_of()
+    other = Sources({}, tmp_path / "home" / "sources")
+    assert "towns" not in other
+    put(world, "towns")
+    assert "towns" in other
+    assert other["towns"].path.name == "towns.csv"
