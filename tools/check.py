@@ -1,4 +1,4 @@
-"""All checks, in the order in which they fail fastest: what `make test` and `make lint` run."""
+"""All checks, in the order in which they fail fastest: what `make test`, `make lint` and `make test-browser` run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ LINT = [
     ("generated files", ["tools/generate.py", "--check"]),
 ]
 TESTS = [("tests", ["-m", "pytest", "-n", "2", "--dist", "loadfile"])]
+# on their own: each starts a service and a browser, and would starve the others
+BROWSER = [
+    ("a browser", ["tools/browser.py"]),
+    ("tests in the browser", ["-m", "pytest", "-n", "2", "--dist", "loadfile", "tests/browser"]),
+]
 
 
 def main(arguments: list[str]) -> int:
     failed = []
-    for name, command in LINT if "--lint" in arguments else LINT + TESTS:
+    chosen = {"--lint": LINT, "--browser": BROWSER}
+    for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER:
         print(f"== {name}", flush=True)
         start = time.monotonic()
         if subprocess.run([sys.executable, *command], cwd=ROOT, check=False).returncode:

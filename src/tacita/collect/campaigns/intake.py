@@ -230,18 +230,25 @@ def remember(database: Database, connection: sa.Connection, campaign: int, names
     ordered = sorted(names)
     if database.is_postgres:
         found = connection.execute(sa.text(_INSERT_POSTGRES), {"campaign": campaign, "ids": ordered})
-    else:
-        places = json.dumps(list(range(1, 16 * len(ordered), 16)))
-        parts = {"campaign": campaign, "ids": b"".join(ordered), "places": places}
-        found = connection.execute(sa.text(_INSERT_SQLITE), parts)
-    return {bytes(row.report) for row in found}
+        return {bytes(row.report) for row in found}
+    places = json.dumps(list(range(1, 16 * len(ordered), 16)))
+    parts = {"campaign": campaign, "ids": b"".join(ordered), "places": places}
+    known = connection.execute(sa.text(_KNOWN_SQLITE), parts).scalar_one() or ""
+    connection.execute(sa.text(_INSERT_SQLITE), parts)
+    return names.difference(split_ids(bytes.fromhex(known)))
 
 
-# one statement for all ids: a statement for each takes ten times as long
+# One statement for all ids: a statement for each takes ten times as long. And one row for all that were known (SQLite
+# has one writer, so nothing comes between): every row that is fetched waits for its turn among the threads, and in a
+# busy server a hundred new ids took half a second to be told.
+_KNOWN_SQLITE = """
+    SELECT group_concat(hex(report), '') FROM json_each(:places)
+    JOIN reports ON campaign = :campaign AND report = substr(:ids, value, 16)
+"""
 _INSERT_SQLITE = """
     INSERT INTO reports (campaign, report)
     SELECT :campaign, substr(:ids, value, 16) FROM json_each(:places) WHERE true
-    ON CONFLICT DO NOTHING RETURNING report
+    ON CONFLICT DO NOTHING
 """
 _INSERT_POSTGRES = """
     INSERT INTO reports (campaign, report) SELECT :campaign, unnest(CAST(:ids AS bytea[]))

@@ -142,10 +142,13 @@ class Campaigns:
         The lot does not look at who asks. Who comes twice may get another view; the device's own ledger decides whether
         that is answered.
         """
-        campaign = self.advance(id)
+        return self.draw_sheet(self.advance(id))
+
+    def draw_sheet(self, campaign: Campaign) -> tuple[Question, ...]:
+        """The same for a campaign that was just looked at."""
         if campaign.state != "open":
             words = {"draft": "is not open yet", "closed": "is closed"}
-            raise Conflict(words[campaign.state], field="campaign", value=id)
+            raise Conflict(words[campaign.state], field="campaign", value=campaign.id)
         views = campaign.design.lot(campaign.block)
         (view,) = _LOT.choices(list(views), weights=list(views.values()))
         return tuple(campaign.questions[number] for number in view)

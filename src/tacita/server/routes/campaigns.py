@@ -1,16 +1,16 @@
 """Campaigns: collection from people who randomise on their own device.
 
-Reports come in by `reports`, and what can be read off them goes out by `findings`.
+Questions go out by `sheets`, reports come in by `reports`, and what can be read off them goes out by `findings`.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 
 from tacita.errors import Forbidden
-from tacita.server.auth import Has, Services_, allow, check_anonymous, check_scope
+from tacita.server.auth import Has, Services_, allow, check_scope
 from tacita.server.collecting import design_of, terms_of
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import (
@@ -18,10 +18,10 @@ from tacita.server.models import (
     CollectionPlan,
     NewCampaign,
     PlannedCollection,
-    Sheet,
     TallyInfo,
     TallyModel,
 )
+from tacita.server.respond import check_id
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
@@ -43,6 +43,8 @@ def create_campaign(body: NewCampaign, token: Steward, services: Services_) -> C
     """Its id is new, so a token whose scope is a list of names cannot open one."""
     if token.datasets is not None:
         raise Forbidden("needs a token for all datasets", field="dataset")
+    if body.id is not None:
+        check_id(body.id)
     campaign = services.campaigns.create(design_of(body), title=body.title, terms=terms_of(body), id=body.id)
     if not body.draft:
         campaign = services.campaigns.open(campaign.id)
@@ -61,14 +63,6 @@ def get_campaign(id: str, token: Reader, services: Services_) -> CampaignInfo:
     """State, questions, and how many have answered each."""
     check_scope(token, id)
     return CampaignInfo.model_validate(services.campaigns.advance(id).as_dict())
-
-
-@router.get("/v1/campaigns/{id}/questions", summary="The questions for one respondent's device")
-def get_questions(id: str, request: Request, services: Services_) -> Sheet:
-    """One view, drawn by lot. Needs no token: whoever has the id may answer. The device checks what it is sent."""
-    check_anonymous(request.scope, services)
-    questions = [question.to_dict() for question in services.campaigns.sheet(id)]
-    return Sheet(title=services.campaigns.form(id).title, questions=questions)
 
 
 @router.post("/v1/campaigns/{id}/open", summary="Let people answer")

@@ -13,7 +13,6 @@ import msgspec
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from tacita.errors import InternalError, InvalidInput
@@ -21,6 +20,7 @@ from tacita.server import errors
 from tacita.server.auth import check_anonymous, check_sender
 from tacita.server.models import Accepted, ReportBatch
 from tacita.server.refusals import NotJson
+from tacita.server.routes.raw import RawRoute
 from tacita.server.services import Services
 
 __all__ = ["DOCUMENTED", "ROUTE"]
@@ -90,15 +90,7 @@ def _decode(body: bytes) -> list[dict[str, Any]]:
         raise NotJson("cannot be read as JSON", field="body") from None
 
 
-class _RawRoute(Route):
-    """A route that names itself, so that the log and the counters know it."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, child = super().matches(scope)
-        return match, {**child, "route": self} if match is not Match.NONE else child
-
-
-ROUTE = _RawRoute(PATH, _Reports(), methods=["POST"], include_in_schema=False)
+ROUTE = RawRoute(PATH, _Reports(), methods=["POST"], include_in_schema=False)
 
 
 def send_reports(id: str, body: ReportBatch) -> Accepted:

@@ -1,0 +1,10 @@
+"""The respondent's page: hand-written HTML, CSS and ES modules over the client in `clients/js`, which randomises.
+
+Privacy: the page is the same for everybody, loads nothing from elsewhere, sets no cookies; what leaves the browser is
+the request for the questions and the report. Claim: docs/claims/respondent-page.md. Why it is as it is:
+docs/design/respond.md.
+"""
+
+from tacita.server.respond.routes import RESERVED, check_id, install
+
+__all__ = ["RESERVED", "check_id", "install"]

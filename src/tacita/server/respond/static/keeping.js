@@ -1,0 +1,64 @@
+// What the page keeps on the device, beside the client's ledger: language, limits, and for each survey the questions
+// that were seen first and the reports that were drawn. A true answer is never among it.
+
+const PREFIX = "tacita-survey:";
+
+/** Low enough to mean something, high enough for a few surveys. */
+export const USUAL_LIMITS = Object.freeze({ question: 2, total: 4 });
+
+export class Keeping {
+  #storage;
+
+  constructor(storage) {
+    this.#storage = storage;
+  }
+
+  get limits() {
+    const kept = this.#read("tacita-limits");
+    return kept !== null && [kept.question, kept.total].every(isLimit) ? kept : { ...USUAL_LIMITS };
+  }
+
+  set limits({ question, total }) {
+    this.#write("tacita-limits", { question, total });
+  }
+
+  get language() {
+    return this.#read("tacita-language");
+  }
+
+  set language(language) {
+    this.#write("tacita-language", language);
+  }
+
+  /** What is known of a survey: title, questions, and once it is answered reports, receipts, state. */
+  survey(id) {
+    return this.#read(PREFIX + id);
+  }
+
+  keep(id, survey) {
+    this.#write(PREFIX + id, survey);
+  }
+
+  /** The surveys whose reports have not arrived yet. */
+  waiting() {
+    const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i));
+    const ids = keys.filter((key) => key.startsWith(PREFIX)).map((key) => key.slice(PREFIX.length));
+    return ids.filter((id) => this.survey(id)?.state === "waiting");
+  }
+
+  #read(key) {
+    try {
+      return JSON.parse(this.#storage.getItem(key));
+    } catch {
+      return null; // damaged: asked for again. What was spent and drawn is in the ledger
+    }
+  }
+
+  #write(key, value) {
+    this.#storage.setItem(key, JSON.stringify(value));
+  }
+}
+
+export function isLimit(value) {
+  return Number.isFinite(value) && value > 0;
+}

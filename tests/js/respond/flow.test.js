@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { Device } from "../page/client/index.js";
+import { answerSurvey, openSurvey } from "../page/answering.js";
+import { Keeping, USUAL_LIMITS } from "../page/keeping.js";
+import { Problem, fetchSheet, sendWaiting } from "../page/sending.js";
+import { MemoryStorage } from "./storage.js";
+
+const TRUTH = "planted truth";
+const QUESTION = {
+  wire: 1,
+  campaign: "c",
+  question: "q1",
+  asks: [{ attribute: "a", levels: ["x", "y", TRUTH] }],
+  channel: { kind: "rr", keep: 1, fake: [1, 1, 1] },
+  epsilon: 1,
+};
+const SHEET = { title: "A survey", questions: [QUESTION] };
+
+const realFetch = globalThis.fetch;
+afterEach(() => {
+  globalThis.fetch = realFetch;
+});
+
+/** A service that answers in turn, or is away; keeps what it was asked. */
+function serve(...answers) {
+  const asked = [];
+  globalThis.fetch = async (path, options) => {
+    asked.push({ path, ...options });
+    const [status, body] = answers[Math.min(asked.length, answers.length) - 1];
+    if (status === 0) throw new TypeError("no network");
+    return new Response(body === undefined ? null : JSON.stringify(body), { status });
+  };
+  return asked;
+}
+
+function device(storage) {
+  return new Device({ storage, limitTotalEpsilon: 4, limitQuestionEpsilon: 2 });
+}
+
+async function answered(storage = new MemoryStorage()) {
+  const keeping = new Keeping(storage);
+  await answerSurvey(device(storage), keeping, "c", SHEET, { a: TRUTH });
+  return { storage, keeping };
+}
+
+test("what is kept is the questions, the reports, the receipts and the state", async () => {
+  const { keeping } = await answered();
+  const survey = keeping.survey("c");
+  assert.deepEqual(Object.keys(survey).sort(), ["questions", "receipts", "reports", "state", "title"]);
+  assert.equal(survey.state, "waiting");
+  assert.deepEqual(keeping.waiting(), ["c"]);
+});
+
+const OUTCOMES = [
+  ["counted", [200, { accepted: 1, replayed: [] }], "sent"],
+  ["counted before", [409, { code: "conflict", field: "report" }], "sent"],
+  ["closed", [409, { code: "conflict", field: "campaign" }], "closed"],
+  ["unknown", [404, { code: "unknown-name", field: "campaign" }], "gone"],
+  ["some other thing is not there", [404, {}], "waiting"],
+  ["refused", [422, { code: "invalid-input", field: "reports[0].answer" }], "refused"],
+  ["too many", [429, { code: "too-many-requests" }], "waiting"],
+  ["a fault", [500], "waiting"],
+  ["a gateway", [502], "waiting"],
+  ["no network", [0], "waiting"],
+];
+for (const [name, answer, state] of OUTCOMES) {
+  test(`a report that is sent, ${name}: ${state}`, async () => {
+    const { keeping } = await answered();
+    const asked = serve(answer);
+    const left = await sendWaiting(keeping);
+    assert.equal(keeping.survey("c").state, state);
+    assert.equal(left, state === "waiting" ? 1 : 0);
+    assert.deepEqual(JSON.parse(asked[0].body), { reports: keeping.survey("c").reports });
+    assert.equal(asked[0].path, "/v1/campaigns/c/reports");
+    assert.equal(asked[0].credentials, "omit");
+  });
+}
+
+test("a report is sent until it arrives, the very same each time, and then no more", async () => {
+  const { keeping } = await answered();
+  const asked = serve([0], [500], [200, {}]);
+  for (let i = 0; i < 5; i++) await sendWaiting(keeping);
+  assert.equal(asked.length, 3);
+  assert.equal(new Set(asked.map(({ body }) => body)).size, 1);
+});
+
+test("the questions that were seen first are answered, whatever comes later", async () => {
+  const keeping = new Keeping(new MemoryStorage());
+  const fetched = async () => structuredClone(SHEET);
+  assert.deepEqual(await openSurvey(keeping, "c", fetched), SHEET);
+  const other = async () => ({ title: "Another", questions: [{ ...QUESTION, question: "q2" }] });
+  assert.deepEqual(await openSurvey(keeping, "c", other), SHEET);
+});
+
+test("without network what was seen is there; without both there is a problem", async () => {
+  const away = async () => {
+    throw new Problem("away");
+  };
+  const keeping = new Keeping(new MemoryStorage());
+  await assert.rejects(openSurvey(keeping, "c", away), { kind: "away" });
+  await openSurvey(keeping, "c", async () => SHEET);
+  assert.deepEqual(await openSurvey(keeping, "c", away), SHEET);
+});
+
+test("a closed survey is not answered in vain", async () => {
+  const keeping = new Keeping(new MemoryStorage());
+  await openSurvey(keeping, "c", async () => SHEET);
+  const closed = async () => {
+    throw new Problem("closed");
+  };
+  await assert.rejects(openSurvey(keeping, "c", closed), { kind: "closed" });
+});
+
+test("a question that changed under its name is noticed before it is answered", async () => {
+  const keeping = new Keeping(new MemoryStorage());
+  await openSurvey(keeping, "c", async () => SHEET);
+  const changed = { ...QUESTION, channel: { kind: "rr", keep: 2, fake: [2, 2, 2] } };
+  const fetched = async () => ({ title: "A survey", questions: [changed] });
+  await assert.rejects(openSurvey(keeping, "c", fetched), { kind: "changed" });
+});
+
+test("an answered survey is not asked for again", async () => {
+  const { keeping } = await answered();
+  const survey = await openSurvey(keeping, "c", () => assert.fail("asked"));
+  assert.equal(survey.reports.length, 1);
+});
+
+test("what cannot be answered is not kept", async () => {
+  const keeping = new Keeping(new MemoryStorage());
+  const cheating = async () => ({ title: "A survey", questions: [{ ...QUESTION, epsilon: 0.1 }] });
+  await assert.rejects(openSurvey(keeping, "c", cheating), { reason: "loss-over-promise" });
+  assert.equal(keeping.survey("c"), null);
+});
+
+test("a crash between draw and keeping gives the same report on the next visit", async () => {
+  const storage = new MemoryStorage();
+  const full = { survey: () => null, keep: () => assert.fail("full") };
+  await assert.rejects(answerSurvey(device(storage), full, "c", SHEET, { a: TRUTH }));
+  const { answer, report } = JSON.parse(storage.getItem("tacita-ledger")).entries[0];
+  const keeping = new Keeping(storage);
+  const { reports } = await answerSurvey(device(storage), keeping, "c", SHEET, { a: "x" });
+  assert.deepEqual([reports[0].answer, reports[0].report], [answer, report]);
+});
+
+test("the usual limits hold until others are set, and damage brings them back", () => {
+  const storage = new MemoryStorage();
+  const keeping = new Keeping(storage);
+  assert.deepEqual(keeping.limits, USUAL_LIMITS);
+  keeping.limits = { question: 1, total: 9 };
+  assert.deepEqual(new Keeping(storage).limits, { question: 1, total: 9 });
+  for (const text of ["{", "null", '{"question":-1,"total":2}', '{"question":1}']) {
+    storage.setItem("tacita-limits", text);
+    assert.deepEqual(keeping.limits, USUAL_LIMITS);
+  }
+});
+
+test("what is fetched in place of questions is a problem with a name", async () => {
+  const kinds = [
+    [[404, {}], "unknown"],
+    [[409, {}], "closed"],
+    [[500], "away"],
+    [[200, []], "away"],
+    [[0], "away"],
+  ];
+  for (const [answer, kind] of kinds) {
+    serve(answer);
+    await assert.rejects(fetchSheet("c"), { kind });
+  }
+});
