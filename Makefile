@@ -35,6 +35,12 @@ demo: $(READY) ## Run the main job end to end on a made-up census
 test: $(NETS) ## Run all tests, linters and checks
 	$(BIN)/python tools/check.py
 
+test-browser: $(READY) ## Run the tests in a real browser (part of `make test`; installs Chromium where it may)
+	$(BIN)/python tools/check.py --browser
+
+pictures: $(READY) ## Make the pictures of the docs anew, by the tests in the browser
+	TACITA_PICTURES=yes $(BIN)/python tools/check.py --browser
+
 lint: $(NETS) ## Format and lint check, types, import directions, published files up to date
 	$(BIN)/python tools/check.py --lint
 
@@ -42,8 +48,8 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format src tests tools bench
 	$(BIN)/ruff check --fix --quiet src tests tools bench
 
-serve: $(READY) ## Start the service and say where
-	$(BIN)/tacita serve
+serve: $(READY) ## Start the service and open its console
+	$(BIN)/tacita serve --open
 
 bench: $(READY) ## Run benches side by side with peers: make bench [NAME=counting] [QUICK=1]
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
@@ -53,7 +59,7 @@ docs: $(READY) ## Write the generated reference pages and published files anew
 	$(BIN)/python tools/generate.py
 
 clean: ## Remove the environment and what runs have left
-	rm -rf $(VENV) .tacita demo-out bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test lint format serve bench docs clean
+.PHONY: help setup nets demo test test-browser pictures lint format serve bench docs clean

@@ -1,6 +1,6 @@
 from xml.etree import ElementTree
 
-from tacita.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
+from tacita.charts import Curve, Interval, Point, curves, heatmap, interval_bars, scatter, twin_bars
 
 
 def parsed(svg):
@@ -58,3 +58,56 @@ def test_scatter_joins_the_best():
     heights = [float(mark.get("cy")) for mark in high.findall("circle")]
     assert max(heights) - min(heights) > 300  # the axis begins near to what there is
     assert "0.7" in [text.text for text in high.findall("text")]
+
+
+def points_of(root, style):
+    found = [line.get("points") for line in root.findall("polyline") if line.get("class") == style]
+    return [[tuple(map(float, point.split(","))) for point in each.split()] for each in found]
+
+
+def test_curves_share_their_axes():
+    root = parsed(
+        curves(
+            [Curve(label="a", x=[1, 10, 100], y=[0.0, 5.0, 10.0]), Curve(label="<b>", x=[1, 100], y=[10.0, 10.0])],
+            across="n",
+            up="error",
+            title="t",
+            logarithmic=True,
+            most=10.0,
+        )
+    )
+    assert points_of(root, "curve") == [[(64.0, 274.0), (324.0, 154.0), (584.0, 34.0)]]  # a factor of ten is half
+    assert points_of(root, "curve-second") == [[(64.0, 34.0), (584.0, 34.0)]]
+    assert "a from 0 to 10" in root.get("aria-label")
+
+
+def test_steps_stay_until_the_next_and_bands_surround():
+    root = parsed(
+        curves(
+            [Curve(label="spent", x=[0, 1, 2], y=[0.0, 1.0, 2.0], low=[0, 0, 1], high=[1, 2, 2.0], steps=True)],
+            across="time",
+            up="epsilon",
+            level=("budget", 2.0),
+            most=2.0,
+            at=1.0,
+            ends=("May", "June"),
+        )
+    )
+    heights = [y for _, y in points_of(root, "curve")[0]]
+    assert heights == [274.0, 274.0, 154.0, 154.0, 34.0]
+    assert len(root.find("polygon").get("points").split()) == 6
+    assert "budget at 2" in root.get("aria-label")
+    assert {"May", "June"} <= {text.text for text in root.findall("text")}
+
+
+def test_axes_have_short_numbers():
+    root = parsed(curves([Curve(label="a", x=[1000, 1_000_000], y=[0.0, 74_434.0])], across="n", up="money"))
+    shown = {text.text for text in root.findall("text")}
+    assert {"20k", "40k", "60k", "80k", "1k", "1M"} <= shown
+    heights = [y for _, y in points_of(root, "curve")[0]]
+    assert heights[1] > 34.0  # below the end of the axis
+
+
+def test_nothing_to_draw_is_an_empty_frame():
+    assert parsed(curves([Curve(label="a", x=[], y=[])], across="x", up="y")) is not None
+    assert parsed(curves([Curve(label="a", x=[1.0], y=[float("nan")])], across="x", up="y")) is not None

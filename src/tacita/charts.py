@@ -10,10 +10,11 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-__all__ = ["Interval", "Point", "heatmap", "interval_bars", "scatter", "twin_bars"]
+__all__ = ["Curve", "Interval", "Point", "curves", "heatmap", "interval_bars", "scatter", "twin_bars"]
 
-_ROW, _LEFT, _WIDTH, _RIGHT = 26, 210, 380, 170
+_ROW, _LEFT, _WIDTH, _RIGHT = 26, 210, 380, 200
 _MOST_LABEL = 30
 
 
@@ -172,3 +173,118 @@ def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -
     )
     said = f"{title}: " + "; ".join(f"{p.label} at {across} {p.x:.2f}, {up} {p.y:.2f}" for p in points)
     return _svg(left + side + 40, top + side + 50, said, "".join(parts))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curve:
+    """A line through points from left to right, with the band that it lies in where one is known."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    steps: bool = False
+    """Whether it stays where it is until the next point."""
+
+
+def curves(
+    lines: Sequence[Curve],
+    *,
+    across: str,
+    up: str,
+    title: str = "",
+    logarithmic: bool = False,
+    most: float | None = None,
+    level: tuple[str, float] | None = None,
+    at: float | None = None,
+    ends: tuple[str, str] | None = None,
+) -> str:
+    """Lines over one axis, from 0 up; of two, the second is dashed.
+
+    Args:
+        lines: What to draw.
+        across: What the axis below shows.
+        up: What the axis at the side shows.
+        title: What it is, for those who hear it read.
+        logarithmic: Whether the axis below grows by factors.
+        most: Where the axis at the side ends; above all lines by default.
+        level: A named height to draw across, such as a limit.
+        at: A place below to mark, such as what is chosen.
+        ends: Words for the two ends of the axis below, where numbers would say nothing.
+    """
+    left, top, width, height = 64, 34, 520, 240
+    places = [float(v) for each in lines for v in each.x if math.isfinite(v) and (v > 0 or not logarithmic)]
+    reached = [float(v) for each in lines for v in (*each.y, *(each.high or ())) if math.isfinite(v)]
+    first, last = (min(places), max(places)) if places else (0.0, 1.0)
+    peak = most or _above(max([*reached, *([level[1]] if level else []), 1e-12]))
+    scale = math.log if logarithmic else float
+    span = (scale(last) - scale(first)) or 1.0
+
+    def x_of(value: float) -> float:
+        inside = min(max(value, first), last)
+        return left + width * (scale(inside) - scale(first)) / span
+
+    def y_of(value: float) -> float:
+        return top + height * (1 - min(max(value / peak, 0.0), 1.0))
+
+    parts = [f'<rect class="frame" x="{left}" y="{top}" width="{width}" height="{height}" fill="none"/>']
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = left + width * share, top + height * (1 - share)
+        parts.append(f'<line class="axis" x1="{left}" x2="{left + width}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(
+            f'<text class="num" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{_short(peak * share)}</text>'
+        )
+        if ends is None:
+            shown = math.exp(scale(first) + span * share) if logarithmic else first + span * share
+            words = _short(shown)
+        else:
+            words = {0.0: html.escape(ends[0]), 1.0: html.escape(ends[1])}.get(share, "")
+        side = "end" if ends is not None and share == 1.0 else "middle"
+        parts.append(f'<text class="num" x="{x:.1f}" y="{top + height + 16}" text-anchor="{side}">{words}</text>')
+    said = []
+    for place, each in enumerate(lines):
+        style = "curve" if place == 0 else "curve-second"
+        points = [(x_of(a), y_of(b)) for a, b in zip(each.x, each.y, strict=True) if math.isfinite(b)]
+        if each.low is not None and each.high is not None:
+            upper = [(x_of(a), y_of(b)) for a, b in zip(each.x, each.high, strict=True) if math.isfinite(b)]
+            lower = [(x_of(a), y_of(b)) for a, b in zip(each.x, each.low, strict=True) if math.isfinite(b)]
+            parts.append(f'<polygon class="band" points="{_path([*upper, *reversed(lower)])}"/>')
+        if each.steps and points:
+            points = [points[0], *((x, y) for a, b in pairwise(points) for x, y in ((b[0], a[1]), b))]
+        parts.append(f'<polyline class="{style}" points="{_path(points)}"/>')
+        legend_x = left + 8 + place * 230
+        parts.append(f'<line class="{style}" x1="{legend_x}" x2="{legend_x + 22}" y1="14" y2="14"/>')
+        parts.append(f'<text x="{legend_x + 28}" y="18">{_cut(each.label)}</text>')
+        if each.y:
+            said.append(f"{each.label} from {each.y[0]:.3g} to {each.y[-1]:.3g}")
+    if level is not None:
+        y = y_of(level[1])
+        parts.append(f'<line class="err" x1="{left}" x2="{left + width}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{left + width - 4}" y="{y - 5:.1f}" text-anchor="end">{_cut(level[0])}</text>')
+        said.append(f"{level[0]} at {level[1]:.3g}")
+    if at is not None:
+        parts.append(f'<line class="err" x1="{x_of(at):.1f}" x2="{x_of(at):.1f}" y1="{top}" y2="{top + height}"/>')
+    middle = left + width / 2
+    parts.append(f'<text x="{middle}" y="{top + height + 36}" text-anchor="middle">{html.escape(across)}</text>')
+    turned = f"translate(14 {top + height / 2}) rotate(-90)"
+    parts.append(f'<text transform="{turned}" text-anchor="middle">{html.escape(up)}</text>')
+    return _svg(left + width + 30, top + height + 46, f"{title}: " + "; ".join(said), "".join(parts))
+
+
+def _above(value: float) -> float:
+    """The next number above whose quarters have few digits: where an axis ends."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step for step in (1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0, 12.0) if step * power >= value) * power
+
+
+def _short(value: float) -> str:
+    """A number for an axis: three digits, and thousands and millions by letter."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9995:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import webbrowser
 from typing import Annotated, Any
 
+import httpx
 import typer
+from fastapi import FastAPI
 
 from tacita.cli import show
 from tacita.server.settings import Settings
 
 __all__ = ["serve"]
 
+_START_SECONDS = 60
+
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Print a link that signs in to the console once, and open it in a browser.")
+    ] = False,
 ) -> None:
-    """Serve the REST interface, with a worker for long jobs. Settings: docs/reference/settings.md."""
+    """Serve the REST interface and the console, with a worker for long jobs. Settings: docs/reference/settings.md."""
     from tacita.server.run import serve as run_server
 
     given: dict[str, Any] = {"host": host, "port": port}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    show.say(f"Tacita serves at http://{settings.host}:{settings.port}  (description: /openapi.json, stop: Ctrl-C)")
-    run_server(settings)
+    address = f"http://{settings.host}:{settings.port}"
+    show.say(f"Tacita serves at {address}  (description: /openapi.json, stop: Ctrl-C)")
+
+    def extend(app: FastAPI) -> None:
+        from tacita.console.mount import mount
+
+        sessions = mount(app)
+        if open_:
+            link = f"{address}/console/enter#{sessions.code()}"
+            show.say("The console, for you alone (the link is good once, for ten minutes):")
+            print(link, flush=True)  # in one piece, however narrow the terminal
+            threading.Thread(target=_open, args=(address, link), daemon=True).start()
+
+    run_server(settings, extend=extend if settings.console else None)
+
+
+def _open(address: str, link: str) -> None:
+    """Show the page when the server answers, where there is somebody to show it to."""
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        try:
+            httpx.get(f"{address}/healthz", timeout=1)
+        except httpx.HTTPError:
+            time.sleep(0.2)
+        else:
+            webbrowser.open(link)
+            return

@@ -1,0 +1,70 @@
+"""The REST interface as pages see it: called inside the process, with the token of whoever is signed in.
+
+Pages have no other way to data: what a role may not do over REST, it may not do here, and what is charged is charged
+there. Errors come back as what they were.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+
+from tacita.server.refusals import rebuild
+
+__all__ = ["Api"]
+
+_SECONDS = 3600.0  # registering a dataset reads all of it
+
+
+class Api:
+    """One person's requests.
+
+    Args:
+        app: The server.
+        token: Whose requests these are.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """What a path answers, as plain data."""
+        return (await self._send("GET", path, params=query)).json()
+
+    async def text(self, path: str, **query: Any) -> str:
+        """What a path answers, as text."""
+        return (await self._send("GET", path, params=query)).text
+
+    async def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
+        """Send a body; with a key, the same again does nothing more."""
+        headers = {"Idempotency-Key": key} if key else {}
+        return (await self._send("POST", path, json={} if body is None else body, headers=headers)).json()
+
+    async def put(self, path: str, body: Any) -> Any:
+        """Put what a path holds."""
+        return (await self._send("PUT", path, json=body)).json()
+
+    async def send_file(self, path: str, content: bytes, media: str) -> Any:
+        """Put a file."""
+        return (await self._send("PUT", path, content=content, headers={"Content-Type": media})).json()
+
+    async def delete(self, path: str) -> Any:
+        """Delete what a path names."""
+        return (await self._send("DELETE", path)).json()
+
+    @staticmethod
+    def new_key() -> str:
+        """A key under which something is done at most once."""
+        return uuid.uuid4().hex
+
+    async def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self._token}"} | parts.pop("headers", {})
+        transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://console", timeout=_SECONDS) as client:
+            answer = await client.request(method, path, headers=headers, **parts)
+        if answer.status_code >= 400:
+            raise rebuild(answer.json())
+        return answer

@@ -1,0 +1,152 @@
+"""A campaign while it runs: how fast reports come, how narrow its tables have become, and how many more it takes.
+
+    Watch          keeps what was seen since a page was opened
+    stop_advice    the stopping rule's advice in words
+
+Privacy: post-processing of tables that were released; nothing is spent by looking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tacita.charts import Curve, Interval
+from tacita.collect.stopping import StopRule
+from tacita.release import Release, Releases
+
+__all__ = ["MOST_BARS", "Watch", "bars", "half_width", "stop_advice"]
+
+Key = tuple[str, ...]
+
+_RECENT = 5
+"""So many looks back, the pace is read."""
+_MOST_SEEN = 2000
+_AHEAD = 4
+MOST_BARS = 40
+
+
+def half_width(release: Release, level: float = 0.95) -> float:
+    """Half the width of the widest interval of a table."""
+    low, high = release.interval(level)
+    return float(np.max((high - low) / 2))
+
+
+@dataclass(kw_only=True)
+class Watch:
+    """What was seen of one campaign.
+
+    Attributes:
+        seen: (seconds, reports) at each look.
+        widths: Of each table, (reports, widest half-width) when it had changed.
+    """
+
+    seen: list[tuple[float, int]] = field(default_factory=list)
+    widths: dict[Key, list[tuple[int, float]]] = field(default_factory=dict)
+
+    def look(self, seconds: float, received: int) -> bool:
+        """Note how many reports there are; whether that is news."""
+        news = not self.seen or self.seen[-1][1] != received
+        self.seen = [*self.seen[-_MOST_SEEN:], (seconds, received)]
+        return news
+
+    def note(self, received: int, releases: Mapping[Key, Release]) -> None:
+        """Note how narrow the tables are at so many reports."""
+        for key, release in releases.items():
+            known = self.widths.setdefault(key, [])
+            if not known or known[-1][0] != received:
+                known.append((received, half_width(release)))
+                del known[:-_MOST_SEEN]
+
+    def pace(self) -> float:
+        """Reports a second, over the last few looks."""
+        (start, first), (end, last) = (self.seen or [(0.0, 0)])[-_RECENT:][0], (self.seen or [(0.0, 0)])[-1]
+        return (last - first) / (end - start) if end > start else 0.0
+
+    def curves(self, key: Key) -> list[Curve]:
+        """The widest half-width of a table as reports came in, and how it will go on: as 1 / sqrt(reports)."""
+        points = self.widths.get(key, [])
+        if not points:
+            return []
+        reports, width = points[-1]
+        steps = np.geomspace(points[0][0], max(reports * _AHEAD, points[0][0] * 2), 60)
+        ahead = [width * math.sqrt(reports / step) for step in steps]
+        return [
+            Curve(label="seen here", x=[x for x, _ in points], y=[y for _, y in points]),
+            Curve(label="as 1 / square root of reports", x=steps.tolist(), y=ahead),
+        ]
+
+
+def bars(release: Release) -> list[Interval]:
+    """The cells of a table with their intervals, the first of them where there are many."""
+    low, high = release.interval(0.95)
+    values = np.asarray(release.values, float)
+    labels = [release.domain[name].all_labels for name in release.attributes]
+    places = list(np.ndindex(*values.shape))[:MOST_BARS]
+    return [
+        Interval(
+            label=", ".join(label[code] for label, code in zip(labels, place, strict=True)),
+            value=max(float(values[place]), 0.0),
+            low=max(float(low[place]), 0.0),
+            high=min(float(high[place]), 1.0),
+        )
+        for place in places
+    ]
+
+
+def stop_advice(
+    releases: Releases | None, terms: Mapping[str, Any], received: int, tables: Iterable[Key], state: str = "open"
+) -> str:
+    """What the stopping rule says, in words: whether it is enough, or how many more reports it should take.
+
+    Args:
+        releases: The tables so far; None while there are too few answers.
+        terms: What the owner decided, as a campaign tells it.
+        received: All reports so far.
+        tables: All tables that are asked for.
+        state: Of the campaign.
+    """
+    minimum, wanted = int(terms["minimum"]), {tuple(key) for key in tables}
+    if state == "closed":
+        return "The campaign is closed: its tables stay as they are."
+    missing = wanted - set(releases or ())
+    if missing:
+        named = ", ".join(sorted(" x ".join(key) for key in missing))
+        return f"A table is shown when {minimum:,} people have answered for it. Still waiting: {named}."
+    assert releases is not None
+    if terms["stop"] is None:
+        worst = max(half_width(release) for release in releases.values())
+        return (
+            f"This campaign has no stop rule. The widest interval is now {worst:.3g} to each side; four times as many "
+            "reports make it half as wide."
+        )
+    rule = StopRule(**terms["stop"])
+    shared = replace(rule, level=1 - (1 - rule.level) / len(releases))
+    look = max(1, math.floor(math.log2(max(received / minimum, 1))) + 1)
+    found = [(release, shared.look(release, look)) for release in releases.values()]
+    if all(advice.stop for _, advice in found):
+        return (
+            f"Every interval is within {rule.half_width:g}: that is enough. The campaign closes at its next look, or "
+            "when you close it."
+        )
+    more = [_more(release, advice.more_respondents, received) for release, advice in found]
+    worst = max(advice.widest for _, advice in found)
+    if any(each is None for each in more):
+        return (
+            f"The widest interval is {worst:.3g} to each side. No number of people would make it {rule.half_width:g}."
+        )
+    most = max(each for each in more if each is not None)
+    return (
+        f"The widest interval is {worst:.3g} to each side at this look's level; the rule asks for {rule.half_width:g}. "
+        f"About {most:,} more reports should be enough."
+    )
+
+
+def _more(release: Release, people: int | None, received: int) -> int | None:
+    """From people who answer for one table to reports of the campaign, at the shares that came so far."""
+    answered = int(release.provenance.recipe["respondents"])
+    return None if people is None else math.ceil(people * received / max(answered, 1))

@@ -1,0 +1,135 @@
+"""Signing in and out, and files for a browser: the console's plain HTTP side.
+
+    GET  /console/enter          the page to sign in on; behind its # may stand a code that signs in once
+    POST /console/enter          a token or a code in the body; sets the cookie
+    POST /console/leave          forgets the session
+    GET  /console/files/v1/...   what a GET of the API answers, for the token of the session: downloads, pages to print
+
+Only GET passes through `files`, so that no other site can make a browser change anything.
+"""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tacita.console.sessions import COOKIE, Sessions
+from tacita.errors import Unauthorized
+from tacita.server.errors import respond
+from tacita.server.limits import RateLimiter
+from tacita.server.refusals import TooManyRequests
+
+__all__ = ["ENTER", "Files", "routes"]
+
+ENTER = "/console/enter"
+_HOME = "/console/"
+_PAGE = (Path(__file__).parent / "static" / "enter.html").read_text(encoding="utf-8")
+_STYLE = (Path(__file__).parent / "static" / "console.css").read_text(encoding="utf-8")
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+_OF_OUTER = ("route", "endpoint", "path_params", "router")
+_MOST_BODY = 4096
+_TRIES_A_MINUTE = 30
+
+
+def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
+    """What is to be added to the server's routes."""
+    limiter = RateLimiter()
+
+    async def show(request: Request) -> Response:
+        if sessions.find(request.cookies.get(COOKIE)):
+            return RedirectResponse(_HOME, status_code=303)
+        return _page("")
+
+    async def enter(request: Request) -> Response:
+        if not _same_site(request):
+            return _page("This form was sent from another site.", 403)
+        address = request.client.host if request.client else "unknown"
+        try:
+            limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
+        except TooManyRequests:
+            return _page("Too many tries. Wait a minute.", 429)
+        given = await _form(request)
+        if code := given.get("code"):
+            id = sessions.enter_by_code(code)
+            said = "This link was used before, or is too old. Start the server again for a new one, or use a token."
+        else:
+            id, said = _by_token(sessions, given.get("token", ""))
+        if id is None:
+            return _page(said, 401)
+        answer = RedirectResponse(_HOME, status_code=303)
+        secure = request.url.scheme == "https"
+        answer.set_cookie(COOKIE, id, httponly=True, samesite="lax", secure=secure, path="/console")
+        return answer
+
+    async def leave(request: Request) -> Response:
+        if _same_site(request):
+            sessions.leave(request.cookies.get(COOKIE))
+        answer = RedirectResponse(ENTER, status_code=303)
+        answer.delete_cookie(COOKIE, path="/console")
+        return answer
+
+    return [
+        Route(ENTER, show, methods=["GET"]),
+        Route(ENTER, enter, methods=["POST"]),
+        Route("/console/leave", leave, methods=["POST"]),
+        Mount("/console/files", Files(app, sessions)),
+    ]
+
+
+class Files:
+    """GET requests of a signed-in browser, passed to the API with the session's token; in pieces, as they come."""
+
+    def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
+        self._app, self._sessions = app, sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on."""
+        request = Request(scope)
+        session = self._sessions.find(request.cookies.get(COOKIE))
+        path = scope["path"].removeprefix("/console/files")
+        if scope["type"] != "http" or scope["method"] != "GET" or not path.startswith("/v1/") or session is None:
+            refused = Unauthorized("sign in first", field="session", hint=f"Open {ENTER}")
+            await respond(refused, scope)(scope, receive, send)
+            return
+        headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"cookie")]
+        headers.append((b"authorization", f"Bearer {session.token}".encode()))
+        inner = {key: value for key, value in scope.items() if key not in _OF_OUTER}
+        inner |= {"path": path, "raw_path": path.encode(), "root_path": "", "headers": headers, "state": {}}
+        await self._app(inner, receive, send)
+
+
+def _by_token(sessions: Sessions, text: str) -> tuple[str | None, str]:
+    try:
+        return sessions.enter(text.strip()), ""
+    except Unauthorized as error:
+        return None, f"The token {error.rule}."
+
+
+def _page(said: str, status: int = 200) -> Response:
+    shown = f'<p class="problem" role="alert">{html.escape(said)}</p>' if said else ""
+    page = _PAGE.replace("/* style */", _STYLE).replace("<!-- said -->", shown)
+    return HTMLResponse(page, status, headers={"Content-Security-Policy": _POLICY})
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a small form."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BODY:
+            return {}
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+def _same_site(request: Request) -> bool:
+    """Whether a form was sent from our own page; browsers say it, and other programs need not."""
+    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")

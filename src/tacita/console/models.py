@@ -1,0 +1,75 @@
+"""A model that was released: what it is, what it says of a person, and its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from tacita.console import kit, words
+from tacita.console.page import Visit
+from tacita.domain import Domain
+
+__all__ = ["show_model"]
+
+
+async def show_model(visit: Visit, job: dict[str, Any]) -> None:
+    """What is public about a model, a form to ask it, and files."""
+    found = await visit.api.get(f"/v1/models/{job['id']}")
+    schema = Domain.from_dict(await visit.api.get(f"/v1/datasets/{found['dataset']}/schema"))
+    about = found["about"]
+    with kit.cells():
+        with kit.panel("What it is"):
+            kit.facts(
+                {
+                    "Name": f"{found['name']}, version {found['version']}",
+                    "Kind": about.get("kind", ""),
+                    "Predicts": about.get("target") or "a density",
+                    "From": ", ".join(_names(about)),
+                    "Made": words.when(found["created"]),
+                }
+            )
+        with kit.panel("Take it", "Asking it costs nothing more, however often."):
+            if about.get("form") == "path":
+                kit.note("It answers questions and gives no numbers of its own: its noise is drawn as it is asked.")
+            else:
+                link = kit.link("Download its numbers", f"/files/v1/models/{found['id']}/parameters", "main-button")
+                kit.said(link, download=f"{found['name']}.json")
+    _ask(visit, found, schema)
+
+
+def _names(about: dict[str, Any]) -> list[str]:
+    return [str(each["name"] if isinstance(each, dict) else each) for each in about.get("features", [])]
+
+
+def _ask(visit: Visit, found: dict[str, Any], schema: Domain) -> None:
+    """Fields for one made-up person, and what the model says."""
+    names = _names(found["about"])
+    with kit.panel("Ask it", "About a person that you make up."):
+        with kit.row():
+            fields = {name: _field(schema, name) for name in names}
+        answer = kit.text("", "big").props('aria-live="polite"')
+
+        async def ask() -> None:
+            row = {name: _value(schema, name, element.value) for name, element in fields.items()}
+            told = await visit.api.post(f"/v1/models/{found['id']}/predict", {"rows": [row]})
+            label = told["labels"][0] if told["labels"] else words.amount(told["values"][0])
+            kit.reword(answer, f"It says: {label}")
+
+        kit.button("Ask", ask, main=True)
+
+
+def _field(schema: Domain, name: str) -> ui.select | ui.number | ui.input:
+    attribute = schema[name]
+    if attribute.kind == "numeric":
+        low, high = attribute.bounds
+        return kit.number(name, (low + high) / 2, low=low, high=high)
+    if attribute.kind == "date":
+        return kit.field(name, str(attribute.bounds[0]))
+    return kit.choice(name, list(attribute.labels), attribute.labels[0])
+
+
+def _value(schema: Domain, name: str, given: Any) -> Any:
+    if schema[name].kind == "boolean":
+        return given == schema[name].labels[1]
+    return given

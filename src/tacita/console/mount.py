@@ -1,0 +1,74 @@
+"""The console on the server's app."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+from pathlib import Path
+
+from fastapi import FastAPI
+from nicegui import app as gui
+from nicegui import ui
+from starlette.datastructures import MutableHeaders
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacita._version import __version__
+from tacita.console import pages
+from tacita.console.door import routes
+from tacita.console.page import HOME, install
+from tacita.console.sessions import Sessions
+
+__all__ = ["mount"]
+
+_STATIC = Path(__file__).parent / "static"
+# the framework's page holds its own scripts and styles; nothing is ever fetched from elsewhere
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+def mount(app: FastAPI) -> Sessions:
+    """Put the console on the app, once in a process, under /console; its sessions."""
+    for module in pkgutil.iter_modules(pages.__path__):
+        importlib.import_module(f"{pages.__name__}.{module.name}")
+    sessions = Sessions(app.state.services.tokens)
+    home = [Route(path, lambda _: RedirectResponse(f"{HOME}/", status_code=307)) for path in ("/", HOME)]
+    app.router.routes[:0] = [*home, *routes(app, sessions)]  # before any path that takes a name
+    gui.add_static_files("/static", _STATIC)
+    ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/console.css?{__version__}">', shared=True)
+    gui.colors(primary="#1f5f9e")
+    install(app, sessions)
+    logging.getLogger("nicegui").setLevel(logging.CRITICAL)  # it prints the messages of errors: see `page._tell`
+    ui.run_with(
+        app,
+        mount_path=HOME,
+        title="Tacita",
+        dark=None,
+        language="en-US",
+        tailwind=False,
+        binding_refresh_interval=None,
+        show_welcome_message=False,
+        reconnect_timeout=10.0,
+    )
+    gui.add_middleware(_Policy)
+    return sessions
+
+
+class _Policy:
+    """Nothing from elsewhere, and in nobody's frame."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Content-Security-Policy"] = _POLICY
+            await send(message)
+
+        await self._app(scope, receive, guarded if scope["type"] == "http" else send)

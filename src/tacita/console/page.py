@@ -1,0 +1,179 @@
+"""How a page is made: who is there, may they see it, the frame around it, and what happens when something goes wrong.
+
+    @page("/datasets/{name}", "Dataset", roles=("steward", "analyst"))
+    async def dataset(visit: Visit, name: str) -> None:
+        found = await visit.api.get(f"/v1/datasets/{name}")
+        kit.facts({"Source": found["source"]})
+
+Handlers of buttons raise what they raise: every `TacitaError` is shown with its rule and its way out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nicegui import ui
+from nicegui.client import Client
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tacita.console import kit
+from tacita.console.api import Api
+from tacita.console.door import ENTER
+from tacita.console.sessions import COOKIE, Session, Sessions
+from tacita.errors import Forbidden, TacitaError, Unauthorized
+from tacita.server import logs
+from tacita.server.roles import Role
+
+__all__ = ["HOME", "PAGES", "Page", "Visit", "install", "page"]
+
+HOME = "/console"
+_MENU = (
+    "/",
+    "/datasets",
+    "/holders",
+    "/campaigns",
+    "/releases/new",
+    "/releases",
+    "/comparisons",
+    "/network",
+    "/jobs",
+    "/calculators",
+    "/audit",
+    "/tokens",
+)
+"""The order of the menu; what is not named comes last."""
+_BUILD_SECONDS = 20.0
+
+Build = Callable[..., Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """One person looking at one page.
+
+    Attributes:
+        api: The REST interface, as this person may use it.
+        me: Their token without its secret: id, name, role, datasets.
+        query: What stands behind the ? of the address.
+    """
+
+    api: Api
+    me: dict[str, Any]
+    session: Session
+    query: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def role(self) -> Role:
+        """What they may do, as one word."""
+        found: Role = self.me["role"]
+        return found
+
+    def may(self, *roles: Role) -> bool:
+        """Whether they have one of these roles, or are an admin."""
+        return self.role == "admin" or self.role in roles
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page of the console.
+
+    Attributes:
+        roles: Who may see it, besides admins; nobody named means everybody who is signed in.
+        menu: Its name in the menu, and its group there; pages without are reached from others.
+    """
+
+    path: str
+    title: str
+    roles: tuple[Role, ...]
+    build: Build
+    menu: tuple[str, str] | None
+
+    def allows(self, role: Role) -> bool:
+        """Whether this role may see it."""
+        return role == "admin" or not self.roles or role in self.roles
+
+
+PAGES: list[Page] = []
+
+
+def page(
+    path: str, title: str, *, roles: tuple[Role, ...] = (), menu: tuple[str, str] | None = None
+) -> Callable[[Build], Build]:
+    """Make a function a page of the console.
+
+    Args:
+        path: Below /console; parts in braces become arguments.
+        title: What the browser and the heading say.
+        roles: Who may see it, besides admins; everybody who is signed in by default.
+        menu: (group, name) in the menu.
+    """
+
+    def decorator(build: Build) -> Build:
+        PAGES.append(Page(path=path, title=title, roles=roles, build=build, menu=menu))
+        return build
+
+    return decorator
+
+
+def install(app: Any, sessions: Sessions) -> None:
+    """Give every page its route."""
+    for known in sorted(PAGES, key=lambda page: "{" in page.path):  # a word goes before a name that could be it
+        ui.page(known.path, title=f"{known.title} · Tacita", response_timeout=_BUILD_SECONDS)(
+            _shown(known, app, sessions)
+        )
+
+
+def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable[Response | None]]:
+    async def shown(request: Request) -> Response | None:
+        session = sessions.find(request.cookies.get(COOKIE))
+        if session is None:
+            return RedirectResponse(ENTER, status_code=303)
+        api = Api(app, session.token)
+        try:
+            me = await api.get("/v1/tokens/mine")
+        except Unauthorized:  # it was revoked, or has ended, while somebody was signed in with it
+            sessions.leave(request.cookies.get(COOKIE))
+            return RedirectResponse(ENTER, status_code=303)
+        visit = Visit(api=api, me=me, session=session, query=dict(request.query_params))
+        ui.on_exception(_tell)
+        with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
+            await _fill(known, visit, request.path_params)
+        return None
+
+    # the framework reads parameters off the signature; path parts are taken from the request instead
+    shown.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)]
+    )
+    shown.__name__ = known.build.__name__
+    return shown
+
+
+def _place(known: Page) -> int:
+    return _MENU.index(known.path) if known.path in _MENU else len(_MENU)
+
+
+async def _fill(known: Page, visit: Visit, parts: dict[str, Any]) -> None:
+    try:
+        if not known.allows(visit.role):
+            wanted = " or ".join(known.roles or ("admin",))
+            hint = f"Ask an admin for a token with the role {wanted}"
+            raise Forbidden("may not see this page", field="role", value=visit.role, hint=hint)
+        await known.build(visit, **parts)
+    except TacitaError as error:
+        kit.problem(error)
+    except Exception as error:  # nothing of it may reach the page or the log
+        logs.fault(error)
+        kit.problem(None)
+
+
+def _tell(error: Exception) -> None:
+    """What a handler could not do, in words that say how to go on."""
+    client: Client = ui.context.client
+    with client:
+        if not isinstance(error, TacitaError):
+            logs.fault(error)
+        kit.problem_dialog(error if isinstance(error, TacitaError) else None)

@@ -1,0 +1,195 @@
+"""A campaign while it runs: who may answer, how fast reports come, tables that converge, and what they tell."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from nicegui import ui
+
+from tacita.charts import curves, interval_bars
+from tacita.console import kit
+from tacita.console.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
+from tacita.console.findings import show_findings
+from tacita.console.page import Visit, page
+from tacita.errors import TacitaError
+from tacita.release import Releases
+
+__all__ = ["campaign"]
+
+_SECONDS = 2.0
+_ENDS = (0.04, 0.08, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Where the axis of a table's shares may end."""
+_WHO = {
+    "draft": "Nobody can answer yet: open the campaign first.",
+    "open": "Whoever has this address may answer, without signing in.",
+    "closed": "Nobody can answer any more: the campaign is closed.",
+}
+Key = tuple[str, ...]
+
+
+@page("/campaigns/{id}", "Campaign", roles=("steward", "analyst"))
+async def campaign(visit: Visit, id: str) -> None:
+    """State, tables, advice and findings of one campaign; looks again every two seconds while somebody watches."""
+    found = await visit.api.get(f"/v1/campaigns/{id}")
+    kit.title(found["title"])
+    live = _Live(visit=visit, id=id, campaign=found)
+    live.show()
+    await live.look()
+    names = list(dict.fromkeys(name for each in found["questions"] for name in each["attributes"]))
+    show_findings(visit, id, names)
+    ui.timer(_SECONDS, live.look_again, immediate=False)
+
+
+@dataclass
+class _Live:
+    visit: Visit
+    id: str
+    campaign: dict[str, Any]
+    watch: Watch = field(default_factory=Watch)
+    releases: Releases | None = None
+    drawn: tuple[Any, ...] = ()
+
+    @property
+    def tables(self) -> list[Key]:
+        """All tables that are asked for, in the order of the questions."""
+        return list(dict.fromkeys(tuple(each["attributes"]) for each in self.campaign["questions"]))
+
+    # -- the page -----------------------------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Lay the page out; `look` fills it."""
+        with kit.panel("How it stands"):
+            with kit.row():
+                self.state = kit.state(self.campaign["state"])
+                self.reason = kit.text("", "soft", tag="span")
+            with kit.cells():
+                with ui.element("div"):
+                    kit.note("Reports")
+                    self.received = kit.text("0", "big")
+                with ui.element("div"):
+                    kit.note("Reports a second")
+                    self.pace = kit.text("0", "big")
+                with ui.element("div"):
+                    kit.note("Epsilon of each respondent, at most")
+                    kit.text(f"{self.campaign['epsilon']:.4g}", "big")
+            self.buttons = ui.element("div").classes("row-of")
+        self._show_link()
+        with kit.panel("Is it enough?"), ui.element("div").props("aria-live=polite"):
+            self.advice = kit.text("")
+        with kit.panel("Tables"):
+            with kit.row():
+                options = {key: " x ".join(key) for key in self.tables}
+                self.table = kit.choice("Table", options, self.tables[0], change=self._draw)
+            self.tables_room = ui.element("div")
+        self._show_buttons()
+
+    def _show_link(self) -> None:
+        with kit.panel("For respondents"):
+            self.who = kit.note("")
+            base = ui.context.client.request.base_url
+            address = f"{base.scheme}://{base.netloc}/{self.id}"
+
+            async def copy() -> None:
+                ui.clipboard.write(address)
+                ui.notify("Copied")
+
+            with kit.row():
+                kit.text(address, tag="code")
+                kit.button("Copy the address", copy)
+                kit.link("Open it", address, new=True)
+
+    def _show_buttons(self) -> None:
+        self.buttons.clear()
+        with self.buttons:
+            if self.visit.may("steward") and self.campaign["state"] == "open":
+                kit.button("Close the campaign", self._close, danger=True)
+            if self.visit.may("steward") and self.campaign["state"] == "draft":
+                kit.button("Open the campaign", self._open, main=True)
+
+    async def _close(self) -> None:
+        words = "No more reports are accepted, and what is closed stays closed. Its tables stay."
+        if await kit.confirm("Close this campaign?", words, "Close it"):
+            self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/close")
+            await self.look()
+
+    async def _open(self) -> None:
+        words = f"Answering costs each respondent an epsilon of up to {self.campaign['epsilon']:.4g}, for ever."
+        if await kit.confirm("Open this campaign?", words, "Open it"):
+            self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/open")
+            await self.look()
+
+    # -- what changes -------------------------------------------------------------------------------------------------
+
+    async def look_again(self) -> None:
+        """Look, while somebody is there; what goes wrong is said once, and tried again."""
+        if not ui.context.client.has_socket_connection or self.campaign["state"] == "closed":
+            return
+        try:
+            self.campaign = await self.visit.api.get(f"/v1/campaigns/{self.id}")
+            await self.look()
+        except TacitaError as error:
+            kit.reword(self.advice, f"The page is not fresh: {type(error).title.lower()}. It tries again by itself.")
+
+    async def look(self) -> None:
+        """Show the campaign as it was last told, with its tables where they have changed."""
+        now = self.campaign
+        news = self.watch.look(time.monotonic(), now["received"])
+        if news and now["state"] != "draft":
+            await self._fetch(now)
+        kit.reword(self.received, f"{now['received']:,}")
+        kit.reword(self.pace, "0" if now["state"] == "closed" else f"{self.watch.pace():,.3g}")
+        kit.reword(self.reason, now["reason"])
+        if self.drawn != (now["state"], now["received"]):
+            self.drawn = (now["state"], now["received"])
+            kit.reword(self.state, now["state"])
+            self.state.classes(replace=f"state state-{now['state']}")
+            advice = stop_advice(self.releases, now["terms"], now["received"], self.tables, now["state"])
+            kit.reword(self.advice, advice)
+            kit.reword(self.who, _WHO[now["state"]])
+            self._show_buttons()
+            self._draw()
+
+    async def _fetch(self, now: dict[str, Any]) -> None:
+        answered: dict[Key, int] = {}
+        for each in now["questions"]:
+            key = tuple(each["attributes"])
+            answered[key] = answered.get(key, 0) + each["received"]
+        if max(answered.values()) < now["terms"]["minimum"]:
+            return
+        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases")
+        self.releases = Releases.from_json(text)
+        self.watch.note(now["received"], self.releases)
+
+    def _draw(self) -> None:
+        self.tables_room.clear()
+        key = tuple(self.table.value)
+        release = self.releases.get(key) if self.releases else None
+        with self.tables_room:
+            if release is None:
+                minimum = self.campaign["terms"]["minimum"]
+                kit.empty(f"This table is shown when {minimum:,} people have answered for it. Send them the address.")
+                return
+            shown = bars(release)
+            highest = max(each.high or 0.0 for each in shown)
+            most = next(end for end in _ENDS if end >= highest)
+            kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
+            kit.note(
+                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. "
+                f"{release.provenance.recipe['respondents']:,} people have answered for this table."
+                + (f" The first {MOST_BARS} of its {release.values.size:,} cells." * (release.values.size > MOST_BARS))
+            )
+            stop = self.campaign["terms"]["stop"]
+            kit.heading("How it converges", 3)
+            kit.picture(
+                curves(
+                    self.watch.curves(key),
+                    across="reports of the campaign",
+                    up="widest half-width",
+                    title="Widest half-width over reports",
+                    logarithmic=True,
+                    level=("stop rule", stop["half_width"]) if stop else None,
+                    at=float(self.campaign["received"]),
+                )
+            )

@@ -1,0 +1,386 @@
+"""The builder of a campaign: what is asked, which tables matter, and how exact they will be, as sliders move."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from typing import Any
+
+from nicegui import run, ui
+
+from tacita.charts import curves
+from tacita.console import kit
+from tacita.console.collection import (
+    EPSILONS,
+    MOST_REHEARSED,
+    RESPONDENTS,
+    Along,
+    Read,
+    Row,
+    closing_time,
+    error_curve,
+    mode_taken,
+    pairs_and_singles,
+    read_by_respondents,
+    rows_of,
+    schema_of,
+    tables_of,
+)
+from tacita.console.page import Visit, page
+from tacita.errors import TacitaError
+
+__all__ = ["campaign_new"]
+
+_WAIT = 0.4
+"""So long after the last change, the planner is asked."""
+_MINE, _PASTED = "", "(paste)"
+_START = (
+    Row(name="smokes", question="Do you smoke?", levels="never, sometimes, daily"),
+    Row(name="region", question="Where do you live?", levels="north, centre, south"),
+)
+_MODES = {
+    "auto": "Whatever a rehearsal finds best",
+    "tables": "Ask for the tables themselves",
+    "singles": "Ask for single attributes only",
+    "views": "Ask for fewer, larger tables",
+}
+_ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several questions, each with a share of it"}
+_SHOWN = 3
+"""So many questions are shown as respondents read them; the others on demand."""
+_WIDTHS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
+
+
+@page("/campaigns/new", "Plan a campaign", roles=("steward",))
+async def campaign_new(visit: Visit) -> None:
+    """From attributes to an open campaign."""
+    datasets = await visit.api.get("/v1/datasets")
+    builder = _Builder(visit=visit)
+    builder.show_attributes([each["name"] for each in datasets])
+    builder.show_tables()
+    with kit.cells():
+        builder.show_cost()
+        builder.show_end()
+    builder.show_expected()
+    builder.show_open()
+    if (name := visit.query.get("dataset")) in [each["name"] for each in datasets]:
+        builder.rows = rows_of(await visit.api.get(f"/v1/datasets/{name}/schema"))
+    builder.redraw()
+    ui.timer(0.05, builder.plan, once=True)  # the page is there before the planner has thought
+
+
+@dataclass
+class _Builder:
+    """The form, and what was planned of it last."""
+
+    visit: Visit
+    rows: list[Row] = field(default_factory=lambda: list(_START))
+    along: Along = "respondents"
+    planned: dict[str, Any] | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    wanted: int = 0
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    # -- what is asked ------------------------------------------------------------------------------------------------
+
+    def show_attributes(self, datasets: list[str]) -> None:
+        with kit.panel("What is asked", "Every attribute is a question with a list of possible answers. All public."):
+            options = {_MINE: "Questions of your own"} | {name: f"The schema of {name}" for name in datasets}
+            with kit.row():
+                kit.choice("Begin with", options | {_PASTED: "A schema to paste"}, _MINE, change=self._begin)
+            self.pasting = ui.element("div").classes("row-of")
+            with self.pasting:
+                self.pasted = (
+                    ui.textarea("Schema, as YAML or JSON").props("outlined dense rows=6").classes("field wide-field")
+                )
+                kit.said(self.pasted, **{"aria-label": "Schema, as YAML or JSON"})
+                kit.button("Take this schema", self._paste)
+            self.pasting.set_visibility(False)
+            self.attributes = ui.element("div")
+            with kit.row():
+                kit.button("Add an attribute", self._add)
+
+    async def _begin(self, event: Any) -> None:
+        self.pasting.set_visibility(event.value == _PASTED)
+        if event.value == _PASTED:
+            return
+        schema = await self.visit.api.get(f"/v1/datasets/{event.value}/schema") if event.value else None
+        self.rows = list(_START) if schema is None else rows_of(schema)
+        self.redraw()
+        await self.plan()
+
+    async def _paste(self) -> None:
+        self.rows = rows_of(self.pasted.value or "")
+        self.redraw()
+        await self.plan()
+
+    async def _add(self) -> None:
+        self.rows.append(Row())
+        self.redraw()
+        await self.plan()
+
+    def redraw(self) -> None:
+        """Show the rows of attributes, and the tables that they make possible."""
+        self.attributes.clear()
+        with self.attributes:
+            for place, row in enumerate(self.rows):
+                self._show_row(place, row)
+        self._offer_tables(afresh=True)
+
+    def _show_row(self, place: int, row: Row) -> None:
+        number = place + 1
+
+        async def edit(name: str, value: Any) -> None:
+            edited: dict[str, Any] = {name: value or ""}
+            self.rows[place] = changed(self.rows[place], **edited)
+            if name == "name":
+                self._offer_tables(afresh=False)
+            await self.change()
+
+        async def remove() -> None:
+            del self.rows[place]
+            self.redraw()
+            await self.plan()
+
+        with kit.row("attribute"):
+            kit.field(f"Name {number}", row.name, change=lambda event: edit("name", event.value))
+            kit.field(f"Question {number}", row.question, change=lambda event: edit("question", event.value))
+            answers = kit.field(f"Answers {number}", row.levels, change=lambda event: edit("levels", event.value))
+            if row.fixed:
+                answers.props("readonly")
+            taken = ui.button(on_click=remove, icon="close", color=None).props("flat round dense")
+            kit.said(taken, **{"aria-label": f"Take attribute {number} away"})
+
+    # -- which tables -------------------------------------------------------------------------------------------------
+
+    def show_tables(self) -> None:
+        with kit.panel(
+            "Which tables matter", "How answers go together. Every table more leaves fewer people for each."
+        ):
+            with kit.row():
+                self.tables = kit.choice("Tables", {}, [], several=True, change=self.change)
+                self.tables.classes("wide-field")
+            with kit.row():
+                hint = "Names joined by +, tables separated by commas; may be empty"
+                self.larger = kit.field("Larger tables", "", words=hint, change=self.change)
+
+    def _offer_tables(self, *, afresh: bool) -> None:
+        names = [row.name.strip() for row in self.rows if row.name.strip()]
+        possible, picked = pairs_and_singles(list(dict.fromkeys(names)))
+        kept = [table for table in self.tables.value or [] if table in possible]
+        options = {table: " x ".join(table) for table in possible}
+        self.tables.set_options(options, value=picked if afresh or not kept else kept)
+
+    # -- terms --------------------------------------------------------------------------------------------------------
+
+    def show_cost(self) -> None:
+        with kit.panel("What it costs each of them"):
+            given = float(self.visit.query.get("epsilon", "") or 1.0) if _is_number(self.visit.query) else 1.0
+            self.epsilon = kit.slider("Epsilon of each respondent", EPSILONS, given, change=self.change)
+            self.odds = kit.note("")
+            self.respondents = kit.slider(
+                "Respondents expected", RESPONDENTS, 2000, shown=lambda value: f"{int(value):,}", change=self.change
+            )
+            with kit.row():
+                self.mode = kit.choice("What is asked for", _MODES, "auto", change=self.change)
+            with kit.row():
+                self.answers = kit.choice("Each respondent answers", _ANSWERS, "one", change=self.change)
+
+    def show_end(self) -> None:
+        with kit.panel("When it shows and when it ends"):
+            with kit.row():
+                hint = "No table is shown before so many have answered for it"
+                self.minimum = kit.number("Minimum of answers", 100, low=1, step=1, words=hint)
+            self.stops = kit.checkbox("Close by itself when it is exact enough", False)
+            self.width = kit.slider("Exact enough: every interval within", _WIDTHS, 0.05, shown=lambda v: f"± {v:g}")
+            with kit.row():
+                self.closes = kit.field("Closes at (UTC)", "", words="Empty: it stays open until you close it")
+                self.closes.props("type=datetime-local stack-label")
+
+    # -- what to expect -----------------------------------------------------------------------------------------------
+
+    def show_expected(self) -> None:
+        with kit.panel("How exact it will be"):
+            with ui.element("div").props("aria-live=polite"):
+                self.expected = ui.element("div")
+            with kit.row():
+                options = {"respondents": "over the number of respondents", "epsilon": "over epsilon"}
+                kit.choice("Curve", options, self.along, change=self._turn)
+            self.curve = kit.picture("")
+        with kit.panel("What a respondent reads"):
+            self.lot = kit.note("")
+            self.read = ui.element("div")
+
+    async def _turn(self, event: Any) -> None:
+        self.along = event.value
+        await self._draw()
+
+    async def change(self) -> None:
+        """Plan again when nothing has changed for a moment."""
+        self.wanted += 1
+        mine = self.wanted
+        await asyncio.sleep(_WAIT)
+        if mine == self.wanted:
+            await self.plan()
+
+    async def plan(self) -> None:
+        """Ask the planner about the form as it is."""
+        self.wanted += 1
+        mine = self.wanted
+        async with self.busy:
+            if mine != self.wanted:
+                return
+            try:
+                body = self._collected()
+                planned = await self.visit.api.post("/v1/campaigns/plan", body)
+            except TacitaError as error:
+                self.planned = None
+                self._say(error)
+                return
+            self.body, self.planned = body, planned
+            self._show_planned(planned)
+            await self._draw()
+
+    def _collected(self) -> dict[str, Any]:
+        schema = schema_of(self.rows)
+        names = [attribute["name"] for attribute in schema["attributes"]]
+        tables = tables_of(self.tables.value or [], self.larger.value or "", names)
+        too_many = self.mode.value == "auto" and len(tables) > MOST_REHEARSED
+        return {
+            "schema": schema,
+            "tables": tables,
+            "epsilon": self.epsilon(),
+            "respondents": int(self.respondents()),
+            "mode": "tables" if too_many else self.mode.value,
+            "answers": self.answers.value,
+        }
+
+    async def _rehearse(self) -> None:
+        """Let the planner choose among the ways of asking, however long it takes; its choice is put into the form."""
+        body = self._collected() | {"mode": "auto"}
+        self.mode.set_value(mode_taken(await self.visit.api.post("/v1/campaigns/plan", body), body["tables"]))
+
+    def _say(self, error: TacitaError) -> None:
+        self.expected.clear()
+        with self.expected:
+            kit.text(f"{error.field}: {error.rule}." if error.field else f"{error.rule}.", "problem")
+            if error.hint:
+                kit.note(error.hint)
+        self.curve.set_content("")
+        self.read.clear()
+
+    def _show_planned(self, planned: dict[str, Any]) -> None:
+        odds = math.exp(planned["epsilon_exact"])
+        kit.reword(self.odds, f"An answer changes the odds of any guess about them by a factor of {odds:.3g} at most.")
+        several = planned["answers"] > 1
+        kit.reword(
+            self.lot,
+            f"Each respondent answers up to {planned['answers']} of these together, drawn by lot."
+            if several
+            else "Each respondent gets one of these, drawn by lot.",
+        )
+        self.expected.clear()
+        expected = {tuple(each["attributes"]): each for each in planned["questions"]}
+        with self.expected:
+            if self.mode.value == "auto" and self.body["mode"] != "auto":
+                kit.text("Every table is asked for: so many cannot be rehearsed as you go.")
+                kit.button("Rehearse all ways of asking (may take minutes)", self._rehearse)
+            else:
+                kit.text(f"{planned['why'].capitalize()}.")
+            kit.table(
+                ["table", "answered through", ">answers expected", ">error to expect"],
+                [
+                    [
+                        " x ".join(each["attributes"]),
+                        expected[tuple(each["attributes"])]["channel"],
+                        f"{expected[tuple(each['attributes'])]['expected']:,}",
+                        f"{each['published']:.3f}",
+                    ]
+                    for each in planned["predictions"]
+                ],
+                caption="Errors to expect",
+            )
+            kit.note(
+                "The error is the share of people who stand in a wrong cell: 0 is the true table, 1 tells nothing."
+                + ("" if planned["rehearsed"] is None else f" All tables in a rehearsal: {planned['rehearsed']:.3f}.")
+            )
+
+    async def _draw(self) -> None:
+        if self.planned is None:
+            return
+        body, mode = self.body, mode_taken(self.planned, self.body["tables"])
+        lines = await run.io_bound(error_curve, body, mode, self.along)
+        if lines:
+            across = "respondents" if self.along == "respondents" else "epsilon of each respondent"
+            at = float(body["respondents"] if self.along == "respondents" else body["epsilon"])
+            self.curve.set_content(
+                curves(lines, across=across, up="error", title="Error to expect", logarithmic=True, at=at)
+            )
+        told = await run.io_bound(read_by_respondents, body, mode) or []
+        self.read.clear()
+        with self.read:
+            for each in told[:_SHOWN]:
+                _show_read(each)
+            if len(told) > _SHOWN:
+                with ui.element("details"):
+                    kit.text(f"And {len(told) - _SHOWN} more", tag="summary")
+                    for each in told[_SHOWN:]:
+                        _show_read(each)
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    def show_open(self) -> None:
+        with kit.panel("Open it"):
+            with kit.row():
+                self.title = kit.field("Title", "", words="Respondents see it")
+            kit.note("Questions cannot be changed once people answer. A draft asks nobody yet.")
+            with kit.row():
+                kit.button("Open the campaign", self._open, main=True)
+                kit.button("Keep as a draft", self._keep)
+
+    async def _open(self) -> None:
+        body = self._whole()
+        people, epsilon = body["respondents"], body["epsilon"]
+        words = (
+            f"About {people:,} people will be asked, and answering costs each of them an epsilon of up to {epsilon:g}, "
+            "for ever. The questions stay as they are from now on; you can close the campaign at any time."
+        )
+        if await kit.confirm("Open this campaign?", words, "Open it"):
+            await self._create(body | {"draft": False})
+
+    async def _keep(self) -> None:
+        await self._create(self._whole() | {"draft": True})
+
+    def _whole(self) -> dict[str, Any]:
+        closes = closing_time(self.closes.value or "")
+        stop = {"half_width": self.width(), "level": 0.95} if self.stops.value else None
+        return self._collected() | {
+            "title": (self.title.value or "").strip(),
+            "minimum": int(self.minimum.value or 0),
+            "closes": closes.isoformat() if closes else None,
+            "stop": stop,
+        }
+
+    async def _create(self, body: dict[str, Any]) -> None:
+        made = await self.visit.api.post("/v1/campaigns", body)
+        ui.navigate.to(f"/campaigns/{made['id']}")
+
+
+def _is_number(query: dict[str, str]) -> bool:
+    try:
+        return math.isfinite(float(query.get("epsilon", "")))
+    except ValueError:
+        return False
+
+
+def _show_read(each: Read) -> None:
+    with ui.element("div").classes("read"):
+        for question, levels in each.asks:
+            kit.text(question, tag="b")
+            kit.note(" · ".join(levels))
+        kit.text(each.said)
+        kit.note(
+            f"Asked of {each.share:.0%} of the respondents. Whatever is sent, it changes the odds between any two "
+            f"answers by a factor of {each.odds:.3g} at most (epsilon {each.epsilon:.4g})."
+        )

@@ -1,0 +1,118 @@
+"""Comparisons: which release of a dataset is best, found in simulation before anything is spent."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from tacita.console import kit, words
+from tacita.console.odds import share
+from tacita.console.page import Visit, page
+from tacita.console.presets import PRESETS, WAYS, as_text, of_text
+from tacita.domain import Domain
+from tacita.errors import TacitaError
+
+__all__ = ["comparisons"]
+
+_RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+_NONE = ""
+
+
+@page("/comparisons", "Compare releases", roles=("steward",), menu=("Decide", "Compare releases"))
+async def comparisons(visit: Visit) -> None:
+    """Those that were made, and a form for another."""
+    kit.note(
+        "Several releases of one dataset are made in simulation and attacked alike. Nothing is charged, and nothing "
+        "leaves: what comes out is for the steward of the data."
+    )
+    datasets = [each["name"] for each in await visit.api.get("/v1/datasets")]
+    if not datasets:
+        kit.empty("There is no dataset to compare releases of.", "Bring a dataset", "/datasets/new")
+        return
+    await _Form(visit, datasets).show()
+    jobs = [job for job in await visit.api.get("/v1/jobs", limit=500) if job["kind"] == "compare"]
+    with kit.panel("Comparisons so far"):
+        if not jobs:
+            kit.note("None yet. The form above begins one.")
+            return
+        rows = [
+            [
+                partial(kit.link, f"Releases of {job['dataset']}", f"/comparisons/{job['id']}"),
+                partial(kit.state, job["state"]),
+                job["note"],
+                words.when(job["created"]),
+            ]
+            for job in jobs
+        ]
+        kit.table(["what", "state", "note", "begun"], rows, caption="Comparisons so far")
+
+
+class _Form:
+    """What is to be compared."""
+
+    def __init__(self, visit: Visit, datasets: list[str]) -> None:
+        self._visit, self._datasets = visit, datasets
+        asked = visit.query.get("dataset", "")
+        self._first = asked if asked in datasets else datasets[0]
+        self._key = visit.api.new_key()  # a second click begins nothing more
+
+    async def show(self) -> None:
+        with kit.panel("A new comparison"):
+            with kit.row():
+                self.dataset = kit.choice("Dataset", self._datasets, self._first, change=self._roles)
+                lists = {name: title for name, (title, _) in PRESETS.items()}
+                kit.choice("List to begin with", lists, "mixed", change=self._begin)
+            with kit.row():
+                hint = f"One to a line: {', '.join(WAYS)}, each with its settings"
+                self.releases = kit.lines("Releases", as_text(PRESETS["mixed"][1]), words=hint)
+            with kit.row("level"):
+                hint = "What somebody could know of a person"
+                self.quasi = kit.choice("Quasi-identifiers", [], [], several=True, words=hint)
+                self.sensitive = kit.choice("Sensitive", [], [], several=True, words="What nobody should learn")
+                hint = "What classifiers learn to predict"
+                self.target = kit.choice("Target", {_NONE: "none"}, _NONE, words=hint)
+            with kit.row("level"):
+                self.risk = kit.slider("Most risk that you allow", _RISKS, 0.1, shown=share)
+                hint = "More is slower and more sure"
+                self.attempts = kit.number("Trials of each attack", 500, low=50, high=100_000, step=50, words=hint)
+            kit.note("The risk is what the best attack achieves beyond guessing: 0 is nothing, 1 is certainty.")
+            kit.button("Compare", self._compare, main=True)
+        await self._roles()
+
+    def _begin(self, event: Any) -> None:
+        self.releases.set_value(as_text(PRESETS[event.value][1]))
+
+    async def _roles(self) -> None:
+        """Offer the attributes of the dataset, with the parts that its schema or its policy gives them."""
+        name = self.dataset.value
+        domain = Domain.from_dict(await self._visit.api.get(f"/v1/datasets/{name}/schema"))
+        policy = await self._policy(name)
+        names = list(domain.countable)
+        by_role = {role: [each for each in names if domain[each].role == role] for role in ("quasi", "sensitive")}
+        sensitive = [each for each in policy.get("sensitive") or by_role["sensitive"] if each in names]
+        quasi = [each for each in policy.get("quasi") or by_role["quasi"] if each in names]
+        self.quasi.set_options(names, value=quasi)
+        self.sensitive.set_options(names, value=sensitive)
+        self.target.set_options({_NONE: "none"} | {each: each for each in names}, value=(sensitive or [_NONE])[0])
+
+    async def _policy(self, name: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = await self._visit.api.get(f"/v1/datasets/{name}/policy")
+        except TacitaError:  # nobody has said yet which rows may leave
+            return {}
+        return found
+
+    async def _compare(self) -> None:
+        body = {
+            "dataset": self.dataset.value,
+            "releases": of_text(self.releases.value or ""),
+            "quasi": self.quasi.value or [],
+            "sensitive": self.sensitive.value or [],
+            "target": self.target.value or None,
+            "most_risk": self.risk(),
+            "attempts": int(self.attempts.value or 0),
+        }
+        job = await self._visit.api.post("/v1/comparisons", body, key=self._key)
+        ui.navigate.to(f"/comparisons/{job['id']}")

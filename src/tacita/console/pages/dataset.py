@@ -1,0 +1,169 @@
+"""One dataset: what is public about it, what was spent on it, and which rows may leave."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from tacita.console import kit, tour, words
+from tacita.console.page import Visit, page
+from tacita.console.schema import KIND_WORDS, described
+from tacita.console.spending import picture_of, spent_over_time
+from tacita.errors import TacitaError
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours
+
+__all__ = ["dataset"]
+
+_PAGE = 1000
+_SHOWN = 20
+
+
+@page("/datasets/{name}", "Dataset", roles=("steward", "analyst"))
+async def dataset(visit: Visit, name: str) -> None:
+    """Everything here may be known to all who may ask; nothing of it was counted."""
+    found = await visit.api.get(f"/v1/datasets/{name}")
+    schema = await visit.api.get(f"/v1/datasets/{name}/schema")
+    balance = await visit.api.get(f"/v1/datasets/{name}/budget")
+    kit.title(name)
+    touring = tour.step(
+        visit,
+        1,
+        "A dataset has three parts: a public schema, which says what answers can look like at all; the data, which "
+        "nobody sees here; and a budget, which limits what all releases together may give away. Now make a release.",
+    )
+    with kit.row():
+        kit.link(
+            "Make a release", f"/releases/new?dataset={name}" + (f"&{tour.TOUR}" if touring else ""), "main-button"
+        )
+        if visit.may("steward"):
+            kit.link("Compare releases", f"/comparisons/new?dataset={name}")
+    with kit.cells():
+        with kit.panel("About"):
+            kit.facts(
+                {
+                    "Title": found["title"] or "none",
+                    "Source": found["source"],
+                    "Protects": found["unit"],
+                    "Against": "one more or one less"
+                    if found["neighbours"] == "add-remove"
+                    else "one replaced by another",
+                    "Schema": found["fingerprint"][:16],
+                }
+            )
+        _budget(visit, name, balance)
+    with kit.panel("Public schema", "Levels, bounds and bins are what everybody may know. Values are not."):
+        rows = [
+            [a["name"], KIND_WORDS[a["kind"]], described(a), a.get("role", "other"), a.get("description", "")]
+            for a in schema["attributes"]
+        ]
+        kit.table(["attribute", "kind", "can be", "role", "description"], rows, caption="Public schema")
+    if visit.may("steward"):
+        await _history(visit, name, balance)
+        await _policy(visit, name, schema)
+        await _left(visit, name)
+
+
+def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
+    with kit.panel("Budget"):
+        kit.text(f"{words.amount(balance['remaining'])} left", "big")
+        kit.facts(
+            {
+                "Budget": words.budget(balance["budget"]),
+                "Spent": words.amount(balance["spent"]),
+                "Charges": balance["charges"],
+            }
+        )
+        if not visit.may("steward"):
+            return
+
+        async def more() -> None:
+            total = amount.value
+            sure = await kit.confirm(
+                "Allow more to be given away?",
+                f"The budget of {name} becomes {words.amount(total)}. It is written into the history, and a budget is "
+                "never lowered again.",
+                "Raise the budget",
+            )
+            if sure:
+                key = "rho" if balance["currency"] == "zcdp" else "epsilon"
+                body = balance["budget"] | {key: total}
+                await visit.api.post(f"/v1/datasets/{name}/budget", {"budget": body})
+                ui.navigate.to(f"/datasets/{name}")
+
+        now = balance["budget"].get("rho") or balance["budget"].get("epsilon")
+        with ui.expansion("Raise it").props("dense"), kit.row():
+            amount = kit.number("New total", now, low=now)
+            kit.button("Raise", more)
+
+
+async def _history(visit: Visit, name: str, balance: dict[str, Any]) -> None:
+    charges = await _charges(visit, name)
+    with kit.panel("Ledger", "Every charge is written before data is read; nothing is ever taken back."):
+        if not charges:
+            kit.note("Nothing was spent yet.")
+            return
+        budget = Budget(**{key: value for key, value in balance["budget"].items() if value is not None})
+        spent = spent_over_time(charges, budget, Neighbours(balance["neighbours"]))
+        kit.picture(picture_of(spent, budget, until=dt.datetime.now(dt.UTC)))
+        rows = [
+            [words.when(c["created"]), c["principal"], c["purpose"], partial(kit.state, c["state"])]
+            for c in reversed(charges[-_SHOWN:])
+        ]
+        kit.table(["when", "who", "purpose", "state"], rows, caption="Latest charges")
+        if len(charges) > _SHOWN:
+            kit.note(f"The latest {_SHOWN} of {len(charges)}; all of them: tacita budget export.")
+
+
+async def _charges(visit: Visit, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    offset: int | None = 0
+    while offset is not None:
+        part = await visit.api.get(f"/v1/datasets/{name}/charges", limit=_PAGE, offset=offset)
+        found += part["charges"]
+        offset = part["next_offset"]
+    return found
+
+
+async def _policy(visit: Visit, name: str, schema: dict[str, Any]) -> None:
+    try:
+        policy = await visit.api.get(f"/v1/datasets/{name}/policy")
+    except TacitaError:  # none was set yet
+        policy = {"quasi": [], "sensitive": [], "keep": [], "k": 5, "l": 1.0, "t": None, "suppress": 0.02}
+    names = [a["name"] for a in schema["attributes"] if a["kind"] != "identifier"]
+
+    async def save() -> None:
+        body = policy | {
+            "quasi": quasi.value,
+            "sensitive": sensitive.value,
+            "keep": keep.value,
+            "k": int(k.value),
+            "l": float(diversity.value),
+            "suppress": float(suppress.value) / 100,
+        }
+        await visit.api.put(f"/v1/datasets/{name}/policy", body)
+        ui.notify("The policy is saved: releases from now on follow it.")
+
+    about = "Without a policy no row leaves anonymized. What is in none of the lists never leaves as a row."
+    with kit.panel("Which rows may leave", about), ui.expansion("Show and change the policy").props("dense"):
+        with kit.row():
+            quasi = kit.choice("Others may know", names, policy["quasi"], several=True)
+            sensitive = kit.choice("Nobody should learn", names, policy["sensitive"], several=True)
+            keep = kit.choice("Leaves as it is", names, policy["keep"], several=True)
+        with kit.row():
+            k = kit.number("Least people alike (k)", policy["k"], low=2, step=1)
+            diversity = kit.number("Least diversity (l)", policy["l"], low=1)
+            suppress = kit.number("Most rows left out, %", 100 * policy["suppress"], low=0, high=99)
+        kit.button("Save the policy", save)
+
+
+async def _left(visit: Visit, name: str) -> None:
+    left = await visit.api.get(f"/v1/datasets/{name}/releases")
+    if not left:
+        return
+    with kit.panel("Rows that have left", "Who has several of them could lay them over each other."):
+        rows = [[words.when(r["at"]), r["kind"], r["recipient"], ", ".join(r["attributes"])] for r in left]
+        kit.table(["when", "kind", "to whom", "columns"], rows, caption="Rows that have left")

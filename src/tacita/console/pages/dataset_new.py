@@ -1,0 +1,171 @@
+"""Bringing a dataset: a source, its public schema, and what may be given away of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nicegui import events, ui
+
+from tacita.console import kit
+from tacita.console.drafting import Line, lines_of, schema_of
+from tacita.console.page import Visit, page
+from tacita.console.schema import KIND_WORDS, ROLE_WORDS
+from tacita.domain import Domain
+from tacita.errors import InvalidInput, TacitaError
+
+__all__ = ["dataset_new"]
+
+_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+_MOST_BYTES = 256 << 20
+_CURRENCIES = {"pure": "ε (pure)", "approx": "ε at a δ", "zcdp": "ρ (zCDP)"}
+_NEIGHBOURS = {"add-remove": "one more or one less", "replace-one": "one replaced by another"}
+
+
+@page("/datasets/new", "Bring a dataset", roles=("steward",))
+async def dataset_new(visit: Visit) -> None:
+    """Three parts, one under the other: where it lies, what is public, how much may be given away."""
+    await _Bringing(visit).show()
+
+
+class _Bringing:
+    """The state of the page while it is open."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._lines: list[Line] = []
+        self._nulls: list[str] = []
+        self._source = ""
+
+    async def show(self) -> None:
+        """Where it lies; the rest comes when that is known."""
+        about = "The file stays on this server. Nobody can fetch it from here."
+        with kit.panel("1. Where it lies", about), kit.row():
+            self._files = kit.choice("A source that is here", await self._free(), change=self._chosen)
+            kit.upload("Bring a CSV or Parquet file", self._brought, accept=".csv,.parquet", most=_MOST_BYTES)
+        self._schema = ui.element("div")
+        self._terms = ui.element("div")
+
+    async def _free(self) -> list[str]:
+        return [source["name"] for source in await self._visit.api.get("/v1/sources") if not source["dataset"]]
+
+    async def _brought(self, event: events.UploadEventArguments) -> None:
+        stem, _, ending = event.file.name.rpartition(".")
+        if ending.lower() not in _MEDIA:
+            raise InvalidInput("must end in .csv or .parquet", field="file", value=event.file.name)
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:60] or "data"
+        await self._visit.api.send_file(f"/v1/sources/{name}", await event.file.read(), _MEDIA[ending.lower()])
+        self._files.set_options(await self._free(), value=name)
+
+    async def _chosen(self) -> None:
+        self._source = self._files.value
+        if not self._source:
+            return
+        try:
+            draft = await self._visit.api.get(f"/v1/sources/{self._source}/draft")
+        except TacitaError:  # a database: its schema is written by hand
+            draft = {"attributes": [], "nulls": [""]}
+        self._take(draft)
+
+    def _take(self, schema: dict[str, Any]) -> None:
+        self._lines, self._nulls = lines_of(schema), schema.get("nulls", [])
+        self._show_schema()
+        self._show_terms()
+
+    # -- the schema --------------------------------------------------------------------------------------------------
+
+    def _show_schema(self) -> None:
+        self._schema.clear()
+        with (
+            self._schema,
+            kit.panel(
+                "2. What is public",
+                "This draft was read off the data, and all of it counts as private until you say otherwise. Look at "
+                "each line: would you publish these levels and bounds? Correct them, or leave the attribute out.",
+            ),
+        ):
+            for line in self._lines:
+                self._show_line(line)
+            with kit.row():
+                kit.button("All of this is public", self._all_public)
+                with ui.expansion("Write it as YAML instead").props("dense").classes("field"):
+                    text = ui.textarea("Schema").props("outlined autogrow").classes("field")
+                    kit.said(text, **{"aria-label": "Schema as YAML"})
+                    kit.button("Use this", lambda: self._take(Domain.from_text(text.value).as_dict()))
+
+    def _show_line(self, line: Line) -> None:
+        with ui.element("fieldset").classes("panel line"):
+            kit.text(line.name, tag="legend")
+            with kit.row():
+                kit.choice(f"{line.name}: kind", KIND_WORDS, line.kind, change=lambda e: self._kind(line, e.value))
+                self._values(line)
+                kit.choice(f"{line.name}: role", ROLE_WORDS, line.role).bind_value_to(line, "role")
+            with kit.row():
+                kit.checkbox("other values have a place", line.other).bind_value_to(line, "other")
+                kit.checkbox("may be missing", line.missing).bind_value_to(line, "missing")
+                kit.checkbox("leave it out", not line.kept).bind_value_to(line, "kept", lambda value: not value)
+                kit.checkbox("this is public", line.public).bind_value_to(line, "public")
+
+    def _values(self, line: Line) -> None:
+        if line.kind in ("categorical", "ordinal"):
+            levels = ui.textarea(f"{line.name}: levels, one in a line", value=line.levels).classes("field")
+            kit.said(levels.props("outlined dense autogrow"), **{"aria-label": f"{line.name}: levels"})
+            levels.bind_value_to(line, "levels")
+        elif line.kind in ("numeric", "date"):
+            third = "bins" if line.kind == "numeric" else "by year, quarter, month or week"
+            for words, part in (("lowest", "low"), ("highest", "high"), (third, "bins")):
+                kit.field(f"{line.name}: {words}", getattr(line, part)).classes("short").bind_value_to(line, part)
+
+    def _kind(self, line: Line, kind: str) -> None:
+        line.kind = kind
+        self._show_schema()
+
+    def _all_public(self) -> None:
+        for line in self._lines:
+            line.public = True
+        self._show_schema()
+
+    # -- the terms ---------------------------------------------------------------------------------------------------
+
+    def _show_terms(self) -> None:
+        self._terms.clear()
+        names = [line.name for line in self._lines]
+        with (
+            self._terms,
+            kit.panel("3. What may be given away", "The budget is for all releases together, and is never lowered."),
+        ):
+            with kit.row():
+                self._name = kit.field("Name of the dataset", self._source)
+                self._title = kit.field("Title")
+            with kit.row():
+                whose = {"": "one row is one person", **{name: f"rows of one person share {name}" for name in names}}
+                self._person = kit.choice("Who is protected", whose, "")
+                self._most = kit.number("Most rows of one person", 1, low=1, step=1)
+                self._against = kit.choice("Against", _NEIGHBOURS, "add-remove")
+            with kit.row():
+                self._currency = kit.choice("Kept in", _CURRENCIES, "pure")
+                self._amount = kit.number("Budget", 1.0, low=0.001)
+                self._delta = kit.number("δ (where ε is at a δ)", 1e-6, low=0)
+            kit.button("Register the dataset", self._register, main=True)
+
+    async def _register(self) -> None:
+        schema = schema_of(self._title.value, self._lines, self._nulls)
+        Domain.from_dict(schema).require_public()  # said here, before anything is read
+        person = self._person.value
+        body = {
+            "name": self._name.value,
+            "source": self._source,
+            "schema": schema,
+            "unit": f"person:{person}:{int(self._most.value)}" if person else "row",
+            "neighbours": self._against.value,
+            "budget": self._budget(),
+        }
+        made = await self._visit.api.post("/v1/datasets", body)
+        ui.navigate.to(f"/datasets/{made['name']}")
+
+    def _budget(self) -> dict[str, float]:
+        total = float(self._amount.value or 0)
+        if self._currency.value == "zcdp":
+            return {"rho": total}
+        extra = {"delta": float(self._delta.value)} if self._currency.value == "approx" else {}
+        return {"epsilon": total} | extra

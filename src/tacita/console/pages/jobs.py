@@ -1,0 +1,71 @@
+"""Everything that runs or has run."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from tacita.console import kit, words
+from tacita.console.page import Visit, page
+
+__all__ = ["jobs"]
+
+_SECONDS = 2.0
+_RUNS = ("queued", "running", "cancelling")
+_PAGES = {"assess": "release", "compare": "comparisons"}
+
+
+@page("/jobs", "Jobs", roles=("steward", "analyst"), menu=("Releases", "Jobs"))
+async def jobs(visit: Visit) -> None:
+    """Looked at again every two seconds while something runs."""
+
+    @ui.refreshable
+    async def shown() -> None:
+        found = await visit.api.get("/v1/jobs", limit=100)
+        if not found:
+            kit.empty(
+                "Nothing was asked for yet. Releases and assessments run as jobs.", "Make a release", "/releases/new"
+            )
+            return
+        rows = [
+            [
+                partial(kit.link, words.KINDS.get(job["kind"], job["kind"]), path_of(job)),
+                job["dataset"] or "",
+                partial(kit.state, job["state"]),
+                f"{100 * job['progress']:.0f} %",
+                job["note"] or _fault(job),
+                words.when(job["created"]),
+                partial(_cancel, job),
+            ]
+            for job in found
+        ]
+        columns = ["what", "dataset", "state", ">done", "note", "begun", "stop it"]
+        kit.table(columns, rows, caption="Jobs")
+        timer.active = any(job["state"] in _RUNS for job in found)
+
+    def _cancel(job: dict[str, Any]) -> None:
+        async def stop() -> None:
+            words_ = "What it has charged stays spent."
+            if await kit.confirm("Stop this job?", words_, "Stop it"):
+                await visit.api.post(f"/v1/jobs/{job['id']}/cancel")
+                await shown.refresh()
+
+        if job["state"] in ("queued", "running"):
+            kit.button("Cancel", stop)
+
+    timer = ui.timer(_SECONDS, shown.refresh, active=False)
+    await shown()
+
+
+def path_of(job: dict[str, Any]) -> str:
+    """The page that shows what a job has made."""
+    if job["kind"] == "compare":
+        return f"/comparisons/{job['id']}"
+    return f"/releases/{job['release'] or job['id']}"
+
+
+def _fault(job: dict[str, Any]) -> str:
+    error = job["error"] or {}
+    return str(error.get("rule") or error.get("detail") or "")

@@ -1,0 +1,140 @@
+"""A model that was released, as a picture, and what-if questions to it: free, because it is out already."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import run, ui
+
+from tacita.charts import heatmap, twin_bars
+from tacita.console import kit, words
+from tacita.console.odds import share
+from tacita.console.page import Visit, page
+from tacita.console.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
+
+__all__ = ["network"]
+
+_UNKNOWN = ""
+_MOST_EVIDENCE = 30
+
+
+@page("/network", "Network", roles=("steward", "analyst"), menu=("Decide", "Network and what-if"))
+async def network(visit: Visit) -> None:
+    """Of a release with a model, or of a campaign."""
+    options = await _options(visit)
+    if not options:
+        kit.empty(
+            "A model comes with made-up rows, and with a campaign that enough people have answered. There is none yet.",
+            "Make up rows",
+            "/releases/new?kind=synthetic",
+        )
+        return
+    asked = _asked(visit.query)
+    with kit.panel("Which model"), kit.row():
+        kit.choice("Model", options, asked if asked in options else None, change=_go)
+    if asked is None:
+        kit.note("Choose a model. Whatever you ask of it costs nothing more: it was paid for when it was released.")
+        return
+    _Viewer(await _known(visit, asked)).show()
+
+
+async def _options(visit: Visit) -> dict[tuple[str, str], str]:
+    jobs = await visit.api.get("/v1/jobs", limit=500)
+    made = [job for job in jobs if job["kind"] == "synthesize" and job["state"] == "done"]
+    asked = [each for each in await visit.api.get("/v1/campaigns") if each["received"] >= each["terms"]["minimum"]]
+    releases = {
+        ("release", job["id"]): f"Rows of {job['dataset']}, {words.when(job['created'])}, {job['id'][-6:]}"
+        for job in made
+    }
+    return releases | {("campaign", each["id"]): f"Campaign: {each['title']}" for each in asked}
+
+
+def _asked(query: dict[str, str]) -> tuple[str, str] | None:
+    return next(((kind, query[kind]) for kind in ("release", "campaign") if query.get(kind)), None)
+
+
+def _go(event: Any) -> None:
+    kind, id = event.value
+    ui.navigate.to(f"/network?{kind}={quote(id)}")
+
+
+async def _known(visit: Visit, asked: tuple[str, str]) -> Known:
+    kind, id = asked
+    if kind == "release":
+        return read_release(await visit.api.text(f"/v1/releases/{id}/model"))
+    return read_campaign(await visit.api.get(f"/v1/campaigns/{id}/network"))
+
+
+class _Viewer:
+    """One model, with what is known of somebody and what is asked about them."""
+
+    def __init__(self, known: Known) -> None:
+        self._known, self._given = known, dict[str, str]()
+        self._names = list(known.domain.countable)
+        self._evidence: dict[str, ui.select] = {}
+        self._turn = 0
+
+    def show(self) -> None:
+        """The picture, the questions and the answer."""
+        with kit.panel("What it is", self._known.promise):
+            if self._known.network is not None:
+                kit.picture(picture_of(self._known)).classes("wide")
+                kit.note("An arrow says that one attribute was taken to depend on the other; not what causes what.")
+            else:
+                kit.text("This model is no network: it was fitted to tables. Darker pairs tell more about each other.")
+                self._pairs = kit.picture("")
+                ui.timer(0.05, self._draw_pairs, once=True)
+            with ui.element("ul"):
+                for line in self._known.rests_on:
+                    kit.text(line, tag="li")
+        said = (
+            "Set what is known of somebody, and see what the model makes of the rest. Free: the model is out already."
+        )
+        with kit.panel("What if?", said):
+            with kit.row():
+                self._target = kit.choice("What is asked about", self._names, self._names[-1], change=self._ask)
+            with kit.row():
+                for name in self._names[:_MOST_EVIDENCE]:
+                    levels = {_UNKNOWN: "not known"} | {level: level for level in self._known.domain[name].all_labels}
+                    self._evidence[name] = kit.choice(
+                        name, levels, _UNKNOWN, change=lambda event, name=name: self._set(name, event.value)
+                    )
+            with ui.element("div").props("aria-live=polite"):
+                self._answer = ui.element("div")
+        ui.timer(0.05, self._ask, once=True)
+
+    async def _draw_pairs(self) -> None:
+        found = await run.io_bound(associations, self._known.model)
+        if found is None:  # the server stops
+            return
+        names, bits = found
+        most = max([1e-9, *(value for row in bits for value in row)])
+        self._pairs.set_content(heatmap(names, bits, most=most, title="Bits that pairs tell about each other"))
+
+    async def _set(self, name: str, level: str) -> None:
+        self._given = {key: value for key, value in self._given.items() if key != name}
+        if level != _UNKNOWN:
+            self._given[name] = level
+        await self._ask()
+
+    async def _ask(self) -> None:
+        self._turn += 1
+        turn, target = self._turn, self._target.value
+        given = {name: level for name, level in self._given.items() if name != target}
+        for name, field in self._evidence.items():  # nobody asks about what they know
+            field.set_visibility(name != target)
+        found = await run.io_bound(what_if, self._known.model, target, given)
+        if found is None or turn != self._turn:
+            return
+        self._answer.clear()
+        rows = list(zip(found.levels, found.before, found.after, strict=True))
+        with self._answer:
+            told = ", ".join(f"{name} = {level}" for name, level in given.items())
+            if given:
+                kit.text(f"{target}, among all and among those with {told} ({share(found.share_given)} of all).")
+            else:
+                kit.text(f"{target}, among all. Set something above to see what changes.")
+            kit.picture(
+                twin_bars(rows, names=("among all", "given what is known"), most=1.0, title=f"Shares of {target}")
+            )

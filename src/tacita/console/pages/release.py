@@ -1,0 +1,251 @@
+"""One release: how far it is, what it is, what is promised about it, what it gives away; and its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import ui
+
+from tacita.charts import Interval, interval_bars
+from tacita.console import kit, tour, words
+from tacita.console.models import show_model
+from tacita.console.page import HOME, Visit, page
+from tacita.console.sample import OTHERS, SAMPLE
+from tacita.release import Releases
+from tacita.report import bars
+
+__all__ = ["release", "watch"]
+
+_SECONDS = 0.7
+_PREVIEW = 8
+_FILES = f"{HOME}/files"
+_ENDED = ("done", "failed", "cancelled")
+
+
+@page("/releases/{id}", "Release", roles=("steward", "analyst"))
+async def release(visit: Visit, id: str) -> None:
+    """While it is made, its progress; then all of it."""
+    job = await visit.api.get(f"/v1/jobs/{id}")
+    kind = words.KINDS.get(job["kind"], job["kind"])
+    kit.title(f"{kind[:1].upper()}{kind[1:]}" + (f" of {job['dataset']}" if job["dataset"] else ""))
+
+    async def shown(found: dict[str, Any]) -> None:
+        await _SHOWN.get(found["kind"], _other)(visit, found)
+
+    await watch(visit, job, shown)
+
+
+async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+    """Say how far a job is until it ends; then show what it made, or why it did not."""
+    room = ui.element("div").props('aria-live="polite"')  # the timer stands beside it: who clears it is not cleared
+    if job["state"] == "done":
+        with room:
+            await show(job)
+        return
+    with room, kit.panel("In the making"):
+        line = kit.text("")
+        bar = ui.linear_progress(0.0, show_value=False)
+        kit.said(bar, **{"aria-label": "How far it is"})
+
+        async def stop() -> None:
+            if await kit.confirm("Stop it?", "What it has charged stays spent.", "Stop it"):
+                await visit.api.post(f"/v1/jobs/{job['id']}/cancel")
+
+        kit.button("Cancel", stop)
+
+    async def look() -> None:
+        found = await visit.api.get(f"/v1/jobs/{job['id']}")
+        if found["state"] not in _ENDED:
+            bar.set_value(found["progress"])
+            kit.reword(line, f"{found['state']}: {found['note'] or 'waiting for its turn'}")
+            return
+        timer.deactivate()
+        room.clear()
+        with room:
+            if found["state"] == "done":
+                await show(found)
+            else:
+                _not_made(found)
+
+    timer = ui.timer(_SECONDS, look)
+
+
+def _not_made(job: dict[str, Any]) -> None:
+    error = job["error"] or {}
+    with kit.panel("It was not made") as panel:
+        panel.classes("problem")
+        kit.text(str(error.get("detail") or error.get("rule") or "It was cancelled."))
+        if error.get("hint"):
+            kit.text(str(error["hint"]))
+        if job["dataset"]:
+            kit.link("Make another", f"/releases/new?dataset={job['dataset']}")
+
+
+# -- kinds ------------------------------------------------------------------------------------------------------------
+
+
+async def _rows(visit: Visit, job: dict[str, Any]) -> None:
+    """Rows that leave: made up, or anonymized."""
+    id = job["id"]
+    found = await visit.api.get(f"/v1/releases/{id}")
+    made_up = found["tacita"] == "synthesized/1"
+    tour.step(
+        visit,
+        3,
+        "The rows are made: nobody in them exists. Before they leave, see what they give away: the assessment attacks "
+        "them as a stranger would, with the real rows at hand to judge.",
+    )
+    with kit.cells():
+        with kit.panel("What is promised"):
+            if made_up:
+                kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
+                kit.text(found["statement"])
+                for each in found["notes"]:
+                    kit.note(each)
+            else:
+                kit.text("No differential privacy. The rows, counted again, hold this:")
+                kit.facts({name: _plain(value) for name, value in found["achieved"].items()})
+                for each in found["warnings"]:
+                    kit.text(each, "problem")
+        _download(visit, id, found, made_up)
+    await _preview(visit, id)
+    if job["kind"] == "federate":
+        kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
+    elif visit.may("steward"):
+        await _assessments(visit, job)
+    else:
+        kit.note("An assessment is made by the steward of the data: it needs the real rows.")
+
+
+def _promise(statement: dict[str, Any]) -> dict[str, str]:
+    spent = {"epsilon": statement["epsilon"], "delta": statement["delta"]}
+    return {
+        "Guarantee": statement["guarantee"],
+        "Cost": "unbounded" if statement["epsilon"] is None else words.budget(spent),
+        "Protects": f"{statement['unit']}, {statement['neighbours']}",
+    }
+
+
+def _download(visit: Visit, id: str, found: dict[str, Any], made_up: bool) -> None:
+    with kit.panel("Take it"):
+        kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
+        with kit.row():
+            for name, format in (("CSV", "csv"), ("Parquet", "parquet")):
+                link = kit.link(
+                    f"Download {name}", f"{_FILES}/v1/releases/{id}/rows?format={format}".removeprefix(HOME)
+                )
+                kit.said(link.classes("main-button" if format == "csv" else ""), download=f"{id}.{format}")
+        if not made_up:
+            return
+        with kit.row():
+            statement = kit.link("Privacy statement, signed", f"/files/v1/releases/{id}/statement")
+            kit.said(statement, download=f"{id}.statement.json")
+            kit.link("What-if questions", f"/network?release={id}")
+        kit.note("Whoever gets the rows can check the statement: tacita verify.")
+
+
+async def _preview(visit: Visit, id: str) -> None:
+    text = await visit.api.text(f"/v1/releases/{id}/rows", format="ndjson", limit=_PREVIEW)
+    rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    with kit.panel("Preview"):
+        if not rows:
+            kit.note("It has no rows.")
+            return
+        kit.table(list(rows[0]), [["" if v is None else v for v in row.values()] for row in rows], caption="First rows")
+
+
+async def _tables(visit: Visit, job: dict[str, Any]) -> None:
+    """Tables with noise."""
+    text = await visit.api.text(f"/v1/jobs/{job['id']}/result")
+    found = Releases.from_json(text)
+    with kit.panel("Take it"):
+        link = kit.link("Download JSON", f"/files/v1/jobs/{job['id']}/result", "main-button")
+        kit.said(link, download=f"{job['id']}.json")
+    for each in found.values():
+        with kit.panel(
+            " by ".join(each.attributes) or "all",
+            f"{each.guarantee}. Bars end where the interval holds the truth with 95 %.",
+        ):
+            kit.picture(bars(each))
+
+
+async def _other(visit: Visit, job: dict[str, Any]) -> None:
+    kit.note("This job has nothing to show here.")
+    kit.link("To the jobs", "/jobs")
+
+
+# -- what it gives away -----------------------------------------------------------------------------------------------
+
+
+async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
+    """Those that were made, and a form for another."""
+    earlier = [
+        each
+        for each in await visit.api.get("/v1/jobs", limit=1000)
+        if each["kind"] == "assess" and each["release"] == job["id"]
+    ]
+    datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
+    with kit.panel("What it gives away", "For the steward: the figures below were read off real rows, and stay here."):
+        result = ui.element("div")
+
+        async def show(found: dict[str, Any]) -> None:
+            await _assessment(visit, found)
+
+        async def begin() -> None:
+            body = {"release": job["id"], "control": None if control.value == _NOBODY else control.value}
+            begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
+            result.clear()
+            with result:
+                await watch(visit, begun, show)
+
+        with kit.row():
+            usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
+            control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
+            kit.button("Assess it", begin, main=not earlier)
+        if earlier:
+            with result:
+                await watch(visit, earlier[0], show)
+
+
+_NOBODY = "nobody: leaks look like guesses"
+
+
+async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
+    found = await visit.api.get(f"/v1/assessments/{job['id']}")
+    tour.step(
+        visit,
+        4,
+        "A risk near 0 means that an attacker with the release does no better on these people than on others who are "
+        "not in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own.",
+    )
+    with kit.row():
+        kit.text(f"Risk {words.percent(found['risk'])}", "big")
+        kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
+    kit.note(
+        f"Worst: {found['worst']}. Risk is how much better attacks do on people who are in the data than on others."
+    )
+    rows = [
+        Interval(label=str(leak["name"]), value=leak["risk"], low=leak["low"], high=leak["high"])
+        for leak in found["leaks"]
+    ]
+    if rows:
+        kit.picture(interval_bars(rows, title="Risk by attack"))
+    kit.link("The whole report", f"/files/v1/assessments/{job['id']}/page", new=True)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    return words.amount(value) if isinstance(value, float) else str(value)
+
+
+_SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
+    "synthesize": _rows,
+    "anonymize": _rows,
+    "federate": _rows,
+    "query": _tables,
+    "fit": show_model,
+    "function": show_model,
+}

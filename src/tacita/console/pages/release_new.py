@@ -1,0 +1,133 @@
+"""Making a release: what, of which data, how; and what it would cost and be worth, before it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from nicegui import ui
+
+from tacita.console import kit, tour
+from tacita.console.api import Api
+from tacita.console.asking import KINDS, Asked, Expected
+from tacita.console.page import Visit, page
+from tacita.domain import Domain
+from tacita.errors import TacitaError
+
+__all__ = ["release_new"]
+
+_PAUSE = 0.25
+
+
+@page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"))
+async def release_new(visit: Visit) -> None:
+    """One page: choices above, what they mean below."""
+    datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
+    if not datasets:
+        kit.empty("There is no dataset that you may use.", "To the start", "/")
+        return
+    tour.step(
+        visit,
+        2,
+        "Made-up rows are the safest kind: they are drawn from noisy tables, and nobody in them exists. Move the "
+        "slider: spending more gives away more, and is more exact. When you like what you see, make the release.",
+    )
+    chosen = visit.query.get("dataset", datasets[0])
+    await _Wizard(visit, datasets, chosen if chosen in datasets else datasets[0]).show()
+
+
+class _Wizard:
+    """The state of the page while it is open."""
+
+    def __init__(self, visit: Visit, datasets: list[str], dataset: str) -> None:
+        self._visit, self._datasets, self._dataset = visit, datasets, dataset
+        self._kind = visit.query.get("kind", "synthetic")
+        self._kind = self._kind if self._kind in KINDS else "synthetic"
+        self._turn = 0
+        self._key = Api.new_key()  # a second click begins nothing more
+        self._asked: Asked | None = None
+        self._expected: Expected | None = None
+
+    async def show(self) -> None:
+        """Choices, plan, button."""
+        with kit.panel("What, and of which data"), kit.row():
+            kinds = {name: kind.__doc__.rstrip(".") for name, kind in KINDS.items() if kind.__doc__}
+            what = kit.choice("Kind of release", kinds, self._kind)
+            whose = kit.choice("Dataset", self._datasets, self._dataset)
+        with kit.panel("How"):
+            self._about = kit.note("")
+            self._fields = ui.element("div")
+        with kit.panel("What it would cost, and how good it would be") as shown:
+            shown.props('aria-live="polite"')
+            self._plan = ui.element("div")
+            self._button = kit.button("Make the release", self._make, main=True)
+
+        async def changed() -> None:
+            self._kind, self._dataset = what.value, whose.value
+            await self._ask()
+
+        what.on_value_change(changed)
+        whose.on_value_change(changed)
+        await self._ask()
+
+    async def _ask(self) -> None:
+        api, name = self._visit.api, self._dataset
+        schema = await api.get(f"/v1/datasets/{name}/schema")
+        balance = await api.get(f"/v1/datasets/{name}/budget")
+        self._asked = KINDS[self._kind](
+            api=api,
+            dataset=name,
+            domain=Domain.from_dict(schema),
+            balance=balance,
+            query=self._visit.query,
+            change=self._changed,
+        )
+        kit.reword(self._about, self._asked.about)
+        self._fields.clear()
+        with self._fields:
+            self._asked.fields()
+        await self._changed()
+
+    async def _changed(self) -> None:
+        """Plan anew, a moment after the last change."""
+        self._turn += 1
+        turn = self._turn
+        self._expected = None
+        self._button.disable()
+        await asyncio.sleep(_PAUSE)
+        if turn != self._turn or self._asked is None:
+            return
+        try:
+            found: Expected | TacitaError = await self._asked.expect()
+        except TacitaError as error:
+            found = error
+        if turn == self._turn:
+            self._show(found)
+
+    def _show(self, found: Expected | TacitaError) -> None:
+        self._plan.clear()
+        with self._plan:
+            if isinstance(found, TacitaError):
+                kit.text(f"{found.field}: {found.rule}." if found.field else f"{found.rule}.", "problem")
+                if found.hint:
+                    kit.note(found.hint)
+                return
+            kit.facts({"Takes from the budget": found.cost} | dict(found.facts))
+            if found.note:
+                kit.note(found.note)
+            if not found.affordable:
+                kit.text("The budget is not enough. Spend less, or ask the steward to raise it.", "problem")
+                return
+        self._expected = found
+        self._button.enable()
+
+    async def _make(self) -> None:
+        if self._asked is None or self._expected is None:
+            return
+        if self._expected.charged > 0:
+            said = f"It takes {self._expected.cost}. What is spent is spent for ever, also if you delete the release."
+            if not await kit.confirm("Spend this?", said, "Yes, make it"):
+                return
+        job: dict[str, Any] = await self._asked.make(self._key)
+        touring = self._visit.query.get("tour") == "yes"
+        ui.navigate.to(f"/releases/{job['id']}" + (f"?{tour.TOUR}" if touring else ""))

@@ -1,0 +1,35 @@
+"""All releases that one may see."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tacita.console import kit, words
+from tacita.console.page import Visit, page
+
+__all__ = ["RELEASES", "releases"]
+
+RELEASES = ("synthesize", "anonymize", "query", "federate", "fit", "function")
+
+
+@page("/releases", "Releases", roles=("steward", "analyst"), menu=("Releases", "Releases"))
+async def releases(visit: Visit) -> None:
+    """Newest first."""
+    found = [job for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] in RELEASES]
+    with kit.row():
+        kit.link("Make a release", "/releases/new", "main-button")
+    if not found:
+        kit.empty("There is no release yet. A release is what may leave: rows, tables, or a model.")
+        return
+    assessed = {job["release"] for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] == "assess"}
+    rows = [
+        [
+            partial(kit.link, words.KINDS[job["kind"]], f"/releases/{job['id']}"),
+            job["dataset"] or "",
+            partial(kit.state, job["state"]),
+            "yes" if job["id"] in assessed else "no",
+            words.when(job["created"]),
+        ]
+        for job in found
+    ]
+    kit.table(["what", "dataset", "state", "assessed", "begun"], rows, caption="Releases")

@@ -1,0 +1,80 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["EPSILONS", "KINDS", "amount", "budget", "odds", "percent", "when"]
+
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0)
+
+KINDS = {
+    "synthesize": "made-up rows",
+    "anonymize": "anonymized rows",
+    "query": "tables with noise",
+    "function": "a function",
+    "fit": "a model",
+    "assess": "assessment",
+    "compare": "comparison",
+    "federate": "made-up rows of several holders",
+}
+"""What jobs are called."""
+
+
+def amount(value: float | None, digits: int = 3) -> str:
+    """A number with few digits.
+
+    >>> amount(0.30000000000000004), amount(None), amount(1234567.0)
+    ('0.3', 'unbounded', '1,234,567')
+    """
+    if value is None or not math.isfinite(value):
+        return "unbounded"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def budget(given: Mapping[str, Any]) -> str:
+    """A budget in its own currency.
+
+    >>> budget({"epsilon": 3.0, "delta": 0.0}), budget({"epsilon": 1.0, "delta": 1e-06}), budget({"rho": 0.5})
+    ('ε 3', 'ε 1 at δ 1e-06', 'ρ 0.5')
+    """
+    if given.get("rho") is not None:
+        return f"ρ {amount(given['rho'])}"
+    delta = given.get("delta") or 0.0
+    return f"ε {amount(given['epsilon'])}" + (f" at δ {delta:g}" if delta else "")
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share.
+
+    >>> percent(0.0312)
+    '3.1 %'
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def odds(epsilon: float) -> str:
+    """What an epsilon means for one person.
+
+    >>> odds(1.0)
+    'Whether or not a person is in the data changes the odds of anything that is seen by a factor of 2.72 at most.'
+    """
+    factor = f"{math.exp(epsilon):,.3g}" if epsilon < 20 else "more than 400 million"
+    return (
+        f"Whether or not a person is in the data changes the odds of anything that is seen by a factor of {factor} "
+        "at most."
+    )
+
+
+def when(text: str | None) -> str:
+    """A moment, without seconds, in UTC.
+
+    >>> when("2026-05-01T12:34:56.789+00:00")
+    '2026-05-01 12:34'
+    """
+    if not text:
+        return ""
+    return dt.datetime.fromisoformat(text).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")

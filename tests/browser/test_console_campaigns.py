@@ -1,0 +1,194 @@
+"""An owner plans a campaign, opens it, watches reports come in, reads what they tell, and closes it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import expect
+
+from tacita.collect.client import Device
+
+SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}
+REPORTS = 300
+
+
+def answer(service, id: str, count: int, seed: int) -> None:
+    """So many people answer, each on a device of their own: who smokes lives in the north."""
+    rng = np.random.default_rng(seed)
+    with service.client() as client, tempfile.TemporaryDirectory() as folder:
+        sent = []
+        for number in range(count):
+            smokes = rng.random() < 0.5
+            truth = {
+                "Do you smoke?": "daily" if smokes else "never",
+                "Where do you live?": "north" if smokes else "south",
+            }
+            device = Device(
+                ledger_path=Path(folder) / f"{seed}-{number}", limit_total_epsilon=9.0, limit_question_epsilon=9.0
+            )
+            sheet = client.questions(id)
+            asked = {ask["attribute"] for question in sheet for ask in question["asks"]}
+            answers = device.answer_sheet(sheet, {name: truth[name] for name in asked})
+            sent += [report for report, _ in answers]
+        client.send_reports(id, sent)
+
+
+def test_an_owner_runs_a_campaign(page, service, console, check_accessible, picture):
+    console.sign_in(page, service, service.token())
+    page.get_by_role("link", name="Campaigns").first.click()
+    expect(page.get_by_text("Nobody is asked anything yet.")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("link", name="Plan a campaign").click()
+    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    picture(page, "console-campaign-plan", docs=True, full_page=True)
+    check_accessible(page)
+
+    # errors fall as epsilon grows
+    console.choose(page, "What is asked for", "Ask for the tables themselves")
+    first = expected_error(page, "Chosen by the owner")
+    console.slide(page, "Epsilon of each respondent", 3)
+    expect(page.get_by_text("An answer changes the odds of any guess about them by a factor of 20.1")).to_be_visible()
+    assert expected_error(page, "Chosen by the owner") < first
+    expect(page.locator("svg[aria-label^='Error to expect']")).to_be_visible()
+    expect(page.locator(".read").first).to_contain_text("leave this device")
+
+    page.get_by_label("Title").fill("How people live")
+    page.get_by_label("Minimum of answers").fill("20")
+    page.get_by_role("button", name="Open the campaign").click()
+    expect(page.get_by_text("Open this campaign?")).to_be_visible()
+    console.settle(page)
+    check_accessible(page)
+    page.get_by_role("button", name="Open it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("How people live")
+    expect(page.get_by_text("This table is shown when 20 people have answered for it")).to_be_visible()
+
+    id = page.url.rsplit("/", 1)[1]
+    expect(page.get_by_text(f"{service.url}/{id}", exact=True)).to_be_visible()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the address").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("() => navigator.clipboard.readText()") == f"{service.url}/{id}"
+    answer(service, id, REPORTS // 2, seed=1)
+    expect(page.locator(".big").first).to_have_text(str(REPORTS // 2))
+    answer(service, id, REPORTS // 2, seed=2)
+    expect(page.locator(".big").first).to_have_text(str(REPORTS))
+    expect(page.locator("svg[aria-label^='Shares of']")).to_be_visible()
+    converging = page.locator("svg[aria-label^='Widest half-width']")
+    wide, narrow = map(
+        float, re.search(r"seen here from (\S+) to ([^;]+)", converging.get_attribute("aria-label")).groups()
+    )
+    assert narrow < wide
+    expect(page.get_by_text("This campaign has no stop rule.")).to_be_visible()
+
+    page.get_by_role("button", name="Test").click()
+    expect(page.get_by_text("They go together")).to_be_visible()
+    page.get_by_role("button", name="Find rules").click()
+    expect(page.get_by_text("smokes = daily").first).to_be_visible()
+    page.get_by_role("button", name="Check integrity").click()
+    expect(page.get_by_text("1 % of liars by")).to_be_visible()
+    with page.expect_download() as made:
+        page.get_by_role("link", name="made-up rows").click()
+    assert Path(made.value.path()).read_text().splitlines()[0] == '"smokes","region"'
+    console.to_top(page)
+    picture(page, "console-campaign-live", docs=True, full_page=True)
+    check_accessible(page)
+
+    page.get_by_role("button", name="Close the campaign").click()
+    page.get_by_role("button", name="Close it").click()
+    expect(page.locator(".state").first).to_have_text("closed")
+    expect(page.get_by_role("button", name="Close the campaign")).to_have_count(0)
+    with service.client() as client:
+        assert (client.campaign(id).state, client.campaign(id).received) == ("closed", REPORTS)
+    console.turn_dark(page)
+    check_accessible(page)
+    picture(page, "console-campaign-dark", full_page=True)
+
+    page.get_by_role("link", name="See its network").click()
+    expect(page.locator("svg.network")).to_be_visible()
+    console.choose(page, "What is asked about", "region")
+    console.choose(page, "smokes", "daily")
+    expect(page.get_by_text("among those with smokes = daily")).to_be_visible()
+    check_accessible(page)
+    console.to_top(page)
+    picture(page, "console-network", docs=True, full_page=True)
+    console.visit(page, service, "/campaigns", "Campaigns")
+    check_accessible(page)
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    check_accessible(page)
+
+
+def expected_error(page, reason: str) -> float:
+    """What the planner says of the first table, when it has planned for that reason."""
+    expect(page.get_by_text(reason)).to_be_visible()
+    return float(page.locator("table").first.locator("tbody tr td").nth(3).inner_text())
+
+
+def test_what_is_wrong_is_said_and_mended(page, service, console, check_accessible):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    page.get_by_label("Answers 1").fill("always")
+    expect(page.get_by_text("smokes: needs at least two answers.")).to_be_visible()
+    check_accessible(page)
+    page.get_by_label("Answers 1").fill("always, never")
+    expect(page.get_by_text("needs at least two answers")).to_have_count(0)
+    page.get_by_label("Name 1").fill("<i>smokes</i>")  # words, and nothing that a browser would do
+    page.get_by_role("button", name="Open the campaign").click()
+    page.get_by_role("button", name="Open it").click()
+    expect(page.get_by_role("alert")).to_contain_text("title")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_label("Title").fill("A draft")
+    page.get_by_text("Close by itself when it is exact enough").click()
+    page.get_by_role("button", name="Keep as a draft").click()
+    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    expect(page.get_by_text("Still waiting: <i>smokes</i>")).to_be_visible()
+    assert page.locator("main i:not(.q-icon)").count() == 0
+    check_accessible(page)
+    page.get_by_role("button", name="Open the campaign").click()
+    page.get_by_role("button", name="Open it").click()
+    expect(page.get_by_text("Whoever has this address may answer")).to_be_visible()
+    with service.client() as client:
+        assert client.campaign(page.url.rsplit("/", 1)[1]).terms["stop"]["half_width"] == 0.05
+
+
+def test_an_analyst_cannot_plan_one(page, service, console):
+    console.sign_in(page, service, service.token("analyst"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    expect(page.get_by_role("alert")).to_contain_text("Ask an admin for a token with the role steward")
+    console.visit(page, service, "/campaigns", "Campaigns")
+    expect(page.get_by_role("link", name="Plan a campaign")).to_have_count(0)
+
+
+PASTED = """
+title: a pasted one
+attributes:
+- {kind: boolean, name: works}
+- {kind: boolean, name: drives}
+- {kind: numeric, name: age, bounds: [0, 99], edges: [0, 30, 99], integer: true}
+- {kind: categorical, name: sex, levels: [f, m]}
+"""
+
+
+def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, service, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.choose(page, "Begin with", "A schema to paste")
+    page.get_by_label("Schema, as YAML or JSON").fill("no schema")
+    page.get_by_role("button", name="Take this schema").click()
+    expect(page.get_by_role("alert")).to_contain_text("schema: must be a schema")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_label("Schema, as YAML or JSON").fill(PASTED)
+    page.get_by_role("button", name="Take this schema").click()
+    expect(page.get_by_label("Name 3")).to_have_value("age")
+    expect(page.get_by_label("Answers 3")).to_have_value("0..29, 30..99")
+    page.get_by_label("Larger tables").fill("works + drives + age")
+    expect(page.get_by_text("so many cannot be rehearsed as you go")).to_be_visible(timeout=30_000)
+    page.get_by_text("And 8 more").click()
+    expect(page.locator(".read").last).to_be_visible()
+    check_accessible(page)
+    picture(page, "console-campaign-many", full_page=True)
+    page.get_by_role("button", name="Rehearse all ways of asking").click()
+    expect(page.get_by_text("Chosen by the owner.")).to_be_visible(timeout=60_000)

@@ -1,0 +1,112 @@
+"""A steward compares releases of the sample, and goes on to make the one that is recommended."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import httpx
+from playwright.sync_api import expect
+
+from tacita.console.sample import SAMPLE
+
+
+def make_sample(page, service) -> None:
+    """The tour begins with it."""
+    page.goto(f"{service.url}/console/")
+    page.get_by_role("button", name="the tour").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(SAMPLE)
+
+
+def test_a_steward_compares_releases(page, service, console, check_accessible, picture):
+    token = service.token("steward")
+    console.sign_in(page, service, token)
+    console.visit(page, service, "/comparisons", "Compare releases")
+    expect(page.get_by_text("There is no dataset to compare releases of.")).to_be_visible()
+    check_accessible(page)
+    make_sample(page, service)
+
+    console.visit(page, service, f"/comparisons?dataset={SAMPLE}", "Compare releases")
+    expect(page.get_by_text("None yet.")).to_be_visible()
+    check_accessible(page)
+    console.choose(page, "List to begin with", "k-anonymity at several k")
+    expect(page.get_by_label("Releases", exact=True)).to_have_value(
+        "\n".join(f"anonymize: {{k: {k}}}" for k in (3, 5, 10, 20, 50))
+    )
+    page.get_by_label("Releases", exact=True).fill("nothing: {k: 5}")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("alert")).to_contain_text("line 1")
+    page.get_by_role("button", name="Close").click()
+    page.get_by_label("Releases", exact=True).fill("statistics: {epsilon: 1.0}\nsynthesize: {epsilon: 1.0}")
+    page.get_by_label("Trials of each attack").fill("100")
+    console.slide(page, "Most risk that you allow", 3)
+    expect(page.get_by_text("Most risk that you allow: 30 %")).to_be_visible()
+    picture(page, "console-comparison-form", full_page=True)
+    page.get_by_role("button", name="Compare").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Which release?")
+    expect(page.get_by_role("heading", name=re.compile("Take (statistics|synthesize) epsilon 1"))).to_be_visible(
+        timeout=120_000
+    )
+    expect(page.get_by_text("It has a guarantee that does not depend on what an intruder knows")).to_be_visible()
+    made = page.get_by_role("link", name="Make this release").get_attribute("href")
+    assert f"/console/releases/new?dataset={SAMPLE}&kind=" in made
+    expect(page.locator("svg[aria-label^='Risk and what is kept']")).to_be_visible()
+    console.settle(page)
+    check_accessible(page)
+    console.to_top(page)
+    picture(page, "console-comparison", docs=True, full_page=True)
+    console.turn_dark(page)
+    check_accessible(page)
+    picture(page, "console-comparison-dark", full_page=True)
+    printed = page.get_by_role("link", name="Page to print").get_attribute("href")
+    assert "<svg" in page.request.get(f"{service.url}{printed}").text()
+    assert (
+        page.request.get(
+            f"{service.url}/v1/datasets/{SAMPLE}/budget", headers={"Authorization": f"Bearer {token}"}
+        ).json()["spent"]
+        == 0
+    )
+
+    page.get_by_role("link", name="Make it: synthesize epsilon 1").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Make a release")
+    assert f"dataset={SAMPLE}&kind=synthetic&epsilon=1" in page.url
+    console.visit(page, service, "/comparisons", "Compare releases")
+    expect(page.get_by_role("link", name=f"Releases of {SAMPLE}")).to_be_visible()
+    check_accessible(page)
+
+
+def test_a_model_answers_what_if(page, service, console, check_accessible, picture):
+    token = service.token("steward")
+    console.sign_in(page, service, token)
+    make_sample(page, service)
+    console.visit(page, service, "/network", "Network")
+    expect(page.get_by_text("There is none yet.")).to_be_visible()
+    check_accessible(page)
+    headers = {"Authorization": f"Bearer {token}"}
+    jobs = []
+    for method in ("pairs", "privbayes"):
+        body = {"dataset": SAMPLE, "budget": {"epsilon": 1.0}, "method": method, "rows": 100}
+        jobs.append(httpx.post(f"{service.url}/v1/releases/synthetic", json=body, headers=headers).json()["id"])
+    with service.client() as client:
+        for job in jobs:
+            while client.job(job).state != "done":
+                assert client.job(job).state in ("queued", "running"), client.job(job).error
+                time.sleep(0.2)
+    console.visit(page, service, "/network", "Network")
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option").nth(1).click()  # the older one: of pairs
+    expect(page.get_by_text("This model is no network: it was fitted to tables.")).to_be_visible()
+    expect(page.locator("svg[aria-label^='Bits that pairs tell']")).to_be_visible()
+    console.choose(page, "What is asked about", "region")
+    console.choose(page, "smoking", "daily")
+    expect(page.get_by_text("among those with smoking = daily")).to_be_visible()
+    check_accessible(page)
+    console.to_top(page)
+    picture(page, "console-model", full_page=True)
+    console.visit(page, service, f"/network?release={jobs[1]}", "Network")
+    expect(page.locator("svg.network")).to_be_visible()
+    check_accessible(page)
+    console.turn_dark(page)
+    check_accessible(page)
+    picture(page, "console-network-release", full_page=True)

@@ -1,0 +1,90 @@
+"""The wizard's other kinds: statistics, anonymized rows, a model; and the list of jobs."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tacita.console.sample import SAMPLE
+
+
+@pytest.fixture(scope="module")
+def sample(service, chromium, console):
+    """The sample is there, brought by its button."""
+    page = chromium.new_page()
+    console.sign_in(page, service, service.token())
+    page.get_by_role("button", name="Start the tour").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(SAMPLE)
+    page.close()
+    return SAMPLE
+
+
+def wizard(page, service, console, sample, kind, **more):
+    extra = "".join(f"&{name}={value}" for name, value in more.items())
+    console.visit(page, service, f"/releases/new?dataset={sample}&kind={kind}{extra}", "Make a release")
+    button = page.get_by_role("button", name="Make the release")
+    expect(button).to_be_enabled(timeout=30_000)
+    return button
+
+
+def test_statistics_show_their_error_before_and_after(service, sample, page, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("analyst"))
+    button = wizard(page, service, console, sample, "statistics", epsilon=0.5)
+    expect(page.get_by_text(re.compile(r"counts within ± \d+ \(95 %\)"))).to_be_visible()
+    button.click()
+    page.get_by_role("button", name="Yes, make it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Tables with noise of {sample}")
+    expect(page.locator("svg[role=img]")).to_be_visible(timeout=60_000)
+    check_accessible(page)
+    picture(page, "console-statistics", full_page=True)
+    with service.client() as client:
+        assert client.budget(sample).spent == pytest.approx(0.5)
+
+
+def test_anonymized_rows_cost_nothing_and_say_what_holds(service, sample, page, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("analyst"))
+    with service.client() as client:
+        before = client.budget(sample).spent
+    wizard(page, service, console, sample, "anonymized", k=10).click()  # nothing is spent: nothing is confirmed
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("No differential privacy.")).to_be_visible()
+    expect(page.get_by_text("An assessment is made by the steward")).to_be_visible()
+    check_accessible(page)
+    picture(page, "console-anonymized", full_page=True)
+    with service.client() as client:
+        assert client.budget(sample).spent == before
+
+
+def test_a_model_is_made_and_asked(service, sample, page, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("steward"))
+    button = wizard(page, service, console, sample, "model", model="trees", epsilon=0.5)
+    expect(page.get_by_text("Wrong, guessing blindly")).to_be_visible()
+    button.click()
+    page.get_by_role("button", name="Yes, make it").click()
+    page.get_by_role("button", name="Ask", exact=True).click(timeout=90_000)
+    expect(page.get_by_text(re.compile("It says: (never|formerly|sometimes|daily)"))).to_be_visible()
+    check_accessible(page)
+    picture(page, "console-model", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download its numbers").click()
+    assert "parameters" in download.value.path().read_text()
+
+
+def test_jobs_are_watched_and_stopped(service, sample, page, console, check_accessible):
+    """The list moves by itself; what waits can be stopped, and is asked about first."""
+    token = service.token("steward")
+    console.sign_in(page, service, token)
+    wizard(page, service, console, sample, "synthetic", epsilon=0.2).click()
+    page.get_by_role("button", name="Yes, make it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Made-up rows of {sample}")
+    console.visit(page, service, "/jobs", "Jobs")
+    expect(page.get_by_role("row", name="made-up rows").first).to_contain_text("done", timeout=120_000)
+    check_accessible(page)
+    wizard(page, service, console, sample, "synthetic", epsilon=0.2).click()
+    page.get_by_role("button", name="Yes, make it").click()
+    stop = page.get_by_role("button", name="Cancel")
+    over = page.get_by_role("heading", name="Preview")
+    expect(stop.or_(over).first).to_be_visible(timeout=30_000)
+    if stop.is_visible():  # unless it was done sooner
+        stop.click()
+        expect(page.get_by_text("What it has charged stays spent.")).to_be_visible()

@@ -1,0 +1,37 @@
+import anyio
+import pytest
+
+from tacita.console.api import Api
+from tacita.errors import Forbidden, UnknownName
+
+
+def test_errors_come_back_as_what_they_were(world_of):
+    world = world_of()
+    world.register()
+    api = Api(world.app, world.token("analyst"))
+    assert [d["name"] for d in anyio.run(api.get, "/v1/datasets")] == ["patients"]
+    with pytest.raises(Forbidden, match="role"):
+        anyio.run(api.get, "/v1/datasets/patients/charges")
+    with pytest.raises(UnknownName, match="nobody"):
+        anyio.run(api.get, "/v1/datasets/nobody")
+
+
+def test_files_and_bodies_travel(world_of):
+    world = world_of()
+    api = Api(world.app, world.token("steward"))
+    anyio.run(api.send_file, "/v1/sources/towns", b"town\nBari\n", "text/csv")
+    assert anyio.run(api.delete, "/v1/sources/towns")["name"] == "towns"
+
+
+def test_a_key_makes_it_happen_once(world_of):
+    world = world_of()
+    world.register()
+    api = Api(world.app, world.token("analyst"))
+    body = {"kind": "query", "dataset": "patients", "tables": [["smokes"]], "budget": {"epsilon": 0.1}}
+
+    async def twice():
+        key = api.new_key()
+        return [(await api.post("/v1/jobs", body, key=key))["id"] for _ in range(2)]
+
+    one, other = anyio.run(twice)
+    assert one == other

@@ -1,0 +1,89 @@
+import pytest
+
+from tacita.console.sessions import Sessions
+from tacita.errors import Unauthorized
+from tacita.server.tokens import Tokens
+from tacita.store import Database
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'state.db'}")
+    yield Tokens(database)
+    database.close()
+
+
+def test_a_token_opens_a_session_that_ends_when_idle(tokens):
+    clock = Clock()
+    sessions = Sessions(tokens, clock=clock)
+    text = tokens.issue(name="Ada", role="steward").text
+    id = sessions.enter(text)
+    assert sessions.find(id).token == text
+    assert text not in repr(sessions.find(id))
+    clock.now += 11 * 3600
+    assert sessions.find(id) is not None  # which counts as use
+    clock.now += 11 * 3600
+    assert sessions.find(id) is not None
+    clock.now += 13 * 3600
+    assert sessions.find(id) is None
+
+
+def test_wrong_tokens_and_unknown_sessions_open_nothing(tokens):
+    sessions = Sessions(tokens)
+    with pytest.raises(Unauthorized):
+        sessions.enter("tct_0000000000000000_" + "0" * 64)
+    assert sessions.find(None) is None
+    assert sessions.find("") is None
+    assert sessions.find("guess") is None
+
+
+def test_leaving_forgets(tokens):
+    sessions = Sessions(tokens)
+    id = sessions.enter(tokens.issue(name="Ada", role="steward").text)
+    sessions.leave(id)
+    assert sessions.find(id) is None
+    sessions.leave(id)
+
+
+def test_a_code_is_good_once_and_makes_its_token_when_used(tokens):
+    sessions = Sessions(tokens)
+    code = sessions.code()
+    assert tokens.list() == []
+    assert sessions.enter_by_code("x" + code) is None
+    id = sessions.enter_by_code(code)
+    assert sessions.find(id) is not None
+    (issued,) = tokens.list()
+    assert issued.role == "admin"
+    assert issued.expires is not None
+    assert sessions.enter_by_code(code) is None
+    assert len(tokens.list()) == 1
+
+
+def test_a_code_grows_old(tokens):
+    clock = Clock()
+    sessions = Sessions(tokens, clock=clock)
+    old = sessions.code()
+    clock.now += 599
+    fresh = sessions.code()
+    clock.now += 2
+    assert sessions.enter_by_code(old) is None
+    assert sessions.enter_by_code(fresh) is not None
+
+
+def test_the_oldest_session_makes_room(tokens, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("tacita.console.sessions._MOST", 2)
+    sessions = Sessions(tokens, clock=clock)
+    text = tokens.issue(name="Ada", role="steward").text
+    ids = []
+    for _ in range(3):
+        clock.now += 1
+        ids.append(sessions.enter(text))
+    assert [sessions.find(id) is not None for id in ids] == [False, True, True]
