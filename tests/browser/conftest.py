@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tacita.client import Client
 from tacita.server.tokens import Role, Tokens
@@ -51,6 +51,8 @@ SETTLED = """() => Promise.race([
         .map((each) => each.finished)),
 ])"""
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+expect.set_options(timeout=45_000)  # machines are busy; what is wrong is wrong after any time
 
 _SPEC = importlib.util.spec_from_file_location("browser", ROOT / "tools" / "browser.py")
 tool = importlib.util.module_from_spec(_SPEC)

@@ -44,6 +44,7 @@ __all__ = [
     "row",
     "said",
     "slider",
+    "soon",
     "state",
     "table",
     "text",
@@ -326,6 +327,11 @@ def slider(
         bar.on("input", moved, js_handler=f"(event) => {{ {tell}; emit(event.target.value) }}", throttle=0.1)
     say()
     return lambda: places[chosen]
+
+
+def soon(work: Handler) -> None:
+    """Do something once the page is there, so that who opens it need not wait for it."""
+    ui.timer(0.01, work, once=True)
 
 
 def button(words: str, click: Handler, *, main: bool = False, danger: bool = False) -> ui.button:

@@ -59,7 +59,7 @@ def _odds() -> None:
         before = kit.slider("How sure somebody was before", _BELIEFS, 0.5, shown=share, change=show)
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
-    show()
+    kit.soon(show)
 
 
 def _risk() -> None:
@@ -99,7 +99,7 @@ def _risk() -> None:
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
         kit.note("It changes what is said about a mechanism, never the mechanism: the same noise protects the same.")
-    show()
+    kit.soon(show)
 
 
 def _cost() -> None:
@@ -142,7 +142,7 @@ def _cost() -> None:
         releases = kit.slider("Releases to the same people", _RELEASES, 1, shown=lambda n: f"{int(n)}", change=show)
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
-    show()
+    kit.soon(show)
 
 
 def _times(releases: int) -> str:

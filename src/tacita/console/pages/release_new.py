@@ -86,7 +86,7 @@ class _Wizard:
         self._fields.clear()
         with self._fields:
             self._asked.fields()
-        await self._changed()
+        kit.soon(self._changed)
 
     async def _changed(self) -> None:
         """Plan anew, a moment after the last change."""
