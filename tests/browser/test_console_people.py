@@ -138,6 +138,49 @@ def test_signing_out_ends_the_session(service, page, console, check_accessible):
     assert answer.status_code == 401
 
 
+def test_signing_out_ends_every_page_that_is_open(service, page, console):
+    """A tab that stays open on a shared desk can do nothing more."""
+    console.sign_in(page, service, service.token())
+    console.visit(page, service, "/tokens", "People and tokens")
+    other = page.context.new_page()
+    other.goto(f"{service.url}/console/")
+    other.get_by_role("button", name="Sign out").click()
+    expect(other.get_by_label("Your token")).to_be_visible()
+    page.get_by_label("Whose it is").fill("made after the end")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_label("Your token")).to_be_visible()
+    with service.client() as client:
+        assert "made after the end" not in {token.name for token in client.tokens()}
+
+
+def test_a_page_speaks_for_the_session_that_opened_it_alone(service, sample, page, browse, console):
+    """Whoever reads the number of a page in a proxy's log cannot use it."""
+    asked = []
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    number = re.search(r"client_id=([0-9a-f-]+)", asked[-1])[1]
+    socket = f"{service.url}/console/_nicegui_ws/socket.io/?client_id={number}&EIO=4&transport=polling"
+    uploads = [f"{service.url}/console/_nicegui/client/{number}/upload/{place}" for place in range(1, 60)]
+    other = browse()
+    console.sign_in(other, service, service.token("analyst"))
+    stranger = {cookie["name"]: cookie["value"] for cookie in other.context.cookies()}
+    for cookies in ({}, stranger):
+        assert httpx.get(socket, cookies=cookies).status_code == 401
+        for url in uploads:
+            answer = httpx.post(url, files={"file": ("sneaked.csv", b"a,b\n1,2\n")}, cookies=cookies)
+            assert answer.status_code == 401
+    with service.client() as client:
+        assert "sneaked" not in client._get("/v1/sources").decode()
+
+
+def test_strangers_are_led_to_the_door(service):
+    for path in ("/console/", "/console/datasets", "/console/nowhere"):
+        answer = httpx.get(f"{service.url}{path}")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/console/enter"
+
+
 def test_a_server_that_was_killed_is_found_again(service, sample, page, browse, console):
     browse.expect("WebSocket|ERR_CONNECTION|failed:|401|404")
     console.sign_in(page, service, service.token())

@@ -2,13 +2,18 @@ import anyio
 import pytest
 
 from tacita.console.api import Api
-from tacita.errors import Forbidden, UnknownName
+from tacita.errors import Forbidden, Unauthorized, UnknownName
+
+
+def signed_in(world, role):
+    text = world.token(role)
+    return lambda: text
 
 
 def test_errors_come_back_as_what_they_were(world_of):
     world = world_of()
     world.register()
-    api = Api(world.app, world.token("analyst"))
+    api = Api(world.app, signed_in(world, "analyst"))
     assert [d["name"] for d in anyio.run(api.get, "/v1/datasets")] == ["patients"]
     with pytest.raises(Forbidden, match="role"):
         anyio.run(api.get, "/v1/datasets/patients/charges")
@@ -18,7 +23,7 @@ def test_errors_come_back_as_what_they_were(world_of):
 
 def test_files_and_bodies_travel(world_of):
     world = world_of()
-    api = Api(world.app, world.token("steward"))
+    api = Api(world.app, signed_in(world, "steward"))
     anyio.run(api.send_file, "/v1/sources/towns", b"town\nBari\n", "text/csv")
     assert anyio.run(api.delete, "/v1/sources/towns")["name"] == "towns"
 
@@ -26,7 +31,7 @@ def test_files_and_bodies_travel(world_of):
 def test_a_key_makes_it_happen_once(world_of):
     world = world_of()
     world.register()
-    api = Api(world.app, world.token("analyst"))
+    api = Api(world.app, signed_in(world, "analyst"))
     body = {"kind": "query", "dataset": "patients", "tables": [["smokes"]], "budget": {"epsilon": 0.1}}
 
     async def twice():
@@ -35,3 +40,13 @@ def test_a_key_makes_it_happen_once(world_of):
 
     one, other = anyio.run(twice)
     assert one == other
+
+
+def test_who_has_signed_out_asks_nothing_more(world_of):
+    world = world_of()
+    texts = [world.token("analyst")]
+    api = Api(world.app, lambda: texts[0] if texts else None)
+    assert anyio.run(api.get, "/v1/datasets") == []
+    texts.clear()
+    with pytest.raises(Unauthorized, match="signed in"):
+        anyio.run(api.get, "/v1/datasets")

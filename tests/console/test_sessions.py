@@ -20,7 +20,7 @@ def tokens(tmp_path):
     database.close()
 
 
-def test_a_token_opens_a_session_that_ends_when_idle(tokens):
+def test_a_token_opens_a_session_for_half_a_day(tokens):
     clock = Clock()
     sessions = Sessions(tokens, clock=clock)
     text = tokens.issue(name="Ada", role="steward").text
@@ -28,11 +28,10 @@ def test_a_token_opens_a_session_that_ends_when_idle(tokens):
     assert sessions.find(id).token == text
     assert text not in repr(sessions.find(id))
     clock.now += 11 * 3600
-    assert sessions.find(id) is not None  # which counts as use
-    clock.now += 11 * 3600
     assert sessions.find(id) is not None
-    clock.now += 13 * 3600
+    clock.now += 2 * 3600  # however much it was used: an open page asks by itself
     assert sessions.find(id) is None
+    assert tokens.authenticate(text)  # the person's own token goes on
 
 
 def test_wrong_tokens_and_unknown_sessions_open_nothing(tokens):
@@ -87,3 +86,16 @@ def test_the_oldest_session_makes_room(tokens, monkeypatch):
         clock.now += 1
         ids.append(sessions.enter(text))
     assert [sessions.find(id) is not None for id in ids] == [False, True, True]
+
+
+def test_the_token_of_a_link_ends_with_its_session(tokens):
+    clock = Clock()
+    sessions = Sessions(tokens, clock=clock)
+    for end in (sessions.leave, lambda id: setattr(clock, "now", clock.now + 13 * 3600)):
+        id = sessions.enter_by_code(sessions.code())
+        text = sessions.find(id).token
+        assert tokens.authenticate(text)
+        end(id)
+        assert sessions.find(id) is None
+        with pytest.raises(Unauthorized):
+            tokens.authenticate(text)

@@ -1,5 +1,6 @@
 import io
 
+import anyio.to_thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -140,3 +141,39 @@ def test_two_processes_see_the_same_folder(world_of, tmp_path):
     put(world, "towns")
     assert "towns" in other
     assert other["towns"].path.name == "towns.csv"
+
+
+def test_a_file_cannot_be_swapped_while_it_is_registered(world_of):
+    """A slow upload that began before the dataset was registered ends after it."""
+    world = world_of()
+    put(world, "towns")
+
+    async def slowly():
+        yield b"town,age\n"
+        # the rest comes when the dataset is there
+        registered.append(await anyio.to_thread.run_sync(lambda: register(world, "towns").status_code))
+        yield b"Roma,1\n"
+
+    registered = []
+    answer = put(world, "towns", slowly())
+    assert registered == [201]
+    assert answer.status_code == 409
+    assert (world.services.sources["towns"].path).read_bytes() == CSV
+
+
+def test_a_file_of_the_settings_is_known_again(world_of, tmp_path):
+    world = world_of()
+    again = put(world, "copy", (tmp_path / "patients.csv").read_bytes())
+    assert again.status_code == 409
+    assert "patients" in again.json()["rule"]
+
+
+def test_a_small_file_that_stands_for_much_is_not_unrolled(world_of):
+    world = world_of()
+    out = io.BytesIO()
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 200_000, pa.int32()), pa.array(["x" * 10_000]))
+    pq.write_table(pa.table({"town": words}), out)
+    assert len(out.getvalue()) < 100_000
+    before = pa.default_memory_pool().max_memory()
+    assert put(world, "towns", out.getvalue(), "application/vnd.apache.parquet").status_code == 200
+    assert pa.default_memory_pool().max_memory() - before < 200_000_000  # of two gigabytes

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import webbrowser
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -31,7 +33,7 @@ def serve(
 
     given: dict[str, Any] = {"host": host, "port": port}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    address = f"http://{settings.host}:{settings.port}"
+    address = f"http://{_reachable(settings.host)}:{settings.port}"
     show.say(f"Tacita serves at {address}  (description: /openapi.json, stop: Ctrl-C)")
 
     def extend(app: FastAPI) -> None:
@@ -42,19 +44,34 @@ def serve(
             link = f"{address}/console/enter#{sessions.code()}"
             show.say("The console, for you alone (the link is good once, for ten minutes):")
             print(link, flush=True)  # in one piece, however narrow the terminal
-            threading.Thread(target=_open, args=(address, link), daemon=True).start()
+            threading.Thread(target=_open, args=(address, link, settings.home), daemon=True).start()
 
     run_server(settings, extend=extend if settings.console else None)
 
 
-def _open(address: str, link: str) -> None:
-    """Show the page when the server answers, where there is somebody to show it to."""
+def _reachable(host: str) -> str:
+    """The address as a browser on this machine writes it."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"[{host}]" if ":" in host else host
+
+
+def _open(address: str, link: str, home: Path) -> None:
+    """Show the page when the server answers, where there is somebody to show it to.
+
+    The browser is given a file that leads to the link: others on this machine can read what programs are started with.
+    """
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:
         try:
             httpx.get(f"{address}/healthz", timeout=1)
         except httpx.HTTPError:
             time.sleep(0.2)
-        else:
-            webbrowser.open(link)
-            return
+            continue
+        page = home / "console.html"
+        page.unlink(missing_ok=True)
+        with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><title>Tacita</title><meta http-equiv="refresh" content="0; url={link}">')
+        webbrowser.open(page.resolve().as_uri())
+        time.sleep(_START_SECONDS)
+        page.unlink(missing_ok=True)
+        return

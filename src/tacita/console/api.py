@@ -7,11 +7,13 @@ there. Errors come back as what they were.
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
 from starlette.types import ASGIApp
 
+from tacita.errors import Unauthorized
 from tacita.server.refusals import rebuild
 
 __all__ = ["Api"]
@@ -24,10 +26,10 @@ class Api:
 
     Args:
         app: The server.
-        token: Whose requests these are.
+        token: Gives the token that a request is sent with, at every request anew; None when nobody is signed in.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: Callable[[], str | None]) -> None:
         self._app, self._token = app, token
 
     async def get(self, path: str, **query: Any) -> Any:
@@ -47,8 +49,8 @@ class Api:
         """Put what a path holds."""
         return (await self._send("PUT", path, json=body)).json()
 
-    async def send_file(self, path: str, content: bytes, media: str) -> Any:
-        """Put a file."""
+    async def send_file(self, path: str, content: bytes | AsyncIterator[bytes], media: str) -> Any:
+        """Put a file, whole or in pieces as they come."""
         return (await self._send("PUT", path, content=content, headers={"Content-Type": media})).json()
 
     async def delete(self, path: str) -> Any:
@@ -61,7 +63,10 @@ class Api:
         return uuid.uuid4().hex
 
     async def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self._token}"} | parts.pop("headers", {})
+        token = self._token()
+        if token is None:
+            raise Unauthorized("you are not signed in any more", field="session", hint="Sign in again")
+        headers = {"Authorization": f"Bearer {token}"} | parts.pop("headers", {})
         transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://console", timeout=_SECONDS) as client:
             answer = await client.request(method, path, headers=headers, **parts)

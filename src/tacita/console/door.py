@@ -20,10 +20,10 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacita.console.sessions import COOKIE, Sessions
-from tacita.errors import Unauthorized
+from tacita.errors import TacitaError, Unauthorized
 from tacita.server.errors import respond
 from tacita.server.limits import RateLimiter
-from tacita.server.refusals import TooManyRequests
+from tacita.server.refusals import MethodNotAllowed, NotFound, TooManyRequests
 
 __all__ = ["ENTER", "Files", "routes"]
 
@@ -52,11 +52,6 @@ def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
     async def enter(request: Request) -> Response:
         if not _same_site(request):
             return _page("This form was sent from another site.", 403)
-        address = request.client.host if request.client else "unknown"
-        try:
-            limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
-        except TooManyRequests:
-            return _page("Too many tries. Wait a minute.", 429)
         given = await _form(request)
         if code := given.get("code"):
             id = sessions.enter_by_code(code)
@@ -64,6 +59,11 @@ def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
         else:
             id, said = _by_token(sessions, given.get("token", ""))
         if id is None:
+            address = request.client.host if request.client else "unknown"
+            try:
+                limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
+            except TooManyRequests:
+                return _page("Too many tries. Wait a minute.", 429)
             return _page(said, 401)
         answer = RedirectResponse(_HOME, status_code=303)
         secure = request.url.scheme == "https"
@@ -71,9 +71,10 @@ def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
         return answer
 
     async def leave(request: Request) -> Response:
-        if _same_site(request):
-            sessions.leave(request.cookies.get(COOKIE))
         answer = RedirectResponse(ENTER, status_code=303)
+        if not _same_site(request):
+            return answer
+        sessions.leave(request.cookies.get(COOKIE))
         answer.delete_cookie(COOKIE, path="/console")
         return answer
 
@@ -93,12 +94,20 @@ class Files:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on."""
-        request = Request(scope)
-        session = self._sessions.find(request.cookies.get(COOKIE))
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
         path = scope["path"].removeprefix("/console/files")
-        if scope["type"] != "http" or scope["method"] != "GET" or not path.startswith("/v1/") or session is None:
+        session = self._sessions.find(Request(scope).cookies.get(COOKIE))
+        refused: TacitaError | None = None
+        if session is None:
             refused = Unauthorized("sign in first", field="session", hint=f"Open {ENTER}")
-            await respond(refused, scope)(scope, receive, send)
+        elif scope["method"] != "GET":
+            refused = MethodNotAllowed("only GET passes here", field="method", value=scope["method"])
+        elif not path.startswith("/v1/"):
+            refused = NotFound("there is no such file")
+        if session is None or refused is not None:
+            await respond(refused or NotFound("there is no such file"), scope)(scope, receive, send)
             return
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"cookie")]
         headers.append((b"authorization", f"Bearer {session.token}".encode()))

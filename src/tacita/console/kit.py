@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import app, ui
 
-from tacita._version import __version__
 from tacita.errors import TacitaError
 
 if TYPE_CHECKING:
@@ -354,13 +353,12 @@ def button(words: str, click: Handler, *, main: bool = False, danger: bool = Fal
     return made
 
 
-def upload(words: str, brought: Handler, *, accept: str, most: int) -> None:
+def upload(words: str, brought: Handler, *, accept: str) -> None:
     """A button that brings a file. The framework's own field for files has no name for those who hear pages."""
     hidden = ui.upload(
         auto_upload=True,
-        max_file_size=most,
         on_upload=brought,
-        on_rejected=lambda: ui.notify(f"Only {accept.replace(',', ' or ')}, up to {most >> 20} MiB."),
+        on_rejected=lambda: ui.notify(f"Only {accept.replace(',', ' or ')}."),
     )
     said(hidden.style("display: none"), accept=accept)
     made = ui.button(words, color=None).props("no-caps outline").classes("quiet-button")
@@ -418,8 +416,3 @@ def problem_dialog(error: TacitaError | None) -> None:
             text(hint)
         ui.button("Close", on_click=dialog.close, color=None).props("no-caps outline").classes("quiet-button")
     said(dialog, **{"aria-label": name})
-
-
-def version() -> str:
-    """Which version this is."""
-    return __version__

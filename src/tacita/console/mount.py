@@ -11,18 +11,23 @@ from fastapi import FastAPI
 from nicegui import app as gui
 from nicegui import ui
 from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacita._version import __version__
 from tacita.console import pages
-from tacita.console.door import routes
+from tacita.console.door import ENTER, routes
 from tacita.console.page import HOME, install
-from tacita.console.sessions import Sessions
+from tacita.console.sessions import COOKIE, Sessions
+from tacita.errors import Unauthorized
+from tacita.server.errors import respond
 
 __all__ = ["mount"]
 
+_UPLOADS = "/_nicegui/client/"
+_FOR_ALL = ("/_nicegui/", "/static/", "/favicon.ico")
 _STATIC = Path(__file__).parent / "static"
 # the framework's page holds its own scripts and styles; nothing is ever fetched from elsewhere
 _POLICY = (
@@ -55,6 +60,7 @@ def mount(app: FastAPI) -> Sessions:
         show_welcome_message=False,
         reconnect_timeout=10.0,
     )
+    gui.add_middleware(_Guard, sessions=sessions)
     gui.add_middleware(_Policy)
     return sessions
 
@@ -72,3 +78,39 @@ class _Policy:
             await send(message)
 
         await self._app(scope, receive, guarded if scope["type"] == "http" else send)
+
+
+class _Guard:
+    """What speaks for a page (its socket, its uploads) must come from the session in which the page was opened.
+
+    The framework takes whoever knows a page's id for the page, and the id stands in addresses, which proxies log.
+    """
+
+    def __init__(self, app: ASGIApp, *, sessions: Sessions) -> None:
+        self._app, self._sessions = app, sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or self._may(scope):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "GET" and not self._speaks(scope):
+            await RedirectResponse(ENTER, status_code=303)(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            refused = Unauthorized("this page belongs to another session", field="session", hint=f"Open {ENTER}")
+            await respond(refused, scope)(scope, receive, send)
+
+    def _speaks(self, scope: Scope) -> bool:
+        """Whether it is about one page that is open."""
+        return str(scope["path"]).removeprefix(HOME).startswith((_UPLOADS, "/_nicegui_ws/"))
+
+    def _may(self, scope: Scope) -> bool:
+        path = scope["path"].removeprefix(HOME)
+        if path.startswith(_FOR_ALL) and not self._speaks(scope):
+            return True
+        connection = HTTPConnection(scope)
+        session = self._sessions.find(connection.cookies.get(COOKIE))
+        if session is None or not self._speaks(scope):
+            return session is not None
+        known = path.removeprefix(_UPLOADS).partition("/")[0] if path.startswith(_UPLOADS) else None
+        return (known or connection.query_params.get("client_id")) in session.pages

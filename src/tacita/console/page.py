@@ -129,15 +129,22 @@ def install(app: Any, sessions: Sessions) -> None:
 
 def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable[Response | None]]:
     async def shown(request: Request) -> Response | None:
-        session = sessions.find(request.cookies.get(COOKIE))
+        id = request.cookies.get(COOKIE)
+        session = sessions.find(id)
         if session is None:
             return RedirectResponse(ENTER, status_code=303)
-        api = Api(app, session.token)
+
+        def token() -> str | None:
+            found = sessions.find(id)
+            return None if found is None else found.token
+
+        api = Api(app, token)
         try:
             me = await api.get("/v1/tokens/mine")
         except Unauthorized:  # it was revoked, or has ended, while somebody was signed in with it
-            sessions.leave(request.cookies.get(COOKIE))
+            sessions.leave(id)
             return RedirectResponse(ENTER, status_code=303)
+        session.pages.add(ui.context.client.id)
         visit = Visit(api=api, me=me, session=session, query=dict(request.query_params))
         ui.on_exception(_tell)
         with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
@@ -174,6 +181,9 @@ def _tell(error: Exception) -> None:
     """What a handler could not do, in words that say how to go on."""
     client: Client = ui.context.client
     with client:
+        if isinstance(error, Unauthorized):  # signed out in another tab, or the token has ended
+            ui.navigate.to(ENTER.removeprefix(HOME))
+            return
         if not isinstance(error, TacitaError):
             logs.fault(error)
         kit.problem_dialog(error if isinstance(error, TacitaError) else None)

@@ -1,9 +1,10 @@
 """Who is signed in: a cookie that names a session, and for each session the API token that it acts with.
 
-Tokens are held in memory alone: a server that starts again asks everybody to sign in anew. The cookie is a random
-number that scripts cannot read and that forms of other sites do not send. A link that signs in once carries its code
-behind the #, which no browser sends to a server; the code is good for one use and a few minutes, and becomes an admin's
-token only when used.
+A session lasts twelve hours at most, and ends for every page that is open when somebody signs out: pages look it up at
+every request. Tokens are held in memory alone: a server that starts again asks everybody to sign in anew. The cookie is
+a random number that scripts cannot read and that forms of other sites do not send. A link that signs in once carries
+its code behind the #, which no browser sends to a server; the code is good for one use and a few minutes, and becomes
+an admin's token only when used.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tacita.errors import Conflict
 from tacita.server.tokens import Token, Tokens
 from tacita.store import now
 
 __all__ = ["COOKIE", "Session", "Sessions"]
 
 COOKIE = "tacita_console"
-_IDLE_SECONDS = 12 * 3600.0
+_SECONDS = 12 * 3600.0
 _CODE_SECONDS = 600.0
 _MOST = 1000
 
@@ -33,13 +36,17 @@ class Session:
 
     Attributes:
         token: The text that requests are sent with.
+        made: The id of the token, where it was made for this session alone and ends with it.
+        pages: Ids of the pages that were opened in it: no other session may speak for them.
         dark: Dark or light; None for what the browser wants.
     """
 
     token: str = field(repr=False)
     name: str
+    begun: float
+    made: str | None = None
+    pages: set[str] = field(default_factory=set, repr=False)
     dark: bool | None = None
-    used: float = 0.0
 
 
 class Sessions:
@@ -74,9 +81,9 @@ class Sessions:
                         break
             else:
                 return None
-        until = now() + dt.timedelta(seconds=_IDLE_SECONDS)
+        until = now() + dt.timedelta(seconds=_SECONDS)
         issued = self._tokens.issue(name="console", role="admin", expires=until)
-        return self._begin(issued.token, issued.text)
+        return self._begin(issued.token, issued.text, made=issued.token.id)
 
     def enter(self, text: str) -> str:
         """Sign in with a token: the id of a new session.
@@ -87,26 +94,29 @@ class Sessions:
         return self._begin(self._tokens.authenticate(text), text)
 
     def find(self, id: str | None) -> Session | None:
-        """The session of that id, if it is there and was used lately."""
+        """The session of that id, while it lasts."""
         with self._lock:
             found = self._held.get(id or "")
-            if found is None:
-                return None
-            if self._clock() - found.used > _IDLE_SECONDS:
-                del self._held[str(id)]
-                return None
-            found.used = self._clock()
-            return found
+        if found is not None and self._clock() - found.begun > _SECONDS:
+            self.leave(id)
+            return None
+        return found
 
     def leave(self, id: str | None) -> None:
-        """Sign out."""
+        """Sign out: the session ends for all its pages, and so does a token that was made for it."""
         with self._lock:
-            self._held.pop(id or "", None)
+            found = self._held.pop(id or "", None)
+        if found is not None:
+            self._tokens.note("signed-out", found.token.split("_")[1])
+        if found is not None and found.made is not None:
+            with suppress(Conflict):  # an admin was faster
+                self._tokens.revoke(found.made)
 
-    def _begin(self, token: Token, text: str) -> str:
+    def _begin(self, token: Token, text: str, made: str | None = None) -> str:
         id = secrets.token_urlsafe(32)
         with self._lock:
-            if len(self._held) >= _MOST:  # the one that was used longest ago goes
-                del self._held[min(self._held, key=lambda known: self._held[known].used)]
-            self._held[id] = Session(token=text, name=token.name, used=self._clock())
+            if len(self._held) >= _MOST:  # the oldest goes
+                del self._held[min(self._held, key=lambda known: self._held[known].begun)]
+            self._held[id] = Session(token=text, name=token.name, begun=self._clock(), made=made)
+        self._tokens.note("signed-in", token.id)
         return id

@@ -62,7 +62,9 @@ def odds(epsilon: float) -> str:
     >>> odds(1.0)
     'Whether or not a person is in the data changes the odds of anything that is seen by a factor of 2.72 at most.'
     """
-    factor = f"{math.exp(epsilon):,.3g}" if epsilon < 20 else "more than 400 million"
+    value = math.exp(min(epsilon, 20))
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    factor = f"{math.ceil(value / step) * step:,.3g}" if epsilon < 20 else "more than 400 million"  # never rounded down
     return (
         f"Whether or not a person is in the data changes the odds of anything that is seen by a factor of {factor} "
         "at most."

@@ -50,7 +50,8 @@ class Gate:
 
     def _limit(self, scope: Scope) -> int:
         path = scope["path"]
-        return self._most_of_file if path == _UPLOAD or path.startswith(_SOURCES) else self._most
+        files = path == _UPLOAD or path.startswith(_SOURCES) or not path.startswith(API)
+        return self._most_of_file if files else self._most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on."""
@@ -70,22 +71,21 @@ class Gate:
             self._note(scope, state, answered.status or 500, time.perf_counter() - started)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not scope["path"].startswith(API):
-            await self._app(scope, receive, send)
-            return
+        most = self._limit(scope)
         try:
-            self._check_headers(scope)
+            self._check(scope, most)
         except TacitaError as error:
             await respond(error, scope)(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive, self._limit(scope)), send)
+        await self._app(scope, self._limited(receive, most), send)
 
-    def _check_headers(self, scope: Scope) -> None:
+    def _check(self, scope: Scope, most: int) -> None:
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"0")
-        most = self._limit(scope)
         if length.isdigit() and int(length) > most:
             raise TooLarge(f"must have at most {most} bytes", field="body", value=int(length))
+        if not scope["path"].startswith(API):  # pages have forms and files
+            return
         has_body = length not in (b"", b"0") or b"transfer-encoding" in headers
         media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         packed = media == _PACKED and scope["path"].endswith("/reports")

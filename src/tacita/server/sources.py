@@ -6,21 +6,28 @@ over it: from then on answers were paid for that are about these rows.
 
 from __future__ import annotations
 
+import fcntl
 import filecmp
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+import anyio.to_thread
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tacita.engines.local.sources import open_source
-from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
+from tacita.errors import Conflict, DataError, InvalidInput, TacitaError, UnknownName
 from tacita.server.settings import SourceSettings
 
 __all__ = ["Kind", "Sources"]
 
 Kind = Literal["csv", "parquet"]
 _KINDS: tuple[Kind, ...] = ("csv", "parquet")
+_FEW = 16
 
 
 class Sources(Mapping[str, SourceSettings]):
@@ -56,8 +63,24 @@ class Sources(Mapping[str, SourceSettings]):
         """Whether it is a file that somebody has brought."""
         return name not in self._named and self._brought(name) is not None
 
-    async def bring(self, name: str, kind: Kind, chunks: AsyncIterator[bytes]) -> None:
-        """Keep a file, whole or not at all. Its name was checked; its content is read once, to see that it can be.
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While the block runs, no process replaces or removes a file that was brought."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (self._folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    async def bring(
+        self, name: str, kind: Kind, chunks: AsyncIterator[bytes], *, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Keep a file, whole or not at all. Its name was checked; its first rows are read, to see that they can be.
+
+        Args:
+            name: What it is called.
+            kind: What it is said to be.
+            chunks: Its content.
+            check: Called when all of it is here and nobody else can change anything: raises if it must not be kept.
 
         Raises:
             Conflict: The settings name a source so, or the very same file is there under another name.
@@ -72,35 +95,56 @@ class Sources(Mapping[str, SourceSettings]):
             with os.fdopen(handle, "wb") as file:
                 async for chunk in chunks:
                     file.write(chunk)
-            self._check(name, new)
+            await anyio.to_thread.run_sync(self._keep, name, kind, new, check)
+        finally:
+            new.unlink(missing_ok=True)
+
+    def remove(self, name: str, *, check: Callable[[], None] = lambda: None) -> None:
+        """Delete a file that was brought; `check` as above."""
+        with self.held():
+            path = self._brought(name)
+            if name in self._named or path is None:
+                raise UnknownName(name, field="source", available=[known for known in self if self.is_brought(known)])
+            check()
+            path.unlink()
+
+    def _keep(self, name: str, kind: Kind, new: Path, check: Callable[[], None]) -> None:
+        _check_readable(new, kind)
+        with self.held():
+            check()
+            self._check_new(name, new)
             for other in _KINDS:
                 if other != kind:
                     (self._folder / f"{name}.{other}").unlink(missing_ok=True)
             new.replace(self._folder / f"{name}.{kind}")
-        finally:
-            new.unlink(missing_ok=True)
-
-    def remove(self, name: str) -> None:
-        """Delete a file that was brought."""
-        path = self._brought(name)
-        if name in self._named or path is None:
-            raise UnknownName(name, field="source", available=[known for known in self if self.is_brought(known)])
-        path.unlink()
 
     def _brought(self, name: str) -> Path | None:
         paths = (self._folder / f"{name}.{kind}" for kind in _KINDS)
         return next((path for path in paths if path.parent == self._folder and path.is_file()), None)
 
-    def _check(self, name: str, new: Path) -> None:
-        if not new.stat().st_size:
-            raise InvalidInput("must not be empty", field="file")
+    def _check_new(self, name: str, new: Path) -> None:
+        """Refuse the very same bytes under another name: two names would be two budgets.
+
+        It catches accidents. The same rows written otherwise are another file; whoever brings them answers for that.
+        """
         for known in self:
-            path = self._brought(known) if known != name and known not in self._named else None
-            if path is not None and filecmp.cmp(path, new, shallow=False):  # two names would be two budgets
+            path = None if known == name else self[known].path
+            if path is not None and path.is_file() and filecmp.cmp(path, new, shallow=False):
                 raise Conflict(f"is the same file as the source {known!r}", field="file", hint="Use that source")
-        try:
+
+
+def _check_readable(new: Path, kind: Kind) -> None:
+    if not new.stat().st_size:
+        raise InvalidInput("must not be empty", field="file")
+    try:
+        if kind == "parquet":
+            # few rows: a small file may hold a word that stands for gigabytes of rows
+            found = pq.ParquetFile(new)
+            next(found.iter_batches(_FEW), None)
+        else:
             source = open_source(str(new))
             next(iter(source.batches(source.columns)), None)
-        except TacitaError as error:
-            # its address would be ours
-            raise type(error)(error.rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
+    except (TacitaError, pa.ArrowException, OSError) as error:
+        rule = error.rule if isinstance(error, TacitaError) else "cannot be read"
+        # its address would be ours
+        raise DataError(rule, field="file", hint="Send CSV with a line of names, or Parquet") from None

@@ -124,7 +124,7 @@ def _prepare_postgres(engine: sa.Engine) -> None:
 
 def _prepare_sqlite(url: URL, engine: sa.Engine) -> None:
     assert url.database is not None
-    Path(url.database).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True)
+    Path(url.database).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:

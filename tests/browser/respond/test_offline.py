@@ -2,7 +2,8 @@
 
 import json
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Error, expect
 
 SETTINGS = {"TACITA_WORKER": "false"}
 GONE = "ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED"
@@ -126,3 +127,31 @@ def test_who_comes_twice_is_asked_the_same(service, campaign, browse, page, resp
     person.choose("never")
     person.button("send").click()
     expect(page.get_by_text(person.words["result.sent"])).to_be_visible()
+
+
+def test_a_short_name_does_not_stand_before_other_pages(service, campaign, browse, phone, respondent):
+    """A worker's scope is a prefix: that of a survey called `c` covers the console."""
+    browse.expect(GONE)
+    campaign(id="c")
+    person = respondent(phone)
+    phone.goto(f"{service.url}/c")
+    person.button("begin").wait_for()
+    person.keeps_page()
+    phone.goto(f"{service.url}/console/enter")
+    expect(phone.get_by_label("Your token")).to_be_visible()
+    phone.context.set_offline(True)
+    with pytest.raises(Error, match="ERR_INTERNET_DISCONNECTED"):
+        phone.goto(f"{service.url}/console/tokens")
+    again = respondent(phone.context.new_page())
+    again.page.goto(f"{service.url}/c")  # its own path is kept
+    again.button("begin").wait_for()
+
+
+@pytest.mark.parametrize("kept", ['"x"', "5", '{"reports": []}', '{"title": "t", "questions": []}', "not JSON"])
+def test_what_is_damaged_is_asked_for_again(service, campaign, phone, respondent, kept):
+    id, person = campaign(), respondent(phone)
+    phone.goto(f"{service.url}/{id}")
+    person.button("begin").wait_for()
+    phone.evaluate("([id, kept]) => localStorage.setItem(`tacita-survey:${id}`, kept)", [id, kept])
+    phone.reload()
+    person.button("begin").wait_for()

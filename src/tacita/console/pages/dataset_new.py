@@ -17,7 +17,6 @@ from tacita.errors import InvalidInput, TacitaError
 __all__ = ["dataset_new"]
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-_MOST_BYTES = 256 << 20
 _CURRENCIES = {"pure": "ε (pure)", "approx": "ε at a δ", "zcdp": "ρ (zCDP)"}
 _NEIGHBOURS = {"add-remove": "one more or one less", "replace-one": "one replaced by another"}
 
@@ -42,7 +41,7 @@ class _Bringing:
         about = "The file stays on this server. Nobody can fetch it from here."
         with kit.panel("1. Where it lies", about), kit.row():
             self._files = kit.choice("A source that is here", await self._free(), change=self._chosen)
-            kit.upload("Bring a CSV or Parquet file", self._brought, accept=".csv,.parquet", most=_MOST_BYTES)
+            kit.upload("Bring a CSV or Parquet file", self._brought, accept=".csv,.parquet")
         self._schema = ui.element("div")
         self._terms = ui.element("div")
 
@@ -54,7 +53,11 @@ class _Bringing:
         if ending.lower() not in _MEDIA:
             raise InvalidInput("must end in .csv or .parquet", field="file", value=event.file.name)
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:60] or "data"
-        await self._visit.api.send_file(f"/v1/sources/{name}", await event.file.read(), _MEDIA[ending.lower()])
+        if name in self._files.options and not await kit.confirm(
+            "Replace the file?", f"A file called {name} is here already, and is no dataset yet.", "Replace it"
+        ):
+            return
+        await self._visit.api.send_file(f"/v1/sources/{name}", event.file.iterate(), _MEDIA[ending.lower()])
         self._files.set_options(await self._free(), value=name)
 
     async def _chosen(self) -> None:

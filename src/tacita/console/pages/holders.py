@@ -39,7 +39,7 @@ async def holders(visit: Visit) -> None:
         rows = [
             [
                 each["name"],
-                partial(kit.state, "open" if each["reached"] else "refused"),
+                partial(kit.state, "here" if each["reached"] else "away"),
                 each["problem"] or ", ".join(each["about"]["methods"]),
                 words.amount(each["about"]["remaining"]) if each["reached"] else "",
                 each["about"]["schema"][:12] if each["reached"] else "",

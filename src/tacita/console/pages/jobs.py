@@ -14,7 +14,6 @@ __all__ = ["jobs"]
 
 _SECONDS = 2.0
 _RUNS = ("queued", "running", "cancelling")
-_PAGES = {"assess": "release", "compare": "comparisons"}
 
 
 @page("/jobs", "Jobs", roles=("steward", "analyst"), menu=("Releases", "Jobs"))

@@ -69,7 +69,7 @@ def _tour(visit: Visit, *, begun: bool) -> None:
 
     with kit.panel("New here? Make your first release in a few minutes"):
         kit.text(
-            "A sample is ready: a census of 5,000 people who do not exist. The tour makes rows from it that may be "
+            "There is a sample: a census of 5,000 people who do not exist. The tour makes rows from it that may be "
             "published, attacks them to see what they give away, and lets you download them."
         )
         kit.button("Take the tour again" if begun else "Start the tour", begin, main=True)

@@ -30,10 +30,12 @@ export function said(question, words) {
 
 /** How many of a hundred balls stand for the truth, and what they say. */
 export function bowl(question, words) {
-  const own = Math.round(100 * question.channel.kept(question.cells));
+  const share = 100 * question.channel.kept(question.cells);
+  const own = Math.round(share);
+  const said = own === 0 && share > 0 ? "< 1" : own === 100 && share < 100 ? "> 99" : String(own);
   const kind = kindOf(question);
   const key = kind === "hash" || kind === "hadamard" ? "group" : kind;
-  return { own, text: words.say(`toss.${key}`, { names: namesOf(question, words), own }) };
+  return { own, text: words.say(`toss.${key}`, { names: namesOf(question, words), own: said }) };
 }
 
 /** What a report says, for a person. */

@@ -32,7 +32,8 @@ export class Keeping {
 
   /** What is known of a survey: title, questions, and once it is answered reports, receipts, state. */
   survey(id) {
-    return this.#read(PREFIX + id);
+    const kept = this.#read(PREFIX + id);
+    return isSurvey(kept) ? kept : null;
   }
 
   keep(id, survey) {
@@ -57,6 +58,14 @@ export class Keeping {
   #write(key, value) {
     this.#storage.setItem(key, JSON.stringify(value));
   }
+}
+
+// What is not whole is as good as damaged.
+function isSurvey(kept) {
+  if (typeof kept !== "object" || kept === null || typeof kept.title !== "string") return false;
+  if (!Array.isArray(kept.questions) || kept.questions.length === 0) return false;
+  const lists = [kept.reports, kept.receipts];
+  return lists.every((list) => list === undefined || (Array.isArray(list) && list.length === kept.questions.length));
 }
 
 export function isLimit(value) {

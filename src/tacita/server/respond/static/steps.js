@@ -42,7 +42,7 @@ function terms({ words, questions, offer, limits }) {
     make("ul", {}, ...questions.map((question) => make("li", {}, said(question, words)))),
     quiet(words.say("said.id")),
     make("h2", {}, words.say("welcome.cost")),
-    make("p", {}, words.say("cost.odds", { odds: Math.exp(offer.loss) })),
+    make("p", {}, words.say("cost.odds", { odds: upwards(Math.exp(offer.loss)) })),
     make(
       "p",
       { class: "figure" },
@@ -51,6 +51,12 @@ function terms({ words, questions, offer, limits }) {
     ),
     make("p", { class: "figure" }, budget(words, offer, limits)),
   ];
+}
+
+// What is "at most" so much is not rounded down: four digits, the last one up.
+function upwards(value) {
+  const step = 10 ** (Math.floor(Math.log10(value)) - 3);
+  return Math.ceil(value / step) * step;
 }
 
 function budget(words, { charge, remaining }, { total }) {

@@ -2,6 +2,7 @@
 // Caches of other versions stay: a survey that was opened with one may be opened without network again.
 
 const base = new URL(".", self.location).pathname; // names the version
+const own = new URL(self.registration.scope).pathname; // a scope is a prefix: it may cover other pages too
 const opened = () => caches.open(`tacita ${base}`);
 
 async function fill() {
@@ -29,5 +30,5 @@ self.addEventListener("fetch", (event) => {
   const { pathname, origin } = new URL(event.request.url);
   if (event.request.method !== "GET" || origin !== self.location.origin) return;
   if (pathname.startsWith(base)) event.respondWith(asset(event.request));
-  else if (event.request.mode === "navigate") event.respondWith(page(event.request));
+  else if (event.request.mode === "navigate" && pathname === own) event.respondWith(page(event.request));
 });
