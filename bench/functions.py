@@ -5,7 +5,7 @@ consistency    10^5 queries of 5000 points by four processes on one SQLite file;
 latency        single new points on a function that has answered 10^4: with a smooth kernel, which keeps few of them,
                and in six dimensions, where every point is kept
 memory         the form `features` before and after 10^5 queries
-error          density of 5000 draws of N(2, 1.3), bandwidth 0.3, epsilon 0.4 at delta 1e-3, replace-one. The peer is
+error          what `learn.tradeoff` shows: a density of 5000 rows, epsilon 0.4 at delta 1e-3, replace-one. The peer is
                Gaussian noise on each answer, with the same calibration and honest composition: m answers move by
                sqrt(m) times what one does, so rho adds up and the noise grows by sqrt(m), not by m
 """
@@ -32,6 +32,7 @@ from tacita.engines.local import LocalEngine
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.service import FunctionService
+from tacita.learn.tradeoff import trade_off
 from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -49,7 +50,7 @@ def run(*, quick: bool) -> list[Row]:
             *_consistency(home / "kills", 10_000 if quick else 100_000),
             *_latency(home / "smooth", 2, 1_000 if quick else 10_000),
             *_latency(home / "rough", 6, 1_000 if quick else 10_000),
-            *_error(home / "error", 3 if quick else 20),
+            *_error(3 if quick else 20),
         ]
 
 
@@ -195,36 +196,19 @@ def _memory(home: Path, queries: int) -> list[Row]:
 # -- error -------------------------------------------------------------------------------------------------------------
 
 
-def _error(home: Path, releases: int) -> list[Row]:
-    n, bandwidth, low, high = 5000, 0.3, -4.0, 8.0
-    rng = np.random.default_rng(4)
-    domain = Domain(attributes=[Numeric(name="x", bounds=(low, high), bins=4)])
-    engine = LocalEngine(domain, pa.table({"x": np.clip(rng.normal(2, np.sqrt(1.3), n), low, high)}))
-    kernel = Kernel(bandwidth=bandwidth / (high - low))
-    recipe = ReleaseFunction(kind="density", features=("x",), kernel=kernel)
-    plan = recipe.calibrate(domain, Budget.approx(0.4, 1e-3), unit=ROW, neighbours=REPLACE)
-    registry = Registry(Database(_url(home)))
-    each = 1 / (n * kernel.integral(1) * (high - low))  # how far a replaced row moves one answer
-    rows = []
-    for m in (1, 10, 100, 1000, 10_000):
-        ours, peer = [], []
-        for release in range(releases):
-            model = plan.fit(engine, SecureSource())
-            id = registry.activate(registry.put(model, f"f{m}-{release}"), charge="b", dataset="b").id
-            points = rng.uniform(-1, 5, (m, 1))
-            exact = np.array(model.predictions(model.exact((points - low) / (high - low))).values)
-            found = np.array(FunctionService(registry, SecureSource()).predict(id, points.tolist()).values)
-            ours.append(np.mean((found - exact) ** 2))
-            peer.append(np.mean(rng.normal(0, np.sqrt(m) * each * plan.multiplier, m) ** 2))
-        rows.append(
-            Row(
-                bar=f"density, error of {m:,} answers",
-                ours=float(np.sqrt(np.mean(ours))),
-                peer=float(np.sqrt(np.mean(peer))),
-                peer_name="noise on each answer",
-                unit="RMSE",
-                goal="shown" if m < 10 else "<= 1",
-                note=f"Over {releases} releases; the density itself is about 0.35 at its top.",
-            )
+def _error(draws: int) -> list[Row]:
+    counts = (1, 10, 100, 1000, 10_000)
+    found = trade_off("queries", counts, epsilon=0.4, delta=1e-3, rows=5000, draws=draws)
+    ours, peer = found.lines
+    return [
+        Row(
+            bar=f"density, noise of {count:,} answers",
+            ours=ours.middle[place],
+            peer=peer.middle[place],
+            peer_name=peer.label,
+            unit="RMSE",
+            goal="shown" if count < 10 else "<= 1",
+            note=f"Median of {draws} draws; {found.fixed}.",
         )
-    return rows
+        for place, count in enumerate(counts)
+    ]

@@ -269,19 +269,6 @@ def test_the_minimum_is_found_to_the_grid(kind, epsilon):
         assert np.linalg.norm(left) / ridge < 0.01 / GRID
 
 
-def test_auto_says_why():
-    assert plan_for("auto", budget=PURE).why.startswith("functional")
-    assert plan_for("auto", budget=Budget.zcdp(0.1)).why.startswith("sufficient")
-    wide = made_up(100, 8)
-    recipe = Regression(target="y", features=wide.features, people=100)
-    assert recipe.calibrate(wide.domain, APPROX, unit=ROW, neighbours=ADD).why.startswith("sufficient")
-    assert "mean" in recipe.calibrate(wide.domain, PURE, unit=ROW, neighbours=ADD).why
-    few = made_up(10, 4)
-    for people, name in ((300, "functional"), (900, "objective"), (3_000, "functional")):
-        recipe = Regression(target="y", features=few.features, people=people)
-        assert recipe.calibrate(few.domain, PURE, unit=ROW, neighbours=ADD).why.startswith(name)
-
-
 @pytest.mark.parametrize("method", PLAIN)
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_hardly_any_rows_and_twins(method, count):

@@ -28,7 +28,7 @@ from tacita.privacy.calibrate import narrowest, noise_multiplier
 from tacita.privacy.event import DiscreteLaplaceNoise, Event, SampledGaussian, Sequence, Zcdp
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["MomentNoise", "Noise", "NoisyMoments"]
+__all__ = ["MomentNoise", "Noise", "NoisyMoments", "gaussian_multiplier"]
 
 Noise = Literal["laplace", "gaussian"]
 
@@ -112,7 +112,7 @@ class MomentNoise:
         start = Fraction(self.moved)
         more = Fraction(1_000_001, 1_000_000)  # pays for ratios that the samplers round up
         if self.analytic:
-            multiplier = _gaussian_multiplier(budget)
+            multiplier = gaussian_multiplier(budget)
             return start * Fraction(multiplier) * more / _root(self._rest)
         if budget.currency == "pure":
             return start * more * cost([(self.sized(start).event, 1)], budget, self.neighbours) / exact(budget.amount)
@@ -240,7 +240,8 @@ class MomentNoise:
 
 
 @lru_cache(maxsize=256)
-def _gaussian_multiplier(budget: Budget) -> float:
+def gaussian_multiplier(budget: Budget) -> float:
+    """The least noise of a Gaussian that moves by 1, for an epsilon at a delta."""
     return noise_multiplier(budget, rate=1.0, steps=1)
 
 
