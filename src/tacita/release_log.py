@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from tacita.errors import Forbidden, InvalidInput
 from tacita.store import Database, aware, now
+from tacita.store.events import append
 from tacita.store.schema import releases
 
 __all__ = ["ReleaseLog", "Released", "StoredReleaseLog", "concerns", "digest_of"]
@@ -112,6 +113,8 @@ class StoredReleaseLog:
                 hint = "Ask for the same k, l and t as before, or the owner to allow several releases"
                 raise Forbidden(rule, field="k", hint=hint)
             connection.execute(releases.insert().values(row))
+            detail = {"release": released.kind, "columns": released.attributes}
+            append(connection, "rows-left", released.dataset, released.recipient, **detail)
         return earlier
 
     def history(self, dataset: str) -> tuple[Released, ...]:

@@ -30,6 +30,7 @@ from tacita.privacy.budget import Budget, exact
 from tacita.privacy.event import Event, Nothing, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
+from tacita.store.events import append
 from tacita.store.schema import accounts, answers, charges, spending
 
 __all__ = ["Account", "Balance", "Charge", "Ledger", "Quote"]
@@ -182,6 +183,7 @@ class Ledger:
             )
             note = f"budget raised from {old.budget} to {budget}"
             self._write(connection, name, Nothing(), _digest(note), uuid.uuid4().hex, principal, note, "settled")
+            append(connection, "budget-raised", name, principal, old=old.budget.as_dict(), new=budget.as_dict())
         return self.account(name)
 
     def balance(self, name: str) -> Balance:
@@ -258,7 +260,9 @@ class Ledger:
                     raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
                 return before
             self._check_affordable(connection, found, event)
-            return self._write(connection, account, event, digest, key, principal, purpose, "reserved")
+            charge = self._write(connection, account, event, digest, key, principal, purpose, "reserved")
+            append(connection, "charge", account, principal, charge=charge.id, purpose=purpose)
+            return charge
 
     def find(self, account: str, key: str) -> Charge | None:
         """The charge that this key has made, if it has."""

@@ -17,6 +17,7 @@ from tacita.server.gate import Gate
 from tacita.server.routes import (
     anonymize,
     assessments,
+    audit,
     budget,
     campaigns,
     compat,
@@ -99,6 +100,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         campaigns,
         findings,
         jobs,
+        audit,
         tokens,
         health,
         compat,
@@ -147,6 +149,7 @@ _TAGS = {
     "budget": "What was spent and what is left.",
     "campaigns": "Collection from people who randomise on their own device.",
     "jobs": "Long work: durable, cancellable, paid for once.",
+    "audit": "Who did what, and when.",
     "tokens": "Who may do what.",
     "compatibility": "The two routes of the P-PPA service, for clients that exist.",
     "health": "For those who run the server.",

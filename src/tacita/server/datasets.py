@@ -25,6 +25,7 @@ from tacita.server.identity import identity_of
 from tacita.server.logs import line
 from tacita.server.settings import SourceSettings
 from tacita.store import Database, aware, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import datasets
 
 __all__ = ["Dataset", "Datasets"]
@@ -71,7 +72,15 @@ class Datasets:
         self._lock = threading.Lock()
 
     def register(
-        self, *, name: str, source: str, domain: Domain, unit: Unit, neighbours: Neighbours, budget: Budget
+        self,
+        *,
+        name: str,
+        source: str,
+        domain: Domain,
+        unit: Unit,
+        neighbours: Neighbours,
+        budget: Budget,
+        principal: str = LOCAL,
     ) -> Dataset:
         """Open the account and remember the dataset, after reading the whole source once.
 
@@ -103,6 +112,8 @@ class Datasets:
         try:
             with self._database.writing() as connection:
                 connection.execute(datasets.insert().values(row))
+                terms = {"unit": str(unit), "neighbours": str(neighbours), "budget": budget.as_dict()}
+                append(connection, "dataset-registered", name, principal, source=source, **terms)
         except sa.exc.IntegrityError:  # somebody was faster
             self._check_free(name, source)
             raise

@@ -39,9 +39,11 @@ import sqlalchemy as sa
 
 from tacita.errors import Conflict, Forbidden, InvalidInput, SourceUnavailable, TacitaError, Unauthorized, UnknownName
 from tacita.server import logs
+from tacita.server.events import principal_of
 from tacita.server.queue import Queue
 from tacita.server.refusals import from_nobody
 from tacita.store import Database, aware, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import jobs
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ __all__ = ["Cancelled", "Job", "Jobs", "Kind", "Progress", "State", "Task", "reg
 State = Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
 
 _ACTIVE = ("running", "cancelling")
+_TOLD = ("budget", "k", "l", "t", "purpose", "release")
+"""What the audit log says of a request. A new field of some request is not told before it stands here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +191,9 @@ class Jobs:
         try:
             with self._database.writing() as connection:
                 connection.execute(jobs.insert().values(row))
+                told = {name: request.get(name) for name in _TOLD}
+                subject, principal = _subject(connection, request), principal_of(connection, owner)
+                append(connection, "job-asked", subject, principal, job=row["id"], asked=kind, **told)
         except sa.exc.IntegrityError:
             before = self.get(str(row["id"]))
             if (before.kind, json.dumps(before.request, sort_keys=True)) != (kind, text):
@@ -218,18 +225,24 @@ class Jobs:
         with self._database.reading() as connection:
             return [_read(row) for row in connection.execute(query)]
 
-    def cancel(self, id: str) -> Job:
+    def cancel(self, id: str, *, principal: str = LOCAL) -> Job:
         """Stop a job: at once when it waits, at its next step when it runs.
 
         What it has charged stays spent.
         """
         self.get(id)
         waiting = {"state": "cancelled", "finished": now(), "note": "cancelled before it began"}
-        if not self._move(id, ("queued",), waiting) and not self._move(id, ("running",), {"state": "cancelling"}):
-            job = self.get(id)
-            if job.state not in ("cancelling", "cancelled"):
-                raise Conflict(f"is {job.state} already", field="job", value=id)
-        return self.get(id)
+        with self._database.writing() as connection:
+            moved = _move(connection, id, ("queued",), waiting)
+            if moved or _move(connection, id, ("running",), {"state": "cancelling"}):
+                job = _read(connection.execute(jobs.select().where(jobs.c.id == id)).one())
+                subject = _subject(connection, job.request)
+                append(connection, "job-cancelled", subject, principal, job=id, asked=job.kind)
+                return job
+        job = self.get(id)
+        if job.state not in ("cancelling", "cancelled"):
+            raise Conflict(f"is {job.state} already", field="job", value=id)
+        return job
 
     # -- for workers -----------------------------------------------------------------------------------------
 
@@ -342,11 +355,29 @@ class Jobs:
         attempt: int | None = None,
     ) -> bool:
         """Change a job only if it is in one of these states (and attempts); whether it was."""
-        query = jobs.update().where(jobs.c.id == id, jobs.c.state.in_(states), *where)
         if attempt is not None:
-            query = query.where(jobs.c.attempts == attempt)
+            where = (*where, jobs.c.attempts == attempt)
         with self._database.writing() as connection:
-            return connection.execute(query.values(**values)).rowcount == 1
+            return _move(connection, id, states, values, *where)
+
+
+def _move(
+    connection: sa.Connection,
+    id: str,
+    states: tuple[str, ...],
+    values: Mapping[str, Any],
+    *where: sa.ColumnElement[bool],
+) -> bool:
+    query = jobs.update().where(jobs.c.id == id, jobs.c.state.in_(states), *where)
+    return connection.execute(query.values(**values)).rowcount == 1
+
+
+def _subject(connection: sa.Connection, request: Mapping[str, Any]) -> str:
+    """Whose data a request is about: a dataset, or that of the release which it names; empty for none."""
+    if request.get("release") is not None:
+        found = connection.execute(sa.select(jobs.c.request).where(jobs.c.id == str(request["release"])))
+        request = json.loads(found.scalar_one_or_none() or "{}")
+    return str(request.get("dataset") or "")
 
 
 def _id_of(owner: str, key: str) -> str:

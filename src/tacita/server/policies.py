@@ -17,6 +17,7 @@ from tacita.anonymize import Anonymize, Conditions, Hierarchy, Mondrian
 from tacita.domain import Domain
 from tacita.errors import Forbidden, InvalidInput, UnknownName
 from tacita.store import Database, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import policies
 
 __all__ = ["Policies", "Policy"]
@@ -123,13 +124,15 @@ class Policies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, dataset: str, policy: Policy) -> Policy:
+    def put(self, dataset: str, policy: Policy, *, principal: str = LOCAL) -> Policy:
         """Set the policy of a dataset; it holds for releases from now on."""
         row = {"policy": json.dumps(policy.as_dict()), "changed": now()}
         with self._database.writing() as connection:
             changed = connection.execute(policies.update().where(policies.c.dataset == dataset).values(row))
             if changed.rowcount == 0:
                 connection.execute(policies.insert().values(row | {"dataset": dataset}))
+            said = {name: value for name, value in policy.as_dict().items() if name != "hierarchies"}
+            append(connection, "policy-set", dataset, principal, **said, hierarchies=sorted(policy.hierarchies))
         return policy
 
     def get(self, dataset: str) -> Policy:

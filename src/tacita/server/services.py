@@ -18,6 +18,7 @@ from tacita.privacy.ledger import Ledger
 from tacita.release_log import ReleaseLog, StoredReleaseLog
 from tacita.server.commits import GroupCommit
 from tacita.server.datasets import Dataset, Datasets
+from tacita.server.events import Events
 from tacita.server.limits import RateLimiter
 from tacita.server.looks import SharedLooks
 from tacita.server.metrics import Metrics
@@ -42,6 +43,7 @@ class Services:
     settings: Settings
     database: Database
     ledger: Ledger
+    events: Events
     tokens: Tokens
     sources: Sources
     datasets: Datasets
@@ -78,6 +80,7 @@ class Services:
             settings=settings,
             database=database,
             ledger=Ledger(database),
+            events=Events(database),
             tokens=Tokens(database),
             sources=sources,
             datasets=datasets,

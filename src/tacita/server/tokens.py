@@ -15,13 +15,15 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
 from tacita.errors import Conflict, InvalidInput, Unauthorized, UnknownName
+from tacita.server.events import principal_of
 from tacita.server.roles import Role
 from tacita.store import Database, aware, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import tokens
 
 __all__ = ["IssuedToken", "Role", "Token", "Tokens"]
@@ -89,6 +91,7 @@ class Tokens:
         role: Role,
         datasets: Iterable[str] | None = None,
         expires: dt.datetime | None = None,
+        principal: str = LOCAL,
     ) -> IssuedToken:
         """Make a token. Its text is in the answer and never again anywhere.
 
@@ -97,6 +100,7 @@ class Tokens:
             role: What it may do.
             datasets: What it may be used on; None for everything.
             expires: When it ends; None for never.
+            principal: Who makes it.
         """
         _check(name, role, expires)
         secret = secrets.token_hex(32)
@@ -119,6 +123,8 @@ class Tokens:
         }
         with self._database.writing() as connection:
             connection.execute(tokens.insert().values(row))
+            detail = {"name": name, "role": role, "datasets": token.datasets, "expires": token.as_dict()["expires"]}
+            append(connection, "token-made", token.id, principal, **detail)
         return IssuedToken(token=token, text=f"tct_{token.id}_{secret}")
 
     def authenticate(self, text: str) -> Token:
@@ -162,16 +168,23 @@ class Tokens:
         with self._database.reading() as connection:
             return [_read(row) for row in connection.execute(tokens.select().order_by(tokens.c.created, tokens.c.id))]
 
-    def revoke(self, id: str) -> Token:
+    def revoke(self, id: str, *, principal: str = LOCAL) -> Token:
         """End a token for good."""
         token = self.get(id)
         if token.revoked is not None:
             raise Conflict("has been revoked before", field="token", value=id)
         with self._database.writing() as connection:
-            connection.execute(
+            ended = connection.execute(
                 tokens.update().where(tokens.c.id == id, tokens.c.revoked.is_(None)).values(revoked=now())
             )
+            if ended.rowcount:
+                append(connection, "token-ended", id, principal, name=token.name, role=token.role)
         return self.get(id)
+
+    def note(self, kind: Literal["signed-in", "signed-out"], id: str) -> None:
+        """Write into the audit log that somebody begins or ends to act with a token."""
+        with self._database.writing() as connection:
+            append(connection, kind, id, principal_of(connection, id))
 
 
 def _check(name: str, role: str, expires: dt.datetime | None) -> None:

@@ -10,6 +10,7 @@ __all__ = [
     "campaigns",
     "charges",
     "datasets",
+    "events",
     "jobs",
     "kept_reports",
     "metadata",
@@ -214,6 +215,22 @@ kept_reports = sa.Table(  # the reports themselves, only where the owner asked f
     sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
     sa.Column("report", sa.LargeBinary(16), primary_key=True),
     sa.Column("kept", sa.Text, nullable=False),
+)
+
+# -- the audit log ---------------------------------------------------------------------------------------------------
+
+events = sa.Table(  # only added to: triggers of the migration refuse anything else
+    "events",
+    metadata,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("at", Time, nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("subject", sa.String(200), nullable=False),  # a dataset, campaign, source or token
+    sa.Column("principal", sa.String(200), nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),  # JSON, small
+    sa.Index(None, "kind", "id"),
+    sa.Index(None, "subject", "id"),
+    sqlite_autoincrement=True,  # no id is given twice
 )
 
 # -- long work -------------------------------------------------------------------------------------------------------

@@ -42,12 +42,14 @@ from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
 from tacita.release import Releases
 from tacita.store import Database, aware, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import campaigns, questions, reports, tallies
 
 __all__ = ["Campaigns"]
 
 _KEPT = 64  # forms that are kept
 _LOT = random.SystemRandom()
+_ITSELF = "its own terms"  # who closes a campaign that nobody has closed
 _LOG = logging.getLogger(__name__)
 
 
@@ -60,7 +62,15 @@ class Campaigns:
 
     # -- the owner ----------------------------------------------------------------------------------------------------
 
-    def create(self, design: Design, *, title: str, terms: Terms | None = None, id: str | None = None) -> Campaign:
+    def create(
+        self,
+        design: Design,
+        *,
+        title: str,
+        terms: Terms | None = None,
+        id: str | None = None,
+        principal: str = LOCAL,
+    ) -> Campaign:
         """Set a campaign up as a draft: nothing is asked before `open`.
 
         Args:
@@ -68,6 +78,7 @@ class Campaigns:
             title: What respondents see.
             terms: When it publishes, goes on, stops and closes.
             id: The id of the same campaign at another aggregator; a new one otherwise.
+            principal: Who makes it.
         """
         terms = terms or Terms()
         design.domain.require_public()
@@ -99,9 +110,10 @@ class Campaigns:
             except sa.exc.IntegrityError:
                 raise Conflict("exists already", field="campaign", value=id) from None
             self._ask(connection, id, design, block=1)
+            append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
         return self.get(id)
 
-    def open(self, id: str) -> Campaign:
+    def open(self, id: str, *, principal: str = LOCAL) -> Campaign:
         """Let people answer. A campaign that is open stays so; one that is closed cannot be opened again."""
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
@@ -109,14 +121,15 @@ class Campaigns:
                 raise Conflict("is closed, and what was closed stays closed", field="campaign", value=id)
             if campaign.state == "draft":
                 self._set(connection, id, state="open", block_opened=now())
+                append(connection, "campaign-opened", id, principal, title=campaign.title)
         return self.get(id)
 
-    def close(self, id: str, reason: str = "closed by its owner") -> Campaign:
+    def close(self, id: str, reason: str = "closed by its owner", *, principal: str = LOCAL) -> Campaign:
         """Accept no more; closing twice is the same as once."""
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
             if campaign.state != "closed":
-                self._set(connection, id, state="closed", closed=now(), reason=reason)
+                self._close(connection, campaign, reason, principal)
         return self.get(id)
 
     def get(self, id: str) -> Campaign:
@@ -208,9 +221,9 @@ class Campaigns:
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
             if campaign.state == "open" and campaign.is_over(moment):
-                self._set(connection, id, state="closed", closed=moment, reason="its time is up")
+                self._close(connection, campaign, "its time is up", _ITSELF)
             elif campaign.state == "open" and self._look_is_due(campaign) and self._accurate(connection, campaign):
-                self._set(connection, id, state="closed", closed=moment, reason="accurate enough")
+                self._close(connection, campaign, "accurate enough", _ITSELF)
             elif campaign.state == "open" and campaign.is_due(moment):
                 self._next_block(connection, campaign)
         return self.get(id)
@@ -284,7 +297,7 @@ class Campaigns:
 
     # -- several aggregators ------------------------------------------------------------------------------------------
 
-    def export(self, id: str) -> dict[str, Any]:
+    def export(self, id: str, *, principal: str = LOCAL) -> dict[str, Any]:
         """What another aggregator of the same campaign needs to add these counts to its own, once."""
         with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
@@ -292,6 +305,8 @@ class Campaigns:
             here = reports.c.campaign == self._number(connection, id)
             names = connection.execute(sa.select(reports.c.report).where(here).order_by(reports.c.report)).scalars()
             ids = [bytes(name).hex() for name in names]
+        with self._database.writing() as connection:
+            append(connection, "tally-taken", id, principal, title=campaign.title)
         return {
             "tacita": "tally/1",
             "campaign": id,
@@ -301,7 +316,7 @@ class Campaigns:
             "reports": ids,
         }
 
-    def merge(self, id: str, exported: Mapping[str, Any]) -> Campaign:
+    def merge(self, id: str, exported: Mapping[str, Any], *, principal: str = LOCAL) -> Campaign:
         """Add what another aggregator of the same campaign has counted, all of it or nothing.
 
         Raises:
@@ -317,6 +332,7 @@ class Campaigns:
                 raise Conflict("holds reports that were counted here already", field="tally", hint=hint)
             for question, found in counts.items():
                 add_counts(connection, id, question, found, exported["received"][question])
+            append(connection, "tally-merged", id, principal, title=campaign.title)
         return self.get(id)
 
     # -- inside a transaction -----------------------------------------------------------------------------------------
@@ -347,6 +363,10 @@ class Campaigns:
 
     def _number(self, connection: sa.Connection, id: str) -> int:
         return int(connection.execute(sa.select(campaigns.c.number).where(campaigns.c.id == id)).scalar_one())
+
+    def _close(self, connection: sa.Connection, campaign: Campaign, reason: str, principal: str) -> None:
+        self._set(connection, campaign.id, state="closed", closed=now(), reason=reason)
+        append(connection, "campaign-closed", campaign.id, principal, title=campaign.title, reason=reason)
 
     def _set(self, connection: sa.Connection, id: str, **values: Any) -> None:
         connection.execute(campaigns.update().where(campaigns.c.id == id).values(values))

@@ -1,7 +1,8 @@
-"""Who did what, and when: read off what the server keeps anyway."""
+"""Who did what, and when: the server's audit log."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nicegui import ui
@@ -9,62 +10,124 @@ from nicegui import ui
 from tacita.console import kit, words
 from tacita.console.page import Visit, page
 
-__all__ = ["audit"]
+__all__ = ["KINDS", "audit", "details"]
 
-_SHOWN = 200
+_SHOWN = 100
+_ALL = "everything"
+_PROMISE = (
+    "Nothing here can be changed or removed through Tacita; whoever has the database has it. "
+    "What a charge has cost stands in the ledger of its dataset."
+)
+
+KINDS = {
+    "budget-raised": "budget raised",
+    "campaign-closed": "campaign closed",
+    "campaign-made": "campaign made",
+    "campaign-opened": "campaign opened",
+    "charge": "charge",
+    "dataset-registered": "dataset registered",
+    "job-asked": "asked for",
+    "job-cancelled": "job cancelled",
+    "log-begun": "this log begins",
+    "model-deleted": "model deleted",
+    "model-exported": "model exported",
+    "model-loaded": "model taken up",
+    "policy-set": "policy set",
+    "release-deleted": "rows deleted",
+    "rows-fetched": "rows fetched",
+    "rows-left": "anonymized rows left",
+    "signed-in": "signed in",
+    "signed-out": "signed out",
+    "source-brought": "file brought",
+    "source-removed": "file removed",
+    "tally-merged": "tally merged",
+    "tally-taken": "tally taken",
+    "token-ended": "token ended",
+    "token-made": "token made",
+}
+"""What kinds of lines are called."""
 
 
 @page("/audit", "Audit log", roles=("steward",), menu=("Server", "Audit log"))
 async def audit(visit: Visit) -> None:
-    """Charges, rows that left, campaigns, jobs and tokens in one list, newest first."""
-    entries = sorted(await _entries(visit), reverse=True)
-    kinds = sorted({kind for _, kind, *_ in entries})
+    """One page of it at a time, newest first."""
+    before: list[int] = []  # where this page and those that were left for older ones begin
 
     @ui.refreshable
-    def shown() -> None:
-        wanted = [entry for entry in entries if which.value in ("all", entry[1])]
-        if not wanted:
-            kit.empty("Nothing has happened yet.")
+    async def shown() -> None:
+        asked = {} if which.value == _ALL else {"kind": which.value}
+        if before:
+            asked["before"] = before[-1]
+        found = await visit.api.get("/v1/audit", limit=_SHOWN, **asked)
+        if not found["events"]:
+            kit.empty("Nothing of this kind has happened yet.")
             return
-        rows = [[words.when(at), kind, about, who, what] for at, kind, about, who, what in wanted[:_SHOWN]]
+        rows = [_row(line) for line in found["events"]]
         kit.table(["when", "what", "about", "who", "details"], rows, caption="Audit log")
-        if len(wanted) > _SHOWN:
-            kit.note(f"The latest {_SHOWN} of {len(wanted)}.")
+        with kit.row():
+            if before:
+                kit.button("Newer", newer)
+            if found["next_before"] is not None:
+                kit.button("Older", _to(found["next_before"]))
 
-    with kit.panel("", "Nothing here can be changed or removed. The ledger of each dataset is its own proof."):
-        which = kit.choice("Show", ["all", *kinds], "all", change=shown.refresh)
-        shown()
+    def _to(id: int) -> Callable[[], Any]:
+        async def older() -> None:
+            before.append(id)
+            await shown.refresh()
 
+        return older
 
-async def _entries(visit: Visit) -> list[tuple[str, str, str, str, str]]:
-    found: list[tuple[str, str, str, str, str]] = []
-    api = visit.api
-    names: dict[str, str] = {}
-    if visit.role == "admin":
-        for token in await api.get("/v1/tokens"):
-            names[token["id"]] = token["name"]
-            found.append((token["created"], "token made", token["role"], token["name"], token["id"]))
-            if token["revoked"]:
-                found.append((token["revoked"], "token ended", token["role"], token["name"], token["id"]))
-    for dataset in await api.get("/v1/datasets"):
-        name = dataset["name"]
-        found.append((dataset["created"], "dataset registered", name, "", words.budget(dataset["budget"])))
-        charges = (await api.get(f"/v1/datasets/{name}/charges", limit=1000))["charges"]
-        found += [(c["created"], "charge", name, c["principal"], f"{c['purpose']} ({c['state']})") for c in charges]
-        left = await api.get(f"/v1/datasets/{name}/releases")
-        found += [(r["at"], "rows left", name, r["recipient"], ", ".join(r["attributes"])) for r in left]
-    for campaign in await api.get("/v1/campaigns"):
-        found.append((campaign["created"], "campaign made", campaign["title"], "", campaign["id"]))
-        if campaign["closed"]:
-            found.append((campaign["closed"], "campaign closed", campaign["title"], "", campaign["reason"]))
-    for job in await api.get("/v1/jobs", limit=1000):
-        found.append((job["created"], "job", job["dataset"] or "", _owner(job, names), f"{_kind(job)}: {job['state']}"))
-    return found
+    async def newer() -> None:
+        before.pop()
+        await shown.refresh()
+
+    async def choose() -> None:
+        before.clear()
+        await shown.refresh()
+
+    with kit.panel("", _PROMISE):
+        which = kit.choice("Show", {_ALL: _ALL} | KINDS, _ALL, change=choose)
+        await shown()
 
 
-def _kind(job: dict[str, Any]) -> str:
-    return words.KINDS.get(job["kind"], str(job["kind"]))
+def _row(line: Mapping[str, Any]) -> list[object]:
+    about = line["detail"].get("title") or line["detail"].get("name") or line["subject"]
+    if line["kind"] in ("signed-in", "signed-out"):
+        about = ""  # the token of whoever did it, which stands beside it
+    kind = KINDS.get(line["kind"], line["kind"])
+    return [words.when(line["at"]), kind, about, line["principal"], details(line["subject"], line["detail"])]
 
 
-def _owner(job: dict[str, Any], names: dict[str, str]) -> str:
-    return names.get(job["owner"], str(job["owner"]))
+def details(subject: str, known: Mapping[str, Any]) -> str:
+    """What a line says besides, in plain words.
+
+    >>> details("people", {"asked": "synthesize", "budget": {"epsilon": 1.0}, "purpose": "release", "job": "job_1"})
+    'made-up rows; ε 1; for release; job_1'
+    >>> details("people", {"old": {"epsilon": 1.0}, "new": {"epsilon": 2.0}})
+    'from ε 1 to ε 2'
+    """
+    parts: list[str] = []
+    if "asked" in known:
+        parts.append(words.KINDS.get(known["asked"], str(known["asked"])))
+    if "budget" in known:
+        parts.append(words.budget(known["budget"]))
+    if "old" in known:
+        parts.append(f"from {words.budget(known['old'])} to {words.budget(known['new'])}")
+    if "purpose" in known:
+        parts.append(f"for {known['purpose']}")
+    told = {"asked", "budget", "old", "new", "purpose", "title", "name"}
+    parts += [_said(name, value) for name, value in known.items() if name not in told and value not in ([], "", False)]
+    if known.get("title") or known.get("name"):
+        parts.append(subject)
+    return "; ".join(part for part in parts if part)
+
+
+def _said(name: str, value: Any) -> str:
+    if name in ("charge", "job", "model", "release", "reason"):  # they say themselves what they are
+        return str(value)
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else words.amount(value) if _is(value) else str(value)
+    return f"{name} {shown}"
+
+
+def _is(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

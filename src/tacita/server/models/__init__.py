@@ -5,6 +5,7 @@ is made by `Release.as_dict` alone.
 """
 
 from tacita.server.models.assessments import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest
+from tacita.server.models.audit import AuditPage, EventInfo
 from tacita.server.models.base import Problem
 from tacita.server.models.budgets import Balance, BudgetModel, ChargeInfo, ChargePage, RaiseBudget
 from tacita.server.models.campaigns import (
@@ -67,6 +68,7 @@ __all__ = [
     "AnonymizedRequest",
     "AssessmentInfo",
     "AssessmentRequest",
+    "AuditPage",
     "Balance",
     "BudgetModel",
     "BundleRequest",
@@ -77,6 +79,7 @@ __all__ = [
     "ComparisonInfo",
     "ComparisonRequest",
     "DatasetInfo",
+    "EventInfo",
     "FederatedPlan",
     "FederatedRequest",
     "FitRequest",

@@ -45,9 +45,10 @@ def create_campaign(body: NewCampaign, token: Steward, services: Services_) -> C
         raise Forbidden("needs a token for all datasets", field="dataset")
     if body.id is not None:
         check_id(body.id)
-    campaign = services.campaigns.create(design_of(body), title=body.title, terms=terms_of(body), id=body.id)
+    design, who = design_of(body), token.principal
+    campaign = services.campaigns.create(design, title=body.title, terms=terms_of(body), id=body.id, principal=who)
     if not body.draft:
-        campaign = services.campaigns.open(campaign.id)
+        campaign = services.campaigns.open(campaign.id, principal=who)
     return CampaignInfo.model_validate(campaign.as_dict())
 
 
@@ -69,25 +70,26 @@ def get_campaign(id: str, token: Reader, services: Services_) -> CampaignInfo:
 def open_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo:
     """From draft to open; what is closed stays closed."""
     check_scope(token, id)
-    return CampaignInfo.model_validate(services.campaigns.open(id).as_dict())
+    return CampaignInfo.model_validate(services.campaigns.open(id, principal=token.principal).as_dict())
 
 
 @router.post("/v1/campaigns/{id}/close", summary="Accept no more reports")
 def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo:
     """Closing twice is the same as once."""
     check_scope(token, id)
-    return CampaignInfo.model_validate(services.campaigns.close(id).as_dict())
+    return CampaignInfo.model_validate(services.campaigns.close(id, principal=token.principal).as_dict())
 
 
 @router.get("/v1/campaigns/{id}/tally", summary="What was counted, for another aggregator of the same campaign")
 def get_tally(id: str, token: Steward, services: Services_) -> TallyInfo:
     """Counts of randomised answers, and the ids of the reports that they hold."""
     check_scope(token, id)
-    return TallyInfo.model_validate(services.campaigns.export(id))
+    return TallyInfo.model_validate(services.campaigns.export(id, principal=token.principal))
 
 
 @router.post("/v1/campaigns/{id}/merge", summary="Add what another aggregator has counted")
 def merge_tally(id: str, body: TallyModel, token: Steward, services: Services_) -> CampaignInfo:
     """All of it or nothing; refused when a report was sent to both."""
     check_scope(token, id)
-    return CampaignInfo.model_validate(services.campaigns.merge(id, body.model_dump()).as_dict())
+    merged = services.campaigns.merge(id, body.model_dump(), principal=token.principal)
+    return CampaignInfo.model_validate(merged.as_dict())

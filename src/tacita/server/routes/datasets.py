@@ -41,14 +41,16 @@ def create_dataset(body: NewDataset, token: Steward, services: Services_) -> Dat
         rule = "must be " + " or ".join(Neighbours)
         raise InvalidInput(rule, field="neighbours", value=body.neighbours)
     try:
-        dataset = services.datasets.register(
-            name=body.name,
-            source=body.source,
-            domain=Domain.from_dict(body.domain),
-            unit=Unit.parse(body.unit),
-            neighbours=Neighbours(body.neighbours),
-            budget=body.budget.budget(),
-        )
+        with services.sources.held():  # the file that is read is the file that is registered
+            dataset = services.datasets.register(
+                name=body.name,
+                source=body.source,
+                domain=Domain.from_dict(body.domain),
+                unit=Unit.parse(body.unit),
+                neighbours=Neighbours(body.neighbours),
+                budget=body.budget.budget(),
+                principal=token.principal,
+            )
     except SourceUnavailable as error:
         raise SourceUnavailable(error.rule, field=error.field or "source", hint=error.hint) from error
     return DatasetInfo.model_validate(dataset.as_dict())

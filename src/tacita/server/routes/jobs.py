@@ -60,7 +60,7 @@ def get_job(id: str, token: Has, services: Services_) -> JobInfo:
 def cancel_job(id: str, token: Has, services: Services_) -> JobInfo:
     """At once when it waits, at its next step when it runs. What it has charged stays spent."""
     _own(services, token, id)
-    return JobInfo.model_validate(services.jobs.cancel(id).as_dict())
+    return JobInfo.model_validate(services.jobs.cancel(id, principal=token.principal).as_dict())
 
 
 @router.get(

@@ -53,7 +53,7 @@ def put_policy(name: str, body: PolicyModel, token: Steward, services: Services_
     dataset = dataset_of(services, token, name)
     policy = Policy.from_dict(body.model_dump())
     policy.check(dataset.domain)
-    return PolicyInfo.model_validate(services.policies.put(name, policy).as_dict())
+    return PolicyInfo.model_validate(services.policies.put(name, policy, principal=token.principal).as_dict())
 
 
 @router.get("/v1/datasets/{name}/policy", summary="Which rows may leave")
@@ -150,6 +150,7 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
     if not path.is_file():
         rule = "was deleted" if _own(services, token, id).kind in MADE_UP else "has no model"
         raise Conflict(rule, field="release", value=id)
+    _note_fetched(services, token, id, format="model")
     return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
 
 
@@ -182,6 +183,7 @@ def get_rows(
     path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
+    _note_fetched(services, token, id, format=format, limit=limit)
     return RowsResponse(path, format, limit)
 
 
@@ -189,9 +191,21 @@ def get_rows(
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     """The job stays in the list; who has fetched the rows has them."""
     job = _own(services, token, id)
-    for path in (rows_of(services, id), model_of(services, id)):
+    kept = [path for path in (rows_of(services, id), model_of(services, id)) if path.is_file()]
+    for path in kept:
         path.unlink(missing_ok=True)
+    if kept:
+        services.events.record("release-deleted", _dataset(job), token.principal, job=id)
     return JobInfo.model_validate(job.as_dict())
+
+
+def _note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
+    """Before anything is sent: where the line cannot be written, nothing leaves."""
+    services.events.record("rows-fetched", _dataset(services.jobs.get(id)), token.principal, job=id, **how)
+
+
+def _dataset(job: Job) -> str:
+    return str(job.request.get("dataset") or "")  # a run with holders has none here
 
 
 def _own(services: Services, token: Token, id: str) -> Job:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
+from starlette.concurrency import run_in_threadpool
 
 from tacita.domain.infer import infer
 from tacita.engines.local.sources import open_source
@@ -57,7 +59,8 @@ async def put_source(name: SourceName, token: Steward, services: Services_, requ
     if media not in MEDIA:
         raise InvalidInput("must be " + " or ".join(MEDIA), field="content-type", value=media or "nothing")
     _check_unused(services, name)
-    await services.sources.bring(name, MEDIA[media], request.stream())
+    await services.sources.bring(name, MEDIA[media], request.stream(), check=partial(_check_unused, services, name))
+    await run_in_threadpool(services.events.record, "source-brought", name, token.principal, format=MEDIA[media])
     return SourceInfo(name=name, kind="file", brought=True, dataset=None)
 
 
@@ -65,8 +68,8 @@ async def put_source(name: SourceName, token: Steward, services: Services_, requ
 def remove_source(name: SourceName, token: Steward, services: Services_) -> SourceInfo:
     """While no dataset is registered over it."""
     check_scope(token, name)
-    _check_unused(services, name)
-    services.sources.remove(name)
+    services.sources.remove(name, check=partial(_check_unused, services, name))
+    services.events.record("source-removed", name, token.principal)
     return SourceInfo(name=name, kind="file", brought=True, dataset=None)
 
 

@@ -1,0 +1,110 @@
+"""The audit log as it is read, and written where a deed is no transaction of the database.
+
+    events = Events(database)
+    events.record("rows-fetched", "patients", token.principal, job=id, format="csv")
+    newest = events.list(limit=100)
+    older = events.list(limit=100, before=newest[-1].id)
+
+In the transaction of the deed, so that neither is there without the other: tokens, datasets, policies, budgets,
+charges, rows that left, jobs asked for and cancelled, campaigns, merged tallies, functions deleted, taken up or
+moved. By themselves, right after the deed: files brought and removed, deleted releases, signing in and out. By
+themselves, before anything is sent: rows and models of releases, tallies, bundles; where the line cannot be written,
+nothing leaves.
+
+A charge has its line here with its id, so that one list tells everything in one order; what it cost and what became of
+it stands in the ledger, which stays the proof.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacita.store import Database, aware
+from tacita.store.events import EventKind, append
+from tacita.store.schema import events, tokens
+
+__all__ = ["Events", "Logged", "principal_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logged:
+    """One line of the log.
+
+    Attributes:
+        id: Grows with every line; a number may be missing where a deed was given up half-way.
+        subject: The dataset, campaign, source or token that it was done to; empty where there is none.
+        principal: Who did it, as in the ledger.
+    """
+
+    id: int
+    at: dt.datetime
+    kind: EventKind
+    subject: str
+    principal: str
+    detail: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        names = ("id", "kind", "subject", "principal")
+        return {name: getattr(self, name) for name in names} | {"at": self.at.isoformat(), "detail": dict(self.detail)}
+
+
+class Events:
+    """The log of a database: lines are added and read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, kind: EventKind, subject: str, principal: str, **detail: Any) -> None:
+        """Write a line by itself; on disk when it returns. See `tacita.store.events.append`."""
+        with self._database.writing() as connection:
+            append(connection, kind, subject, principal, **detail)
+
+    def list(
+        self,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        kind: EventKind | None = None,
+        subjects: Collection[str] | None = None,
+    ) -> list[Logged]:
+        """Lines, newest first.
+
+        Args:
+            limit: At most so many.
+            before: Only those with a smaller id.
+            kind: Only those of one kind.
+            subjects: Only those about these; None for all.
+        """
+        query = events.select().order_by(events.c.id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(events.c.id < before)
+        if kind is not None:
+            query = query.where(events.c.kind == kind)
+        if subjects is not None:
+            query = query.where(events.c.subject.in_(list(subjects)))
+        with self._database.reading() as connection:
+            return [_read(row) for row in connection.execute(query)]
+
+
+def principal_of(connection: sa.Connection, token: str) -> str:
+    """How the token of an id stands in the log; its id alone where nobody knows it."""
+    name = connection.execute(sa.select(tokens.c.name).where(tokens.c.id == token)).scalar_one_or_none()
+    return token if name is None else f"{name} ({token})"
+
+
+def _read(row: sa.Row[Any]) -> Logged:
+    return Logged(
+        id=row.id,
+        at=aware(row.at),
+        kind=row.kind,
+        subject=row.subject,
+        principal=row.principal,
+        detail=json.loads(row.detail),
+    )

@@ -1,0 +1,33 @@
+"""The audit log: who did what, and when. For stewards, as far as their scope goes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from tacita.server.auth import Services_, allow
+from tacita.server.errors import DOCUMENTED
+from tacita.server.models import AuditPage, EventInfo
+from tacita.server.tokens import Token
+from tacita.store.events import EventKind
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["audit"], responses=DOCUMENTED)
+
+Steward = Annotated[Token, Depends(allow("steward"))]
+
+
+@router.get("/v1/audit", summary="Who did what, and when")
+def list_events(
+    token: Steward,
+    services: Services_,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only lines with a smaller id.")] = None,
+    kind: Annotated[EventKind | None, Query(description="Only lines of one kind.")] = None,
+) -> AuditPage:
+    """Newest first. A token with a scope sees only what was done to what is in it."""
+    found = services.events.list(limit=limit + 1, before=before, kind=kind, subjects=token.datasets)
+    shown = [EventInfo.model_validate(line.as_dict()) for line in found[:limit]]
+    return AuditPage(events=shown, next_before=shown[-1].id if len(found) > limit else None)
