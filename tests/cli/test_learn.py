@@ -198,8 +198,45 @@ def test_a_page_of_curves(folder):
         ("predict", "broken.json", "new.csv", "-o", "nowhere/told.csv"),
         ("compare", "--rows", "inf"),
         ("compare", "--features", "2.5"),
+        ("compare", "--against", "queries", "--methods", "auto"),
+        ("compare", "--against", "queries", "--task", "logistic"),
+        ("compare", "--against", "queries", "--features", "3"),
+        ("compare", "--against", "queries", "--neighbours", "add-remove"),
     ],
 )
 def test_what_cannot_be(folder, arguments):
     (folder / "broken.json").write_text('{"tacita": "fitted/1"}')
     assert run("learn", *arguments).code == 2
+
+
+@pytest.mark.parametrize("penalties", ["1:0.5:3", "1,,2", ":", "1;2"])
+def test_penalties_that_cannot_be_read(folder, penalties):
+    opened()
+    done = fit("--target", "cost", "--epsilon", "1", "--penalties", penalties)
+    assert done.code == 2
+    assert "penalties" in done.err
+
+
+def test_serving_says_nothing_before_all_files_are_sound_and_then_who_may_ask(folder, monkeypatch):
+    opened()
+    assert fit("--target", "ill", "--kind", "trees", "--epsilon", "1").code == 0
+    done = run("learn", "serve", "model.json", "nowhere.json")
+    assert done.code == 2
+    assert "served" not in done.out
+    monkeypatch.setattr("tacita.server.local_models.uvicorn.run", lambda app, **_: app.state.services.close())
+    done = run("learn", "serve", "model.json", "--host", "0.0.0.0")
+    assert done.code == 0, done.err
+    assert "No token is needed" in done.out
+    assert "not only this machine" in done.out
+    assert "not only this machine" not in run("learn", "serve", "model.json").out
+
+
+def test_a_model_without_a_guarantee_is_said_to_have_none(folder, monkeypatch):
+    opened()
+    assert fit("--target", "ill", "--kind", "trees", "--epsilon", "1").code == 0
+    data = json.loads((folder / "model.json").read_text())
+    data["event"] = {"kind": "non-private", "reason": "made from raw rows"}
+    (folder / "raw.json").write_text(json.dumps(data))
+    monkeypatch.setattr("tacita.server.local_models.uvicorn.run", lambda app, **_: app.state.services.close())
+    assert "--no-guarantee" in run("learn", "serve", "raw.json").err
+    assert "raw has NO GUARANTEE" in run("learn", "serve", "raw.json", "--no-guarantee").out

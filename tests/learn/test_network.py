@@ -204,6 +204,9 @@ def test_no_rows_are_no_reason_to_stop():
         ({"learning_rate": float("nan")}, "learning_rate"),
         ({"task": "logistic"}, "task"),
         ({"batch": 1, "people": 10**9}, "epochs"),
+        ({"people": 10**400}, "people"),
+        ({"clip": 1e-320}, "clip"),
+        ({"learning_rate": 1e308}, "learning_rate"),
     ],
 )
 def test_bad_recipes_are_refused(wrong, field):
@@ -219,13 +222,16 @@ def test_bad_recipes_are_refused(wrong, field):
         ({"unit": Unit.of_person("kind", max_rows=2)}, "unit"),
         ({"budget": Budget.pure(1.0)}, "budget"),
         ({"budget": Budget.zcdp(0.1)}, "budget"),
+        ({"budget": Budget.approx(1000.0, 1e-12)}, "budget"),
+        ({"budget": Budget.approx(1e-3, 1e-12)}, "budget"),
+        ({"epochs": 8000, "hidden": (128, 128)}, "epochs"),
         ({"hidden": (600, 600)}, "hidden"),
         ({"target": "nothing"}, "attribute"),
     ],
 )
 def test_what_a_network_cannot_promise_is_refused(changes, field):
     given = {"budget": APPROX, "unit": ROW, "neighbours": ADD} | changes
-    recipe = replace(CIRCLE, **{name: given.pop(name) for name in ("hidden", "target") if name in given})
+    recipe = replace(CIRCLE, **{name: given.pop(name) for name in ("hidden", "target", "epochs") if name in given})
     with pytest.raises((InvalidInput, UnknownName)) as caught:
         recipe.calibrate(DOMAIN, given.pop("budget"), **given)
     assert caught.value.field == field
@@ -243,3 +249,52 @@ def test_estimators_follow_the_conventions():
     line.fit(X, table["y"].to_numpy())
     assert line.predict(X[:7]).shape == (7,)
     assert epsilon_at(line.event_, 1e-5, ADD) <= 4.0
+
+
+def test_planning_looks_at_no_noise_that_is_slow_to_account(monkeypatch):
+    """Small rates and large budgets allow very little noise, whose loss distribution takes minutes."""
+    looked = []
+    step = Steps.event.fget
+
+    def event(law):
+        looked.append(law.noise_multiplier)
+        return step(law)
+
+    monkeypatch.setattr(Steps, "event", property(event))
+    recipe = replace(CIRCLE, batch=7, people=400_000, epochs=1)
+    law = planned(recipe, Budget.approx(16.0, 1e-9)).law
+    assert min(looked) >= 0.7 == law.noise_multiplier
+    assert len(looked) < 10
+
+
+def test_a_plan_is_calibrated_once(monkeypatch):
+    recipe = replace(CIRCLE, epochs=3)
+    first = planned(recipe)
+    monkeypatch.setattr("tacita.learn.network.narrowest", None)
+    assert planned(replace(recipe, hidden=(5,))).law == first.law
+
+
+def test_training_says_how_far_it_is_and_can_be_ended():
+    plan = planned(replace(CIRCLE, epochs=2))
+    said = []
+    plan.watched(said.append).run(LocalEngine(DOMAIN, rows(400)), SeededSource(0))
+    assert len(said) == plan.law.steps
+    assert said == sorted(said)
+    assert said[-1] == 1
+
+    class Enough(Exception):
+        pass
+
+    def end(share):
+        said.append(share)
+        raise Enough
+
+    said.clear()
+    with pytest.raises(Enough):
+        plan.watched(end).run(LocalEngine(DOMAIN, rows(400)), SeededSource(0))
+    assert said == [1 / plan.law.steps]
+
+
+def test_weights_that_overflow_are_refused(fitted):
+    with pytest.raises(InvalidInput, match="layers"):
+        Layers(tuple(np.full(w.shape, 1.7e308) for w in fitted.layers.weights), fitted.layers.biases)

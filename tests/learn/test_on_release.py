@@ -1,3 +1,4 @@
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -8,15 +9,17 @@ from tacita.collect.plan import plan_collection
 from tacita.collect.tally import simulate
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, NotPublic
 from tacita.learn import Bayes, Network, Regression, TunedRegression, read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.learn.trees import Trees
 from tacita.mechanisms.additive import NoisyTables
-from tacita.noise import SeededSource
+from tacita.noise import SecureSource, SeededSource
+from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import Pure
+from tacita.privacy.event import NonPrivate, Pure
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Releases
 from tacita.synthesize import Synthesize
 from tacita.tables import Workload
 
@@ -138,3 +141,149 @@ def test_target_and_features_must_be_there():
     releases = plan.run(LocalEngine(DOMAIN, people(50)), SeededSource(0))
     with pytest.raises(InvalidInput, match="together"):
         fit_on_release(LINE, releases["age", "sex"], np.random.default_rng(0))
+
+
+# -- naive Bayes of several releases ----------------------------------------------------------------------------------
+
+
+def table_of(feature, epsilon=1.0, source=None, neighbours=ADD):
+    plan = Bayes(target="ill", features=(feature,)).calibrate(
+        DOMAIN, Budget.pure(epsilon), unit=ROW, neighbours=neighbours
+    )
+    return next(iter(plan.run(LocalEngine(DOMAIN, people(500)), source or SecureSource()).releases.values()))
+
+
+def bayes_of(*releases):
+    return fit_on_release(BAYES, Releases(releases), np.random.default_rng(0))
+
+
+def spent(model):
+    return float(cost([(model.event, 1)], Budget.pure(1.0), model.neighbours))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_several_releases_cost_what_all_of_them_cost(order):
+    pair = [table_of("age", 0.1), table_of("sex", 9.0)][::order]
+    model = bayes_of(*pair)
+    assert spent(model) == pytest.approx(9.1)
+    assert read_model(model.to_json()).event == model.event
+    assert model.provenance.charge is None
+    assert not model.provenance.simulated
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_simulated_release_makes_a_simulated_model(order):
+    pair = [table_of("age"), table_of("sex", source=SeededSource(1))][::order]
+    model = read_model(bayes_of(*pair).to_json())
+    assert model.provenance.simulated
+    assert "NOT private" in model.statement()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_release_without_a_guarantee_leaves_none(order):
+    raw = replace(table_of("sex"), event=NonPrivate(reason="exact"))
+    assert bayes_of(*[table_of("age"), raw][::order]).statement().startswith("No guarantee")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_notions_are_not_mixed(order):
+    pair = [table_of("age"), table_of("sex", neighbours=Neighbours.REPLACE_ONE)][::order]
+    with pytest.raises(InvalidInput, match="neighbours"):
+        bayes_of(*pair)
+    person = replace(pair[0], unit=Unit.of_person("who", max_rows=2))
+    with pytest.raises(InvalidInput, match="unit"):
+        bayes_of(person, replace(pair[1], neighbours=person.neighbours))
+    text = bayes_of(table_of("age"), table_of("sex")).to_json()
+    with pytest.raises(InvalidInput, match="neighbours"):
+        read_model(text.replace('"add-remove"', '"replace-one"', 1))
+
+
+def test_one_run_counts_once_and_two_charges_twice():
+    plan = BAYES.calibrate(DOMAIN, Budget.pure(1.0), unit=ROW, neighbours=ADD)
+    engine = LocalEngine(DOMAIN, people(500))
+    one, other = (list(plan.tables.run(engine, SecureSource()).values()) for _ in range(2))
+    assert bayes_of(*one).event == plan.event
+    charged = [release.with_charge("ch_1", "people") for release in one]
+    assert bayes_of(*charged).event == plan.event
+    assert bayes_of(*charged).provenance.charge == "ch_1"
+    later = replace(charged[1], provenance=replace(charged[1].provenance, created="2020-01-01T00:00:00+00:00"))
+    assert bayes_of(charged[0], later).event == plan.event
+    mixed = bayes_of(charged[0], other[1].with_charge("ch_2", "people"))
+    assert spent(mixed) == pytest.approx(2)
+    assert (mixed.provenance.charge, mixed.provenance.dataset) == (None, "people")
+    assert spent(mixed.with_charge("ch_3", "people")) == pytest.approx(2)
+
+
+def test_campaigns_that_look_alike_both_count():
+    """Same size, same second, nothing that names them: in doubt, both are counted, also after storing."""
+    domain = Domain(attributes=[Boolean(name="old"), Categorical(name="sex", levels=("f", "m")), Boolean(name="ill")])
+    rows = pa.table({"old": [True, False] * 500, "sex": ["f", "m"] * 500, "ill": [True, False] * 500})
+    pairs = Workload.of(["ill", "old"], ["ill", "sex"])
+    design = plan_collection(domain, pairs, respondents=1000, epsilon=2.0)
+    one, other = (simulate(design, LocalEngine(domain, rows), SeededSource(seed)).releases() for seed in (0, 1))
+    first, second = one["ill", "old"], other["ill", "sex"]
+    alike = replace(second, provenance=replace(first.provenance), event=first.event)
+    model = fit_on_release(Bayes(target="ill", features=("old", "sex")), Releases([first, alike]), None)
+    assert spent(model) == pytest.approx(2 * float(cost([(first.event, 1)], Budget.pure(1.0), first.neighbours)))
+    assert read_model(model.to_json()).event == model.event
+    joint = collected_people()
+    both = fit_on_release(Bayes(target="ill", features=("edu", "cost")), joint, None)
+    assert both.event == joint.event
+    assert read_model(both.to_json()).event == joint.event
+
+
+# -- shares, rows beyond the bounds, schemas that are not public ------------------------------------------------------
+
+
+def collected_people():
+    domain = Domain(
+        attributes=[
+            Categorical(name="edu", levels=("a", "b", "c")),
+            Boolean(name="ill"),
+            Numeric(name="cost", bounds=(0, 10), bins=5),
+        ]
+    )
+    rng = np.random.default_rng(5)
+    edu = rng.integers(0, 3, 40_000)
+    ill = rng.random(40_000) < 0.1 + 0.4 * edu
+    rows = pa.table({"edu": np.array(["a", "b", "c"])[edu], "ill": ill, "cost": np.clip(1 + 4.0 * edu, 0, 10)})
+    design = plan_collection(domain, Workload.of(["edu", "ill", "cost"]), respondents=40_000, epsilon=6.0)
+    return simulate(design, LocalEngine(domain, rows), SeededSource(0)).releases()["edu", "ill", "cost"]
+
+
+def test_collected_shares_weigh_as_much_as_they_tell():
+    """As one row they would be nothing beside a ridge, a prior of a leaf, or a penalty."""
+    release, rng = collected_people(), np.random.default_rng(0)
+    assert release.quantity == "share"
+    three = pa.table({"edu": ["a", "b", "c"]})
+    line = fit_on_release(Regression(target="cost", features=("edu",), penalty=1.0), release, rng)
+    assert line.notes["rows"] > 1000
+    assert line.predict(three).to_pylist() == pytest.approx([1, 5, 9], abs=0.5)
+    told = pytest.approx([0.1, 0.5, 0.9], abs=0.07)
+    odds = fit_on_release(Regression(target="ill", features=("edu",), task="logistic", penalty=1.0), release, rng)
+    assert odds.probabilities(three).tolist() == told
+    tree = fit_on_release(Trees(target="ill", features=("edu",), depth=2), release, rng)
+    assert tree.probabilities(three)[:, 1].tolist() == told
+    if find_spec("torch"):
+        network = fit_on_release(Network(target="ill", features=("edu",), hidden=(8,)), release, rng)
+        assert network.notes["rows"] > 1000
+        assert network.probabilities(three)[:, 1].tolist() == told
+
+
+def test_rows_beyond_the_bounds_and_long_rows_are_treated_as_private_ones_are():
+    rows = pa.table({"age": ["10", "30", "50", "9999"] * 50, "sex": ["f"] * 200, "cost": ["10", "30", "50", "0"] * 50})
+    release, rng = ReleasedRows(domain=DOMAIN, rows=rows), np.random.default_rng(0)
+    slopes = {}
+    for outside in ("clip", "leave-out"):
+        slopes[outside] = fit_on_release(replace(LINE, outside=outside), release, rng).named["age"]
+    assert slopes["leave-out"] == pytest.approx(1, abs=0.01)
+    assert slopes["clip"] < 0.5
+    short = fit_on_release(replace(LINE, norm=0.5, outside="leave-out"), release, rng)
+    assert short.named["age"] != pytest.approx(slopes["leave-out"], abs=0.05)
+
+
+def test_a_schema_that_nobody_has_confirmed_is_refused():
+    seen = Domain(attributes=[each.model_copy(update={"derived": ("bounds",)}) for each in DOMAIN.attributes[:1]])
+    seen = Domain(attributes=[*seen.attributes, *DOMAIN.attributes[1:]])
+    with pytest.raises(NotPublic):
+        fit_on_release(LINE, ReleasedRows(domain=seen, rows=people(50)), np.random.default_rng(0))

@@ -53,7 +53,10 @@ def test_a_function_does_not_mind_questions_and_answers_do():
     multiplier = noise_multiplier(Budget.approx(0.5, 1e-5), Neighbours.REPLACE_ONE)
     ratio = function.middle[2] / (answers.middle[2] / math.sqrt(2000))
     assert ratio == pytest.approx(math.sqrt(2), rel=0.2)
-    assert multiplier > 1
+    # half the noise is what twice the budget buys, as the calibration says
+    _, cheaper = trade_off("queries", (2000,), epsilon=1.0, delta=1e-5, rows=3000, draws=8).lines
+    less = noise_multiplier(Budget.approx(1.0, 1e-5), Neighbours.REPLACE_ONE)
+    assert answers.middle[2] / cheaper.middle[0] == pytest.approx(multiplier / less, rel=0.1)
 
 
 def test_pictures_stand_for_every_line():
@@ -78,10 +81,20 @@ def test_pictures_stand_for_every_line():
 )
 def test_axes_that_cannot_be(against, values, field):
     with pytest.raises(InvalidInput) as caught:
-        trade_off(against, values, **SMALL)
+        trade_off(against, values, **{"draws": 2} if against == "queries" else SMALL)
     assert caught.value.field == field
 
 
 def test_methods_that_nothing_allows():
     with pytest.raises(InvalidInput, match="none is allowed"):
         trade_off("n", (300,), **SMALL | {"methods": ("adassp",)})
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("features", 4), ("methods", ("auto",)), ("task", "linear"), ("neighbours", Neighbours.ADD_REMOVE)],
+)
+def test_questions_to_a_density_refuse_what_they_would_not_hear(option, value):
+    with pytest.raises(InvalidInput) as caught:
+        trade_off("queries", (1,), rows=100, draws=1, **{option: value})
+    assert caught.value.field == option

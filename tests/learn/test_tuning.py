@@ -114,3 +114,9 @@ def test_comparing_says_what_privacy_costs_and_how_often_noise_broke_convexity()
         list(compare(rows=[9], features=[1], budgets=[Budget.pure(1)], methods=("magic",)))
     with pytest.raises(InvalidInput, match="draws"):
         list(compare(rows=[9], features=[1], budgets=[Budget.pure(1)], draws=0))
+
+
+def test_a_plan_says_that_a_penalty_is_chosen():
+    plan = RECIPE.calibrate(DATA.domain, Budget.pure(1), unit=ROW, neighbours=ADD)
+    assert "penalties" in plan.why
+    assert plan.as_dict()["why"] == plan.why

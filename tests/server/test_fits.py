@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from tacita.learn.models import read_model
-from tacita.signing import SigningKey
+from tacita.nets.training import PrivateTraining
+from tacita.server import functions
+from tacita.signing import SigningKey, canonical
 from tacita.store.schema import models
 
 BODY: dict[str, Any] = {
@@ -141,6 +143,7 @@ def test_over_budget(world, buyer) -> None:
         ({"points": [[500]]}, "points[0].age"),
         ({"rows": [{"age": 3}, {"height": 3}]}, "rows[1]"),
         ({"rows": [{}]}, "rows[0].age"),
+        ({"points": [[True]]}, "points[0].age"),
         ({"points": [[20]], "rows": [{"age": 20}]}, "body"),
         ({}, "body"),
     ],
@@ -148,7 +151,7 @@ def test_over_budget(world, buyer) -> None:
 def test_bad_points_are_named(world, buyer, sent, field) -> None:
     id = fitted(world, buyer)
     answer = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=sent)
-    assert answer.status_code in (404, 422)
+    assert answer.status_code == 422
     assert answer.json()["field"] == field
 
 
@@ -171,6 +174,13 @@ def test_a_level_that_is_none(world, buyer) -> None:
         ({"penalties": [[1.0]]}, "penalties.0"),
         ({"kind": "network", "hidden": [0]}, "hidden"),
         ({"kind": "network"}, "budget"),
+        ({"kind": "network", "budget": {"epsilon": 1000, "delta": 1e-12}, "epochs": 100}, "budget"),
+        ({"kind": "network", "budget": {"epsilon": 1, "delta": 1e-6}, "people": 10**400}, "people"),
+        ({"method": "dpsgd", "budget": {"epsilon": 1, "delta": 1e-6}, "people": 10**400}, "people"),
+        ({"kind": "network", "budget": {"epsilon": 1, "delta": 1e-6}, "clip": 1e-320}, "clip"),
+        ({"kind": "network", "budget": {"epsilon": 1, "delta": 1e-6}, "learning_rate": 1e308}, "learning_rate"),
+        ({"penalty": 1.0, "penalties": [[1.0, 1.0]]}, "penalty"),
+        ({"penalty": 1e308}, "penalty"),
         ({"kind": "forest"}, "kind"),
         ({"name": "fn_1"}, "name"),
         ({"target": "height"}, "attribute"),
@@ -223,3 +233,40 @@ def test_latency_is_measured(world, buyer) -> None:
     text = world.call("GET", "/metrics").text
     assert 'tacita_predict_seconds_count{form="parameters"} 1.0' in text
     assert 'tacita_points_predicted_total{form="parameters"} 2.0' in text
+
+
+def test_a_network_that_is_cancelled_stops_and_stays_paid(world, buyer, monkeypatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(functions, "_TELL_SECONDS", 0.0)
+    changes = {"kind": "network", "hidden": [4], "epochs": 50, "people": 1000, "batch": 100}
+    id = fit(world, buyer, budget={"epsilon": 0.5, "delta": 1e-6}, **changes).json()["id"]
+    jobs, made = world.services.jobs, []
+    step = PrivateTraining.step
+
+    def cancelling(training) -> None:
+        made.append(jobs.get(id).progress)
+        if len(made) == 5:
+            world.call("POST", f"/v1/jobs/{id}/cancel", token=buyer)
+        step(training)
+
+    monkeypatch.setattr(PrivateTraining, "step", cancelling)
+    work(world)
+    assert jobs.get(id).state == "cancelled"
+    assert len(made) == 5
+    assert 0.1 < made[2] < made[4] < 0.95
+    assert spent(world) > 0.3  # what was begun is paid for
+    assert world.call("GET", "/v1/models", token=buyer).json() == []
+
+
+def test_a_bundle_of_a_dataset_that_nobody_knows_here(world, buyer) -> None:
+    steward, id = world.token("steward"), fitted(world, buyer)
+    bundle = world.call("POST", f"/v1/models/{id}/export", token=steward).json()
+    del bundle["signature"]
+    with world.services.database.writing() as connection:
+        connection.execute(models.delete())
+    signer = SigningKey.new()
+    for change in ({"dataset": "nowhere"}, {"id": "fn_z1"}, {"created": "2999-01-01T00:00:00+00:00"}):
+        body = bundle | {"signer": signer.public} | change
+        sent = {"bundle": body | {"signature": signer.sign(canonical(body))}, "signed_by": [signer.public]}
+        assert world.call("POST", "/v1/models/bundles", token=steward, json=sent).status_code in (404, 422)
+    assert world.call("GET", "/v1/models", token=steward).json() == []

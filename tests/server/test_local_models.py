@@ -20,14 +20,16 @@ import pytest
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import Conflict, InvalidInput
-from tacita.learn import Regression, Trees
+from tacita.learn import Bayes, Regression, Trees
 from tacita.learn.functions import ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle
 from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.sealing import Seal
+from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.release import Releases
 from tacita.server.local_models import create_models_app
 from tacita.signing import SigningKey
 from tacita.store import Database
@@ -128,8 +130,36 @@ def test_what_is_not_served(files, tmp_path) -> None:
             create_models_app([tmp_path / file], trusted=[], home=tmp_path / "home")
 
 
-def test_a_file_twice_is_two_versions(files, tmp_path) -> None:
-    app = create_models_app([files[0], files[0]], trusted=[], home=tmp_path / "home")
-    entries = app.state.services.functions.registry.list()
-    assert sorted(entry.version for entry in entries) == [1, 2]
+def test_two_files_of_one_name_are_refused(files, tmp_path) -> None:
+    (tmp_path / "other").mkdir()
+    twin = tmp_path / "other" / "tree.json"
+    twin.write_text(files[1].read_text())
+    with pytest.raises(Conflict, match="another file"):
+        create_models_app([files[0], twin], trusted=[], home=tmp_path / "home")
+
+
+def test_mixed_with_simulated_tables_it_is_not_served(tmp_path) -> None:
+    recipe = Bayes(target="ill", features=("age", "job"))
+    domain = Domain(attributes=[*DOMAIN.attributes, Categorical(name="job", levels=("a", "b"))])
+    engine = LocalEngine(domain, ROWS.append_column("job", pa.array(["a", "b"] * 200)))
+
+    def table(feature, source):
+        plan = Bayes(target="ill", features=(feature,)).calibrate(domain, Budget.pure(1.0), **NOTION)
+        return plan.run(engine, source).releases["ill", feature]
+
+    for sources in ((SecureSource(), SeededSource(0)), (SeededSource(0), SecureSource())):
+        tables = Releases(table(name, source) for name, source in zip(("age", "job"), sources, strict=True))
+        (tmp_path / "mixed.json").write_text(fit_on_release(recipe, tables, np.random.default_rng(0)).to_json())
+        with pytest.raises(InvalidInput, match="simulated"):
+            create_models_app([tmp_path / "mixed.json"], trusted=[], home=tmp_path / "home")
+
+
+def test_a_model_without_a_guarantee_is_served_only_if_that_is_said(tmp_path) -> None:
+    recipe = Trees(target="ill", features=("age",), depth=2)
+    raw = fit_on_release(recipe, ReleasedRows(domain=DOMAIN, rows=ROWS), np.random.default_rng(0))
+    (tmp_path / "raw.json").write_text(raw.to_json())
+    with pytest.raises(InvalidInput, match="no guarantee"):
+        create_models_app([tmp_path / "raw.json"], trusted=[], home=tmp_path / "home")
+    app = create_models_app([tmp_path / "raw.json"], trusted=[], home=tmp_path / "home", no_guarantee=True)
+    assert [entry.name for entry in app.state.services.functions.registry.list()] == ["raw"]
     app.state.services.close()

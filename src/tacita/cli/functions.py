@@ -257,6 +257,9 @@ def load(
     signed_by: Annotated[
         list[str] | None, typer.Option("--signed-by", help="A public key that you trust. One's own if not given.")
     ] = None,
+    older: Annotated[
+        bool, typer.Option("--older", help="It may become the newest of its name, though one was made later.")
+    ] = False,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -269,7 +272,7 @@ def load(
         text = bundle.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput("must be a file that can be read", field="bundle", value=bundle) from error
-    entry = load_bundle(_registry(state), text, trusted=trusted)
+    entry = load_bundle(_registry(state), text, trusted=trusted, older=older)
     show.print_json(entry.as_dict()) if json else show.grid("Function", ("", ""), _facts(entry))
 
 

@@ -15,7 +15,6 @@ from tacita.cli.options import (
     Delta,
     Epsilon,
     Json,
-    Notion,
     Rho,
     SchemaFile,
     State,
@@ -50,6 +49,7 @@ __all__ = ["app"]
 app = typer.Typer(help="Models under a budget.", no_args_is_help=True)
 
 _MOST_SHOWN = 20
+_HERE = ("127.0.0.1", "::1", "localhost")
 
 
 def _names(text: str, field: str) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ def _pairs(text: str | None, field: str) -> tuple[tuple[float, float], ...] | No
     """`10,100:0.5` is ridge of size 10, and elastic net of size 100."""
     if text is None:
         return None
-    parts = [part.split(":") for part in text.split(",")]
     try:
-        return tuple((float(part[0]), float(part[1]) if len(part) > 1 else 1.0) for part in parts)
-    except ValueError:
+        pairs = [part.split(":") if ":" in part else (part, "1") for part in text.split(",")]
+        return tuple((float(size), float(alpha)) for size, alpha in pairs)
+    except ValueError:  # also where there are more than two
         raise InvalidInput("must be sizes, or size:alpha, with commas between", field=field, value=text) from None
 
 
@@ -237,16 +237,29 @@ def serve(
         list[str] | None,
         typer.Option("--signed-by", help="A public key whose bundles you trust. One's own if not given."),
     ] = None,
+    no_guarantee: Annotated[
+        bool, typer.Option("--no-guarantee", help="Serve also models that promise nothing, and say so.")
+    ] = False,
 ) -> None:
     """Serve models by themselves: POST /v1/models/NAME/predict. Needs no dataset, no ledger and no token.
+
+    Whoever reaches the port may ask, so keep it on this machine or behind something that knows who asks.
 
     [dim]tacita learn serve model.json trees.json --port 8000[/]
     """
     from tacita.server.local_models import serve_models
 
     trusted = signed_by or [SigningKey.of(Settings.load().home).public]
-    show.say(f"Models are served at http://{host}:{port}/v1/models  (stop: Ctrl-C)")
-    serve_models(models, trusted=trusted, host=host, port=port)
+
+    def told(unguarded: list[str]) -> None:
+        show.say(f"Models are served at http://{host}:{port}/v1/models  (stop: Ctrl-C)")
+        show.say("No token is needed: whoever reaches this address may ask, and may read all parameters.")
+        if host not in _HERE:
+            show.say(f"{host} is not only this machine: keep strangers out by other means.")
+        for name in unguarded:
+            show.say(f"{name} has NO GUARANTEE: it may tell about the rows that it was made from.")
+
+    serve_models(models, trusted=trusted, host=host, port=port, no_guarantee=no_guarantee, told=told)
 
 
 @app.command("compare")
@@ -258,10 +271,16 @@ def compare(
     epsilon: Annotated[str, typer.Option(help="Epsilons: 0.1,1,4.")] = "0.1,1,4",
     delta: Annotated[float, typer.Option(help="A delta for all of them; 0 for pure.")] = 0.0,
     rows: Annotated[str, typer.Option(help="Numbers of rows: 3000,30000.")] = "3000,30000",
-    features: Annotated[str, typer.Option(help="Numbers of features: 4,11.")] = "4,11",
-    methods: Annotated[str, typer.Option(help="Which methods.")] = "auto,functional,sufficient,objective,output",
-    task: Annotated[Literal["linear", "logistic"], typer.Option(help="What to predict.")] = "linear",
-    neighbours: Notion = Neighbours.ADD_REMOVE,
+    features: Annotated[str | None, typer.Option(help="Numbers of features: 4,11 by default.")] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Which methods: auto,functional,sufficient,objective,output by default.")
+    ] = None,
+    task: Annotated[
+        Literal["linear", "logistic"] | None, typer.Option(help="What to predict; linear by default.")
+    ] = None,
+    neighbours: Annotated[
+        Neighbours | None, typer.Option(help="Against what change: add-remove (default) or replace-one.")
+    ] = None,
     draws: Annotated[int, typer.Option(help="Draws of the noise for each figure.")] = 10,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page; goes with --against.")] = None,
     json: Json = False,
@@ -274,8 +293,9 @@ def compare(
     [dim]tacita learn compare --against queries --report queries.html[/]
     """
     check_files(report=report)
-    epsilons, counts, columns = _numbers(epsilon, "epsilon"), _wholes(rows, "rows"), _wholes(features, "features")
-    names = _names(methods, "methods")
+    epsilons, counts = _numbers(epsilon, "epsilon"), _wholes(rows, "rows")
+    columns = None if features is None else _wholes(features, "features")
+    names = None if methods is None else _names(methods, "methods")
     if against is None:
         for option, given in (("values", values), ("report", report)):
             if given is not None:
@@ -283,14 +303,14 @@ def compare(
         budgets = [Budget(epsilon=each, delta=delta) for each in epsilons]
         found = compare_methods(
             rows=counts,
-            features=columns,
+            features=columns or (4, 11),
             budgets=budgets,
-            methods=names,  # type: ignore[arg-type]
-            task=task,
-            neighbours=neighbours,
+            methods=names or ("auto", "functional", "sufficient", "objective", "output"),  # type: ignore[arg-type]
+            task=task or "linear",
+            neighbours=neighbours or Neighbours.ADD_REMOVE,
             draws=draws,
         )
-        _show_compared(list(found), task, json)
+        _show_compared(list(found), task or "linear", json)
         return
     curves = trade_off(
         against,
@@ -298,7 +318,7 @@ def compare(
         epsilon=epsilons[0],
         delta=delta,
         rows=counts[0],
-        features=columns[0],
+        features=(columns or [4])[0] if against != "queries" or columns else None,
         methods=names,  # type: ignore[arg-type]
         task=task,
         neighbours=neighbours,

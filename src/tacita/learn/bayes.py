@@ -1,6 +1,7 @@
 """Naive Bayes as a model that takes rows: the tables and the classifier of `query.bayes`, with its promise.
 
-Privacy:  that of the noisy tables of the target by each feature.   Claim: docs/claims/models.md
+Privacy:  that of the noisy tables of the target by each feature; of several runs, all of them together.
+          Claim: docs/claims/models.md
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from tacita.learn.envelope import likeliest, promise
 from tacita.mechanisms.additive import CalibratedTables
 from tacita.noise import Source
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import Event
+from tacita.privacy.event import Event, NonPrivate, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import BayesModel, NaiveBayes
 from tacita.release import Provenance, Release, Releases
@@ -85,7 +87,10 @@ class CalibratedBayes:
 
     def run(self, engine: Engine, source: Source) -> FittedBayes:
         """Count, add noise, read the classifier off."""
-        return FittedBayes(recipe=self.recipe, releases=self.tables.run(engine, source))
+        made = list(self.tables.run(engine, source).values())
+        # one run, so one provenance, also where its tables were made a second apart
+        same = (replace(each, provenance=made[0].provenance) for each in made)
+        return FittedBayes(recipe=self.recipe, releases=Releases(same))
 
     def read(self, text: str, /) -> FittedBayes:
         """The classifier that `to_json` wrote."""
@@ -102,6 +107,13 @@ class FittedBayes:
 
     recipe: Bayes
     releases: Releases = field(repr=False)
+
+    def __post_init__(self) -> None:
+        first, *others = self.releases.values()
+        for name in ("unit", "neighbours"):
+            if any(getattr(other, name) != getattr(first, name) for other in others):
+                values = sorted({str(getattr(each, name)) for each in (first, *others)})
+                raise InvalidInput("must be the same in all tables", field=name, value=values)
 
     @property
     def model(self) -> BayesModel:
@@ -133,29 +145,46 @@ class FittedBayes:
         """The levels of the target."""
         return self.domain[self.target].all_labels
 
-    @property
-    def _first(self) -> Release:
-        return next(iter(self.releases.values()))
+    @cached_property
+    def runs(self) -> tuple[Release, ...]:
+        """One table of each run that the tables come from; see `_same_run`."""
+        found: list[Release] = []
+        for release in self.releases.values():
+            if not any(_same_run(release, known) for known in found):
+                found.append(release)
+        return tuple(found)
 
     @property
     def event(self) -> Event:
-        """What the tables cost together."""
-        return self._first.event
+        """What all runs cost together; no guarantee where one of them has none."""
+        events = tuple(release.event for release in self.runs)
+        without = [event for event in events if isinstance(event, NonPrivate)]
+        return without[0] if without else events[0] if len(events) == 1 else Sequence(events=events)
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
-        return self._first.unit
+        """Who is protected: the same in all tables."""
+        return self.runs[0].unit
 
     @property
     def neighbours(self) -> Neighbours:
-        """Against what change."""
-        return self._first.neighbours
+        """Against what change: the same in all tables."""
+        return self.runs[0].neighbours
 
     @property
     def provenance(self) -> Provenance:
-        """That of the tables."""
-        return self._first.provenance
+        """That of the tables; of several runs, what they agree in, and simulated where one of them is."""
+        parts = [release.provenance for release in self.runs]
+        if len(parts) == 1:
+            return parts[0]
+        return Provenance(
+            recipe=self.recipe.as_dict() | {"on": "release", "runs": len(parts)},
+            simulated=any(part.simulated for part in parts),
+            dataset=_agreed([part.dataset for part in parts]),
+            charge=_agreed([part.charge for part in parts]),
+            created=max(part.created for part in parts),
+            versions=parts[0].versions,
+        )
 
     def statement(self) -> str:
         """What is promised, in words."""
@@ -173,7 +202,9 @@ class FittedBayes:
         return likeliest(self.domain, self.target, self.probabilities(rows))
 
     def with_charge(self, charge: str, dataset: str | None) -> FittedBayes:
-        """The same, naming the ledger's charge that paid for it."""
+        """The same, naming the ledger's charge that paid for it; tables of several runs name their own."""
+        if len(self.runs) > 1:
+            return self
         return replace(self, releases=Releases(r.with_charge(charge, dataset) for r in self.releases.values()))
 
     def as_dict(self) -> dict[str, Any]:
@@ -198,3 +229,17 @@ class FittedBayes:
             raise InvalidInput("must be `bayes/1`", field="tacita", value=data.get("tacita"))
         recipe = Bayes(target=data["target"], features=tuple(data["features"]))
         return cls(recipe=recipe, releases=Releases.from_json(json.dumps(data["tables"])))
+
+
+def _same_run(one: Release, other: Release) -> bool:
+    """Whether two tables were paid for together: by one charge, or made alike in everything that is known of them.
+
+    Where that is in doubt, both count.
+    """
+    a, b = one.provenance, other.provenance
+    charged = a.charge is not None and (a.charge, a.dataset) == (b.charge, b.dataset)
+    return one.event == other.event and (charged or a == b)
+
+
+def _agreed(values: list[str | None]) -> str | None:
+    return values[0] if len(set(values)) == 1 else None

@@ -18,6 +18,8 @@ from tacita.learn.logistic import probabilities
 
 __all__ = ["FittedModel"]
 
+_LARGEST = 1e100  # so that no sum of so many overflows
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel(Envelope):
@@ -39,6 +41,12 @@ class FittedModel(Envelope):
     method: str
     why: str
     notes: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        numbers = np.append(self.coefficients, self.intercept)
+        if len(numbers) != self.design.columns + 1 or not (np.abs(numbers) <= _LARGEST).all():
+            rule = f"must be one for each column, none beyond {_LARGEST:g}"
+            raise InvalidInput(rule, field="coefficients", value=len(self.coefficients))
 
     @property
     def domain(self) -> Domain:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
+from tacita.errors import InvalidInput
 from tacita.learn.design import Array
 from tacita.learn.envelope import Envelope, likeliest
 from tacita.learn.splitting import Codes, Split
@@ -48,6 +49,11 @@ class FittedTrees(Envelope):
     features: tuple[str, ...]
     target: str
     trees: tuple[Tree, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for tree in self.trees:
+            if tree.shares.shape != (len(tree.splits) + 1, len(self.classes)) or not np.isfinite(tree.shares).all():
+                raise InvalidInput("must have a share of each class in each leaf", field="trees")
 
     @property
     def kind(self) -> str:

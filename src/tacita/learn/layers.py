@@ -20,6 +20,8 @@ from tacita.learn.design import Array
 
 __all__ = ["Layers"]
 
+_LARGEST = 1e100  # so that no sum of so many overflows
+
 
 @dataclass(frozen=True, eq=False)
 class Layers:
@@ -35,8 +37,8 @@ class Layers:
         for weight, bias in zip(self.weights, self.biases, strict=True):
             if weight.ndim != 2 or weight.shape[1] != given or bias.shape != weight.shape[:1]:
                 raise InvalidInput("must fit each other", field="layers", value=list(weight.shape))
-            if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-                raise InvalidInput("must be finite numbers", field="layers")
+            if not (np.abs(weight) <= _LARGEST).all() or not (np.abs(bias) <= _LARGEST).all():  # NaN is refused too
+                raise InvalidInput(f"must be finite numbers of at most {_LARGEST:g}", field="layers")
             given = len(bias)
 
     @classmethod

@@ -96,6 +96,9 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
             raise InvalidInput(
                 f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken) or ["none"])
             )
+    for name in ("penalty", "alpha"):
+        if name in given and "penalties" in given:
+            raise InvalidInput("goes without penalties to choose from", field=name, value=given[name])
     tuning = {name: given.pop(name) for name in _TUNING if name in given}
     if tuning and "penalties" not in tuning:
         raise InvalidInput("goes with penalties to choose from", field="share", value=tuning["share"])

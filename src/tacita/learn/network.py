@@ -1,6 +1,8 @@
 """A network classifier or regressor by DP-SGD: the loop of `nets` on rows. Needs the extra `nets` to train.
 
-    rate = batch / people      steps = epochs / rate      noise: the least that the budget allows for them
+    rate = batch / people      steps = epochs / rate      noise: the least that the budget allows, at least 0.7 clips
+
+Less noise than that hardly helps, and takes minutes to account for; so do epsilons below 0.01 and above 20.
 
 Privacy:  so many sampled Gaussian steps: epsilon at a delta under add-remove, for rows. Other units, neighbours and
           budgets are refused.   Claim: docs/claims/dp-sgd.md
@@ -10,7 +12,9 @@ Utility:  noise in a step falls with the batch. Where people are few or features
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -22,14 +26,15 @@ from tacita.errors import InvalidInput
 from tacita.learn.design import Design, Outside
 from tacita.learn.fitted_network import FittedNetwork, shape_of
 from tacita.learn.layers import Layers
-from tacita.learn.network_training import train_privately
-from tacita.learn.setting import gather
+from tacita.learn.network_training import Progress, train_privately
+from tacita.learn.setting import check_people, gather
 from tacita.mechanisms.recipe import check_engine
 from tacita.nets.backend import check_installed
 from tacita.nets.training import Steps
 from tacita.noise import Source
 from tacita.privacy.accountant import cost
-from tacita.privacy.budget import Budget
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance
@@ -39,7 +44,11 @@ __all__ = ["CalibratedNetwork", "Network", "NetworkTask"]
 NetworkTask = Literal["classes", "linear"]
 _PEOPLE = 10_000
 _MOST_WIDE, _MOST_LAYERS, _MOST_EPOCHS = 4096, 8, 10_000
-_MOST_WEIGHTS, _MOST_STEPS = 1 << 18, 1 << 17  # what one process trains: gradients are held row by row
+_MOST_WEIGHTS, _MOST_STEPS = 1 << 18, 1 << 16  # what one process trains: gradients are held row by row
+_MOST_NOISE = 1 << 30  # numbers that all steps draw: about an hour
+_EPSILONS = (0.01, 20.0)
+_LEAST_NOISE = Fraction(7, 10)
+_RANGES = {"clip": (1e-6, 1e6), "learning_rate": (1e-9, 1e4)}  # beyond them, steps are nothing or everything
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,14 +87,15 @@ class Network:
         if len(self.hidden) > _MOST_LAYERS or not all(_whole(width, _MOST_WIDE) for width in self.hidden):
             rule = f"must be at most {_MOST_LAYERS} whole numbers from 1 to {_MOST_WIDE}"
             raise InvalidInput(rule, field="hidden", value=list(self.hidden))
-        for name, most in (("epochs", _MOST_EPOCHS), ("batch", 1 << 31), ("people", 1 << 40)):
+        for name, most in (("epochs", _MOST_EPOCHS), ("batch", 1 << 31)):
             value = getattr(self, name)
-            if not (_whole(value, most) or (name == "people" and value is None)):
+            if not _whole(value, most):
                 raise InvalidInput(f"must be a whole number from 1 to {most}", field=name, value=value)
-        for name in ("clip", "learning_rate"):
+        check_people(self.people)
+        for name, (least, largest) in _RANGES.items():
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise InvalidInput("must be positive and finite", field=name, value=value)
+            if isinstance(value, bool) or not (isinstance(value, int | float) and least <= value <= largest):
+                raise InvalidInput(f"must lie between {least:g} and {largest:g}", field=name, value=value)
         if self.steps > _MOST_STEPS:
             raise InvalidInput(
                 f"must make at most {_MOST_STEPS:,} steps",
@@ -117,7 +127,8 @@ class Network:
             raise InvalidInput(
                 "a network protects under add-remove", field="neighbours", value=str(neighbours), hint="Use trees"
             )
-        law = Steps.calibrate(budget, steps=self.steps, rate=self.rate, clip=self.clip)
+        noise = _noise_of(budget, self.steps, self.rate)
+        law = Steps(steps=self.steps, rate=self.rate, noise_multiplier=noise, clip=self.clip)
         return CalibratedNetwork(
             recipe=self, domain=domain, design=design, law=law, budget=budget, unit=unit, neighbours=neighbours
         )
@@ -127,6 +138,13 @@ class Network:
         weights = sum((before + 1) * after for before, after in pairwise((given, *self.hidden, told)))
         if weights > _MOST_WEIGHTS:
             raise InvalidInput(f"may make {_MOST_WEIGHTS:,} weights at most", field="hidden", value=f"{weights:,}")
+        if weights * self.steps > _MOST_NOISE:
+            raise InvalidInput(
+                f"may make {_MOST_NOISE // weights:,} steps at most, with {weights:,} weights",
+                field="epochs",
+                value=f"{self.steps:,}",
+                hint="Take larger batches, fewer epochs or narrower layers",
+            )
 
     def design(self, domain: Domain) -> Design:
         """How rows become columns."""
@@ -147,6 +165,27 @@ def _whole(value: Any, most: int) -> bool:
     return type(value) is int and 1 <= value <= most
 
 
+@lru_cache(maxsize=64)
+def _noise_of(budget: Budget, steps: int, rate: float) -> float:
+    """Least noise that the budget allows, to one part in a thousand; bounded so that planning takes seconds."""
+    if budget.currency != "approx":
+        raise InvalidInput("a network needs epsilon at a delta", field="budget", value=str(budget), hint="Give a delta")
+    least, largest = _EPSILONS
+    if not least <= budget.amount <= largest:
+        raise InvalidInput(
+            f"a network takes an epsilon from {least:g}, less is noise alone, to {largest:g}, which promises little",
+            field="budget",
+            value=str(budget),
+        )
+
+    def event(noise: Fraction) -> Event:
+        return Steps(steps=steps, rate=rate, noise_multiplier=float(noise)).event
+
+    if cost([(event(_LEAST_NOISE), 1)], budget, Neighbours.ADD_REMOVE) <= exact(budget.amount):
+        return float(_LEAST_NOISE)
+    return float(narrowest(event, budget, Neighbours.ADD_REMOVE, start=_LEAST_NOISE, within=1000))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CalibratedNetwork:
     """A network with the noise of its steps fixed."""
@@ -158,11 +197,16 @@ class CalibratedNetwork:
     budget: Budget
     unit: Unit
     neighbours: Neighbours
+    progress: Progress | None = field(default=None, repr=False, compare=False)
 
     @property
     def event(self) -> Event:
         """What running it costs each row."""
         return self.law.event
+
+    def watched(self, progress: Progress) -> CalibratedNetwork:
+        """The same, which says after each step which share of them is made; what that raises ends the training."""
+        return replace(self, progress=progress)
 
     def run(self, engine: Engine, source: Source) -> FittedNetwork:
         """Read once, make all steps."""
@@ -177,6 +221,7 @@ class CalibratedNetwork:
             learning_rate=recipe.learning_rate,
             expected=self.law.rate * (recipe.people or _PEOPLE),
             source=source,
+            progress=self.progress,
         )
         return FittedNetwork(
             design=self.design,

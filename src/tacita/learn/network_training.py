@@ -21,7 +21,9 @@ from tacita.nets.clipping import UnitLoss
 from tacita.nets.training import PrivateTraining, Steps
 from tacita.noise import Source
 
-__all__ = ["loss_of", "module_of", "train_plainly", "train_privately"]
+__all__ = ["Progress", "loss_of", "module_of", "train_plainly", "train_privately"]
+
+Progress = Callable[[float], None]
 
 _STEPS = 1500
 _ROWS = 256
@@ -63,8 +65,9 @@ def train_privately(
     learning_rate: float,
     expected: float,
     source: Source,
+    progress: Progress | None = None,
 ) -> Layers:
-    """All steps that are paid for, on these rows; each row is a unit."""
+    """All steps that are paid for, on these rows; each row is a unit. How many are made is public."""
     torch = load_torch()
     module = module_of(layers)
     rows, targets = _tensors(points.x, points.y, classes)
@@ -78,7 +81,7 @@ def train_privately(
         expected=expected,
         source=source,
     )
-    return _mean_of(module, law.steps, training.step)
+    return _mean_of(module, law.steps, training.step, progress)
 
 
 def train_plainly(
@@ -110,12 +113,14 @@ def _tensors(x: Array, y: Array, classes: bool) -> tuple[Any, Any]:
     return torch.from_numpy(np.ascontiguousarray(x)), targets.long() if classes else targets
 
 
-def _mean_of(module: Any, steps: int, step: Callable[[], None]) -> Layers:
+def _mean_of(module: Any, steps: int, step: Callable[[], None], progress: Progress | None = None) -> Layers:
     """Make all steps; the mean of the weights over the last half."""
     torch = load_torch()
     total, count = [torch.zeros_like(weight) for weight in module.parameters()], 0
     for done in range(1, steps + 1):
         step()
+        if progress is not None:
+            progress(done / steps)
         if done > math.floor(steps / 2):
             total, count = [a + b.detach() for a, b in zip(total, module.parameters(), strict=True)], count + 1
     found = [(weight / count).numpy() for weight in total]

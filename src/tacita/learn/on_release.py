@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -135,6 +135,7 @@ def fit_on_release(
 def _rows(release: Released, names: Iterable[str], rng: np.random.Generator) -> tuple[pa.Table, Array]:
     """Released rows of these columns, and what each weighs."""
     wanted = list(names)
+    release.domain.require_public()
     if isinstance(release, Synthesized):
         count = min(max(round(release.people), 1), _MOST_DRAWN)
         return release.sample(count, rng, policy="mid").select(wanted), np.ones(count)
@@ -143,7 +144,7 @@ def _rows(release: Released, names: Iterable[str], rng: np.random.Generator) -> 
             raise InvalidInput(
                 "must have target and features together", field="release", value=list(release.attributes)
             )
-        cells = release.project(wanted)
+        cells = _counts(release.project(wanted))
         weights = np.clip(np.asarray(cells.values, float), 0, None).reshape(-1)
         kept = np.flatnonzero(weights)
         codes = np.unravel_index(kept, cells.values.shape)
@@ -175,6 +176,8 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
         domain=domain, features=recipe.features, target=recipe.target, task=recipe.task, outside=recipe.outside
     )
     x, y, weights = _known(design, rows, weights)
+    if recipe.norm is not None:  # as moments of private rows are: longer rows are scaled down
+        x = x * np.minimum(1, recipe.norm / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300))
     total = max(float(weights.sum()), 1.0)
     mean = weights @ x / total if recipe.intercept else np.zeros(x.shape[1])
     ridge = _RIDGE * total + recipe.penalty * recipe.alpha
@@ -204,10 +207,12 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
 
 
 def _known(design: Design, rows: pa.Table, weights: Array) -> tuple[Array, Array, Array]:
-    """Columns, targets and weights of the rows that lack none."""
-    x, _ = design.matrix(rows)
-    y, _ = design.targets(rows)
+    """Columns, targets and weights of the rows that lack none; without those beyond the bounds, where they are out."""
+    x, beyond = design.matrix(rows)
+    y, y_beyond = design.targets(rows)
     known = ~np.isnan(x).any(axis=1) & ~np.isnan(y)
+    if design.outside == "leave-out":
+        known &= ~(beyond | y_beyond)
     return x[known], y[known], weights[known]
 
 
@@ -249,7 +254,10 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
     if isinstance(release, Release):
         release = Releases([release])
     if isinstance(release, Releases):
-        return FittedBayes(recipe=recipe, releases=Releases(_counts(release.project(key)) for key in keys))
+        for each in release.values():
+            each.domain.require_public()
+        found = _told_apart(release, [release.project(key) for key in keys])
+        return FittedBayes(recipe=recipe, releases=Releases(map(_counts, found)))
     rows, weights = _rows(release, (*recipe.features, recipe.target), rng)
     codes = release.domain.encode(rows, [recipe.target, *recipe.features])
     simulated = isinstance(release, Synthesized) and release.provenance.simulated
@@ -276,8 +284,39 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
     return FittedBayes(recipe=recipe, releases=Releases(table(key) for key in keys))
 
 
+def _told_apart(given: Releases, tables: Sequence[Release]) -> list[Release]:
+    """Tables whose provenance differs unless they surely come from one run, so that each run counts.
+
+    Without a charge, tables that look alike are of one run only if its recipe names them: campaigns of one size that
+    are evaluated in one second look alike too.
+    """
+    sources = {id(release.provenance): release for release in given.values()}
+    runs: list[Provenance] = []
+
+    def same(one: Provenance, other: Provenance) -> bool:
+        if one is other or one != other or one.charge is not None:
+            return one is other or one == other
+        named = [list(key) for key in one.recipe.get("tables", ())]
+        return all(list(sources[id(each)].attributes) in named for each in (one, other))
+
+    made = []
+    for table in tables:
+        mine = table.provenance
+        place = next((at for at, known in enumerate(runs) if same(known, mine)), len(runs))
+        alike = sum(known == mine for known in runs[:place])
+        if place == len(runs):
+            runs.append(mine)
+        made.append(
+            table if not alike else replace(table, provenance=replace(mine, recipe=dict(mine.recipe) | {"run": alike}))
+        )
+    return made
+
+
 def _counts(release: Release) -> Release:
-    """Collected shares as counts: of as many rows as would tell them as exactly, p (1 - p) / std^2."""
+    """Collected shares as counts: of as many rows as would tell them as exactly, p (1 - p) / std^2.
+
+    So a penalty, or a prior, weighs against what the shares tell, and not against the number of those who answered.
+    """
     if release.quantity == "count":
         return release
     shares = np.clip(np.asarray(release.values, float), 0, 1)

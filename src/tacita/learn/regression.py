@@ -29,7 +29,7 @@ from tacita.learn.fitted import FittedModel
 from tacita.learn.functional import FromMoments
 from tacita.learn.objective import Objective
 from tacita.learn.output import Output
-from tacita.learn.setting import Method, Setting
+from tacita.learn.setting import Method, Setting, check_people
 from tacita.learn.solve import Convexify, Penalty
 from tacita.learn.sufficient import sufficient
 from tacita.mechanisms.recipe import check_engine
@@ -103,8 +103,9 @@ class Regression:
             raise InvalidInput("DP-SGD has no penalty here", field="penalty", value=self.penalty, hint="Use sufficient")
         if self.norm is not None and self.method in _NO_LASSO:
             raise InvalidInput("a norm goes with moments", field="norm", value=self.norm)
-        if self.people is not None and (type(self.people) is not int or self.people < 1):
-            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+        if self.norm is not None and not 1e-6 <= self.norm <= 1e6:
+            raise InvalidInput("must lie between 1e-06 and 1e+06", field="norm", value=self.norm)
+        check_people(self.people)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedRegression:
         """Fix the noise so that running costs at most the budget; reads no data."""

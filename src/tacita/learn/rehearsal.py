@@ -23,10 +23,11 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.rehearsal import made_up_people
 
-__all__ = ["RehearsedFit", "rehearse_fit"]
+__all__ = ["MOST_REHEARSED", "RehearsedFit", "rehearse_fit"]
 
+MOST_REHEARSED = 1_000_000
 _HELD_OUT = 2000
-_PLENTY = 200.0
+_PLENTY = {"pure": 200.0, "zcdp": 200.0, "approx": 16.0}  # a network takes no more, with a delta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +71,16 @@ def rehearse_fit(
         raise InvalidInput("must be at least 2", field="people", value=people)
     numeric = isinstance(domain[target], Numeric)
     used = domain.project(domain.countable)
-    plenty = Budget.pure(_PLENTY) if budget.currency != "zcdp" else Budget.zcdp(_PLENTY)
+    if people > MOST_REHEARSED:
+        raise InvalidInput(
+            f"must be at most {MOST_REHEARSED:,}, who are all made up",
+            field="people",
+            value=people if people < 10**20 else "more than 20 digits",
+            hint="Rehearse with fewer: what noise takes away falls with the number",
+        )
     plans = [
-        recipe.calibrate(used, each, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE) for each in (budget, plenty)
+        recipe.calibrate(used, each, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+        for each in (budget, _plenty(budget))
     ]
     found = []
     for draw in range(seed, seed + draws):
@@ -86,6 +94,12 @@ def rehearse_fit(
     private, without, blind = np.median(found, axis=0).tolist()
     measure = "error" if numeric else "wrong"
     return RehearsedFit(measure=measure, private=private, plenty=without, blind=blind, people=people)
+
+
+def _plenty(budget: Budget) -> Budget:
+    """Much more of the same currency: a method that needs a delta keeps it."""
+    amount = max(_PLENTY[budget.currency], budget.amount)
+    return Budget.zcdp(amount) if budget.rho is not None else Budget(epsilon=amount, delta=budget.delta)
 
 
 def _guess(values: Any, numeric: bool, rows: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design, Points
 from tacita.learn.solve import Convexify, Penalty
 from tacita.noise import Source
@@ -15,7 +16,19 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["Found", "Method", "Setting", "gather"]
+__all__ = ["MOST_PEOPLE", "Found", "Method", "Setting", "check_people", "gather"]
+
+MOST_PEOPLE = 1 << 40
+
+
+def check_people(people: int | None) -> None:
+    """Refuse a public number of rows that cannot be one."""
+    if people is not None and not (type(people) is int and 1 <= people <= MOST_PEOPLE):
+        raise InvalidInput("must be a whole number from 1 to 2^40", field="people", value=_short(people))
+
+
+def _short(value: Any) -> Any:
+    return value if not isinstance(value, int) or abs(value) < 10**20 else "more than 20 digits"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ __all__ = ["Convexify", "Diagnosis", "Penalty", "Solved", "coordinate_descent", 
 
 Convexify = Literal["floor", "trim", "ridge"]
 _LEVEL, _AT_LEAST = 1.5, 4.0
+_LARGEST = 1e15  # beside sums over rows: all coefficients are 0 long before
 _ROUNDS, _TOLERANCE = 2000, 1e-10
 
 
@@ -47,8 +48,8 @@ class Penalty:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.size < math.inf:
-            raise InvalidInput("must be at least 0 and finite", field="penalty", value=self.size)
+        if not 0 <= self.size <= _LARGEST:
+            raise InvalidInput(f"must lie between 0 and {_LARGEST:g}", field="penalty", value=self.size)
         if not 0 <= self.alpha <= 1:
             raise InvalidInput("must lie between 0 and 1", field="alpha", value=self.alpha)
 

@@ -45,6 +45,7 @@ _VALUES: dict[str, tuple[float, ...]] = {
     "dimension": (2, 4, 8, 16),
     "queries": (1, 10, 100, 1_000),
 }
+_METHODS: tuple[MethodName, ...] = ("auto", "functional", "sufficient", "objective", "output")
 _DELTA = 1e-6  # of functions, which have no pure epsilon, where none is given
 _MOST_QUERIES = 100_000
 _BANDWIDTH = 0.05
@@ -98,10 +99,10 @@ def trade_off(
     epsilon: float = 1.0,
     delta: float = 0.0,
     rows: int = 10_000,
-    features: int = 8,
-    methods: Iterable[MethodName] = ("auto", "functional", "sufficient", "objective", "output"),
-    task: Task = "linear",
-    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    features: int | None = None,
+    methods: Iterable[MethodName] | None = None,
+    task: Task | None = None,
+    neighbours: Neighbours | None = None,
     draws: int = 10,
     seed: int = 0,
 ) -> TradeOff:
@@ -110,10 +111,11 @@ def trade_off(
     Args:
         against: Which.
         values: Along it; some that are usual by default.
-        epsilon, delta, rows, features: What is fixed, but for the axis.
+        epsilon, delta, rows: What is fixed, but for the axis.
+        features: The same; 8 by default.
         methods: Of regression; those that a setting does not allow have no point there.
-        task: What is predicted.
-        neighbours: Against what change.
+        task: What is predicted; "linear" by default.
+        neighbours: Against what change; add-remove by default. For questions to a density it is replace-one.
         draws: Of the noise, at each point.
         seed: Of the made-up rows.
     """
@@ -126,9 +128,15 @@ def trade_off(
     if against in ("n", "dimension", "queries") and not all(each == int(each) for each in chosen):
         raise InvalidInput("must be whole numbers", field="values", value=list(chosen))
     if against == "queries":
+        for name, said in (("features", features), ("methods", methods), ("task", task)):
+            if said is not None:
+                raise InvalidInput("has no say in questions to a density", field=name)
+        if neighbours not in (None, Neighbours.REPLACE_ONE):
+            raise InvalidInput("questions are asked under replace-one", field="neighbours", value=str(neighbours))
         return _queries(chosen, Budget(epsilon=epsilon, delta=delta or _DELTA), rows, draws, seed)
     found: dict[str, list[tuple[float, Compared]]] = {}
-    names = tuple(methods)
+    names = _METHODS if methods is None else tuple(methods)
+    features, task = 8 if features is None else features, task or "linear"
     for value in chosen:
         given = {"epsilon": epsilon, "delta": delta, "n": rows, "dimension": features} | {against: value}
         for each in compare(
@@ -137,7 +145,7 @@ def trade_off(
             budgets=[Budget(epsilon=given["epsilon"], delta=given["delta"])],
             methods=names,
             task=task,
-            neighbours=neighbours,
+            neighbours=neighbours or Neighbours.ADD_REMOVE,
             draws=draws,
             seed=seed,
         ):

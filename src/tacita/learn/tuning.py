@@ -56,7 +56,7 @@ class TunedRegression:
     """A regression by moments with the best of some penalties.
 
     Args:
-        base: The regression; its own penalty is not used.
+        base: The regression, without a penalty of its own.
         penalties: Pairs of size and alpha, public.
         share: Of the rows, that choose.
     """
@@ -66,7 +66,11 @@ class TunedRegression:
     share: float = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "penalties", tuple((float(size), float(alpha)) for size, alpha in self.penalties))
+        try:
+            pairs = tuple((float(size), float(alpha)) for size, alpha in self.penalties)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidInput("must be pairs of size and alpha", field="penalties") from None
+        object.__setattr__(self, "penalties", pairs)
         if not self.penalties:
             raise InvalidInput("must be at least one", field="penalties")
         for size, alpha in self.penalties:
@@ -74,7 +78,10 @@ class TunedRegression:
         if not 0 < self.share < 1:
             raise InvalidInput("must lie strictly between 0 and 1", field="share", value=self.share)
         if self.base.method not in ("auto", "functional", "sufficient"):
-            raise InvalidInput("penalties are tuned on moments", field="method", value=self.base.method)
+            hint = "Use functional for epsilon, sufficient for rho, or auto"
+            raise InvalidInput("penalties are tuned on moments", field="method", value=self.base.method, hint=hint)
+        if self.base.penalty:
+            raise InvalidInput("goes without penalties to choose from", field="penalty", value=self.base.penalty)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedTuning:
         """Fix both noises; reads no data."""
@@ -83,7 +90,8 @@ class TunedRegression:
                 "tuning is charged in epsilon or rho", field="budget", value=str(budget), hint="Give rho instead"
             )
         if unit.person is not None:
-            raise InvalidInput("tuning splits rows, so rows are the unit", field="unit", value=str(unit))
+            hint = "Name one penalty instead: it is public"
+            raise InvalidInput("tuning splits rows, so rows are the unit", field="unit", value=str(unit), hint=hint)
         # the account counts a replaced unit as two steps of its part, so a part may cost half (a quarter in rho)
         twice = neighbours is Neighbours.REPLACE_ONE
         amount = budget.amount / (1 if not twice else 2 if budget.rho is None else 4)
@@ -124,6 +132,11 @@ class CalibratedTuning:
     def unit(self) -> Unit:
         """Who is protected."""
         return self.fit.unit
+
+    @property
+    def why(self) -> str:
+        """Why this method."""
+        return f"{self.fit.why}; one of {len(self.recipe.penalties)} penalties is chosen privately"
 
     @property
     def event(self) -> Event:
@@ -170,6 +183,7 @@ class CalibratedTuning:
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
         return self.fit.as_dict() | {
+            "why": self.why,
             "recipe": self.recipe.as_dict(),
             "neighbours": str(self.neighbours),
             "budget": self.budget.as_dict(),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 from tacita.errors import InternalError
@@ -11,6 +13,7 @@ from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.models import FittedPlan, recipe_of
+from tacita.learn.network import CalibratedNetwork
 from tacita.privacy.accountant import INFINITE
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Task, register
@@ -22,6 +25,7 @@ __all__ = ["fit_plan_of", "plan_of", "show_function"]
 
 ReleasePlan = FunctionPlan | FittedPlan
 
+_TELL_SECONDS = 0.5
 _OF_THE_RELEASE = {"dataset", "name", "budget", "kernel", "purpose", "features"}
 
 
@@ -70,7 +74,23 @@ def _release(task: Task) -> str:
 @register("fit")
 def _fit(task: Task) -> str:
     request = FitRequest.model_validate(_sent(task))
-    return _kept(task, request, fit_plan_of(task.services.datasets.get(request.dataset), request))
+    plan = fit_plan_of(task.services.datasets.get(request.dataset), request)
+    if isinstance(plan, CalibratedNetwork):  # the only kind that takes long
+        plan = plan.watched(_telling(task))
+    return _kept(task, request, plan)
+
+
+def _telling(task: Task) -> Callable[[float], None]:
+    """Say how far training is, now and again; ends it when the job was cancelled. What was charged stays spent."""
+    last = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _TELL_SECONDS:
+            task.progress.step(0.1 + 0.85 * share, "training")
+            last = time.monotonic()
+
+    return tell
 
 
 def _sent(task: Task) -> dict[str, Any]:

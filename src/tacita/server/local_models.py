@@ -10,16 +10,17 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from tacita import __version__
 from tacita.errors import Conflict, InvalidInput
-from tacita.learn.functions.bundle import load_bundle
+from tacita.learn.functions.bundle import MARK, load_bundle
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Registry
 from tacita.learn.models import read_model
@@ -34,22 +35,24 @@ from tacita.store import now
 
 __all__ = ["create_models_app", "serve_models"]
 
-_MARK = "function-bundle/1"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def create_models_app(files: Sequence[Path], *, trusted: Sequence[str], home: Path) -> FastAPI:
+def create_models_app(
+    files: Sequence[Path], *, trusted: Sequence[str], home: Path, no_guarantee: bool = False
+) -> FastAPI:
     """An ASGI application that answers for some files.
 
     Args:
         files: Fitted models as JSON, and bundles. A model is called as its file, without `.json`.
         trusted: Public keys whose bundles are taken.
         home: A folder of its own, which is gone when the application ends.
+        no_guarantee: Whether models are taken that promise nothing.
     """
     services = Services.open(Settings.load(home=home, state=f"sqlite:///{home / 'state.db'}", models_key=None))
     try:
         for file in files:
-            _take_up(services.functions.registry, file, trusted)
+            _take_up(services.functions.registry, file, trusted, no_guarantee)
     except BaseException:
         _end(services)
         raise
@@ -76,10 +79,21 @@ def create_models_app(files: Sequence[Path], *, trusted: Sequence[str], home: Pa
     return app
 
 
-def serve_models(files: Sequence[Path], *, trusted: Sequence[str], host: str, port: int) -> None:
-    """Serve them until a signal ends it."""
+def serve_models(
+    files: Sequence[Path],
+    *,
+    trusted: Sequence[str],
+    host: str,
+    port: int,
+    no_guarantee: bool = False,
+    told: Callable[[list[str]], None] = lambda unguarded: None,
+) -> None:
+    """Serve them until a signal ends it; `told` hears which of them promise nothing, once all files are sound."""
     logs.configure("info")
-    app = create_models_app(files, trusted=trusted, home=Path(tempfile.mkdtemp(prefix="tacita-models-")))
+    home = Path(tempfile.mkdtemp(prefix="tacita-models-"))
+    app = create_models_app(files, trusted=trusted, home=home, no_guarantee=no_guarantee)
+    entries = app.state.services.functions.registry.list(limit=1000)
+    told([entry.name for entry in entries if _promises_nothing(entry.about["event"])])
     uvicorn.run(app, host=host, port=port, log_config=None, access_log=False, server_header=False)
 
 
@@ -88,13 +102,17 @@ def _end(services: Services) -> None:
     shutil.rmtree(services.settings.home, ignore_errors=True)
 
 
-def _take_up(registry: Registry, file: Path, trusted: Sequence[str]) -> None:
+def _promises_nothing(event: Mapping[str, Any]) -> bool:
+    return event.get("kind") == "non-private"
+
+
+def _take_up(registry: Registry, file: Path, trusted: Sequence[str], no_guarantee: bool) -> None:
     try:
         text = file.read_text(encoding="utf-8")
         mark = json.loads(text).get("tacita")
     except (OSError, ValueError, AttributeError):
         raise InvalidInput("must be a fitted model or a bundle", field="model", value=file) from None
-    if mark == _MARK:
+    if mark == MARK:
         if json.loads(text).get("sealed") is not False:
             raise Conflict(
                 "has a noise path, which must be remembered for ever",
@@ -102,12 +120,31 @@ def _take_up(registry: Registry, file: Path, trusted: Sequence[str]) -> None:
                 value=file,
                 hint="Take it up with `tacita function load`, and serve it with `tacita serve`",
             )
-        load_bundle(registry, text, trusted=trusted)
+        entry = load_bundle(registry, text, trusted=trusted)
+        _check_alone(registry, entry.name, file)
+        _check_promise(entry.about["event"], file, no_guarantee)
         return
     fitted = read_model(text)
+    _check_promise(fitted.event.as_dict(), file, no_guarantee)
     if fitted.provenance.simulated:
         raise InvalidInput("is simulated: its noise can be worked out, so it is not served", field="model", value=file)
     name = _UNFIT.sub("-", file.name.removesuffix(".json")).strip("-") or "model"
     id = registry.put(ParametricModel.of_fitted(fitted), name)
     provenance = fitted.provenance
     registry.activate(id, charge=provenance.charge or "", dataset=provenance.dataset or "local")
+    _check_alone(registry, name, file)
+
+
+def _check_alone(registry: Registry, name: str, file: Path) -> None:
+    if len(registry.list(name=name)) > 1:
+        raise Conflict("has the name of another file", field="model", value=file, hint="Rename one of them")
+
+
+def _check_promise(event: Mapping[str, Any], file: Path, no_guarantee: bool) -> None:
+    if _promises_nothing(event) and not no_guarantee:
+        raise InvalidInput(
+            "has no guarantee: it may tell about the rows that it was made from",
+            field="model",
+            value=file,
+            hint="Say --no-guarantee to serve it all the same",
+        )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,7 +11,7 @@ from fastapi import FastAPI
 from tacita.server import logs
 from tacita.server.app import create_app
 from tacita.server.settings import Settings
-from tacita.server.worker import run_worker
+from tacita.server.supervisor import supervised
 
 __all__ = ["serve"]
 
@@ -29,7 +27,8 @@ def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None
     app = create_app(settings)
     if extend is not None:
         extend(app)
-    with _worker(settings) if settings.worker else nullcontext():
+    with supervised(settings) if settings.worker else nullcontext() as worker:
+        app.state.worker = worker  # `/readyz` asks it
         uvicorn.run(
             app,
             host=settings.host,
@@ -39,23 +38,6 @@ def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None
             server_header=False,
             timeout_graceful_shutdown=10,
         )
-
-
-@contextmanager
-def _worker(settings: Settings) -> Iterator[None]:
-    # spawned, not forked: the state's connections and the noise's keystream must not be shared
-    context = multiprocessing.get_context("spawn")
-    child = context.Process(
-        target=run_worker, args=(settings,), kwargs={"parent": os.getpid()}, name="tacita-worker", daemon=True
-    )
-    child.start()
-    try:
-        yield
-    finally:
-        child.terminate()
-        child.join(10)
-        if child.is_alive():
-            child.kill()  # its jobs are resumed by the next one
 
 
 if __name__ == "__main__":

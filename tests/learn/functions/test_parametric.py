@@ -2,14 +2,16 @@
 
 import base64
 import datetime as dt
+import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput, UnknownName
+from tacita.errors import Conflict, InvalidInput
 from tacita.learn import Bayes, Regression, Trees
 from tacita.learn.functions.bundle import export_bundle, load_bundle
 from tacita.learn.functions.inputs import points_of
@@ -23,8 +25,9 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
-from tacita.signing import SigningKey
-from tacita.store import Database
+from tacita.signing import SigningKey, canonical
+from tacita.store import Database, now
+from tacita.store.schema import models
 
 DOMAIN = Domain(
     attributes=[
@@ -97,6 +100,7 @@ def test_asked_as_functions_are(database, recipe):
         ([float("nan"), "f", "2020-05-06"], "points[0].age"),
         ([None, "f", "2020-05-06"], "points[0].age"),
         (["34", "f", "2020-05-06"], "points[0].age"),
+        ([True, "f", "2020-05-06"], "points[0].age"),
         ([-1, "f", "2020-05-06"], "points[0].age"),
         ([34, "x", "2020-05-06"], "points[0].sex"),
         ([34, None, "2020-05-06"], "points[0].sex"),
@@ -114,7 +118,7 @@ def test_points_that_cannot_be_are_named(database, point, field):
 
 def test_rows_name_their_values():
     assert points_of([{"b": 2, "a": 1}], ("a", "b")) == [[1, 2]]
-    with pytest.raises(UnknownName) as unknown:
+    with pytest.raises(InvalidInput) as unknown:
         points_of([{"a": 1, "b": 2, "c": 3}], ("a", "b"))
     assert unknown.value.field == "rows[0]"
     with pytest.raises(InvalidInput) as lacking:
@@ -145,3 +149,97 @@ def test_versions_count_within_a_name(database):
     released(database, RECIPES[1], name="other")
     assert second.version == 2
     assert [entry.version for entry in registry.list(name="model")] == [2, 1]
+
+
+def signed(body, signer):
+    return json.dumps(body | {"signature": signer.sign(canonical(body))})
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"id": "model"}, "bundle.id"),
+        ({"id": 5}, "bundle.id"),
+        ({"id": "fn_" + "z" * 32}, "bundle.id"),
+        ({"id": "fn_" + "0" * 100_000}, "bundle.id"),
+        ({"dataset": None}, "bundle.dataset"),
+        ({"charge": {"a": 1}}, "bundle.charge"),
+        ({"charge": "ch_other"}, "bundle.about"),
+        ({"version": 0}, "bundle.version"),
+        ({"created": "yesterday"}, "bundle.created"),
+        ({"created": "2999-01-01T00:00:00+00:00"}, "bundle.created"),
+        ({"sealed": 0}, "bundle.sealed"),
+        ({"points": [["", 0, "", None]]}, "bundle.sealed"),
+        ({"about": {"statement": "safe"}}, "bundle.about"),
+        ({"about": {"event": {"kind": "pure", "epsilon": "0"}}}, "bundle.about"),
+        ({"about": {"features": ["sex", "age", "seen"]}}, "bundle.about"),
+        ({"about": {"simulated": None}}, "bundle.about"),
+    ],
+)
+def test_a_trusted_bundle_that_lies_leaves_nothing(database, tmp_path, change, field):
+    registry, entry = released(database, RECIPES[0])
+    signer = SigningKey.new()
+    body = json.loads(export_bundle(registry, entry.id, signer))
+    del body["signature"]
+    changed = body | {name: body[name] | part if name == "about" else part for name, part in change.items()}
+    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(InvalidInput) as caught:
+        load_bundle(Registry(other), signed(changed, signer), trusted=[signer.public])
+    assert caught.value.field == field
+    with other.reading() as connection:
+        assert connection.execute(models.select()).all() == []
+    load_bundle(Registry(other), signed(body, signer), trusted=[signer.public])  # what was not changed is taken
+    other.close()
+
+
+def test_a_simulated_model_passes_under_no_name(database, tmp_path):
+    registry, entry = released(database, RECIPES[1])
+    signer = SigningKey.new()
+    body = json.loads(export_bundle(registry, entry.id, signer))
+    del body["signature"]
+    text = base64.b64decode(body["payload"]).decode()
+    forged = body | {
+        "payload": base64.b64encode(text.replace('"simulated": false', '"simulated": true', 1).encode()).decode()
+    }
+    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(InvalidInput, match="simulated"):
+        load_bundle(Registry(other), signed(forged, signer), trusted=[signer.public])
+    assert Registry(other).list() == []
+    other.close()
+
+
+def test_an_old_bundle_becomes_the_newest_only_if_that_is_said(database, tmp_path):
+    signer = SigningKey.new()
+    registry, first = released(database, RECIPES[0])
+    old = export_bundle(registry, first.id, signer)
+    _, second = released(database, RECIPES[1])
+    new = export_bundle(registry, second.id, signer)
+    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
+    elsewhere = Registry(other)
+    taken = load_bundle(elsewhere, new, trusted=[signer.public])
+    assert taken.created == second.created
+    with pytest.raises(Conflict, match="before the newest"):
+        load_bundle(elsewhere, old, trusted=[signer.public])
+    assert elsewhere.get("model").id == second.id
+    load_bundle(elsewhere, old, trusted=[signer.public], older=True)
+    assert elsewhere.get("model").id == first.id
+    other.close()
+
+
+def test_what_was_paid_for_is_not_forgotten(database):
+    """A process that dies between paying and activating: however late somebody asks again, the model is there."""
+    ledger, registry = Ledger(database), Registry(database)
+    notion = {"unit": Unit.row(), "neighbours": Neighbours.ADD_REMOVE}
+    ledger.open("people", budget=Budget.pure(50.0), **notion)
+    session = Session(engine=engine(), ledger=ledger, account="people", principal="me", source=SecureSource())
+    kept = KeptPlan(plan=RECIPES[0].calibrate(DOMAIN, Budget.pure(1.0), **notion), registry=registry, name="model")
+    session.ask(kept, key="k")  # and then nothing: it is pending
+    orphan = registry.put(ParametricModel.of_fitted(kept.plan.run(engine(), SecureSource())), "unpaid")
+    with database.writing() as connection:
+        connection.execute(models.update().values(created=now() - dt.timedelta(days=2)))
+    registry.put(ParametricModel.of_fitted(kept.plan.run(engine(), SecureSource())), "other")
+    with database.reading() as connection:
+        assert orphan not in connection.execute(sa.select(models.c.id)).scalars().all()
+    entry = activated(registry, session.ask(kept, key="k"))
+    assert entry.state == "active"
+    assert FunctionService(registry, SecureSource()).predict("model", [POINT]).labels is not None

@@ -61,6 +61,7 @@ class _Wizard:
             shown.props('aria-live="polite"')
             self._plan = ui.element("div")
             self._button = kit.button("Make the release", self._make, main=True)
+            self._button.disable()  # until it is planned
 
         async def changed() -> None:
             self._kind, self._dataset = what.value, whose.value

@@ -6,13 +6,17 @@
                         Two copies that answer new points on their own would draw two noises for one function, so the
                         exported one answers nothing new, and a store takes a function up once
 
-A bundle is loaded if its signature is right and is by a key that the caller trusts.
+A bundle is loaded if its signature is right and is by a key that the caller trusts. Even so, nothing is written before
+all of it was checked; what it says about a fitted model is worked out again from the model. It says when its function
+was made: an older one does not become the newest of its name unless the caller says so.
 """
 
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import json
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,17 +24,23 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacita.errors import Conflict, InvalidInput, TacitaError
-from tacita.learn.functions.registry import Entry, Registry, check_name, stored_of
+from tacita.learn.functions.model import FunctionModel
+from tacita.learn.functions.parametric import ParametricModel
+from tacita.learn.functions.registry import Entry, Registry, Stored, check_name, stored_of
 from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
-from tacita.store import now
+from tacita.store import aware, now
+from tacita.store.events import LOCAL, append
 from tacita.store.schema import model_points, models
 
-__all__ = ["dataset_of_bundle", "export_bundle", "load_bundle"]
+__all__ = ["MARK", "dataset_of_bundle", "export_bundle", "load_bundle"]
 
-_MARK = "function-bundle/1"
+MARK = "function-bundle/2"
+_ID = re.compile(r"fn_[0-9a-f]{32}")
+_CHARGE = re.compile(r"[\x21-\x7e]{0,40}")
+_AHEAD = dt.timedelta(minutes=5)  # what clocks may differ by
 
 
-def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
+def export_bundle(registry: Registry, ref: str, signer: SigningKey, *, principal: str = LOCAL) -> str:
     """The bundle of a function as JSON text. One with a path is moved: it answers no new points here any more."""
     entry = registry.get(ref)
     model = registry.model(entry)
@@ -43,8 +53,8 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
         )
     points: list[Any] = []
     payload = model.payload()
-    if model.service_only:
-        with registry.database.writing() as connection:
+    with registry.database.writing() as connection:
+        if model.service_only:
             state = registry.lock(connection, entry.id).state
             if state != "active":  # whoever moved it first has the only one that answers
                 raise Conflict(f"was {state}", field="model", value=ref, hint="A function moves once")
@@ -52,10 +62,13 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
             payload = connection.execute(sa.select(models.c.payload).where(models.c.id == entry.id)).scalar_one()
             query = model_points.select().where(model_points.c.model == entry.id).order_by(model_points.c.place)
             points = [_point(row) for row in connection.execute(query)]
+        append(connection, "model-exported", entry.dataset, principal, **entry.named)
     body = {
-        "tacita": _MARK,
+        "tacita": MARK,
         "id": entry.id,
         "name": entry.name,
+        "version": entry.version,
+        "created": entry.created.isoformat(),
         "dataset": entry.dataset,
         "charge": entry.charge,
         "about": dict(entry.about),
@@ -69,31 +82,41 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey) -> str:
 
 def dataset_of_bundle(text: str, *, trusted: Sequence[str]) -> str:
     """The dataset that the function of a bundle belongs to, if the signature is right."""
-    return str(_checked(text, trusted).get("dataset"))
+    body = _checked(text, trusted)
+    _check_parts(body)
+    return str(body["dataset"])
 
 
-def load_bundle(registry: Registry, text: str, *, trusted: Sequence[str]) -> Entry:
+def load_bundle(
+    registry: Registry, text: str, *, trusted: Sequence[str], principal: str = LOCAL, older: bool = False
+) -> Entry:
     """Take up the function of a bundle.
 
     Args:
         registry: Where it goes.
         text: The bundle.
         trusted: Public keys whose signature is accepted.
+        principal: Who takes it up.
+        older: Whether it may become the newest of its name though one that was made later is there.
     """
     body = _checked(text, trusted)
+    _check_parts(body)
     try:
         payload, row, points = _unpacked(registry, body)
-        stored_of(body["about"], payload)
+        _check_model(body, stored_of(body["about"], payload))
     except TacitaError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile):
         raise InvalidInput("lacks parts of a function", field="bundle") from None
     try:
         with registry.database.writing() as connection:
+            _check_newest(connection, row, older)
             version = registry.next_version(connection, row["dataset"], row["name"])
             connection.execute(models.insert().values(**row, version=version))
             if points:
                 connection.execute(model_points.insert(), points)
+            said = {"model": row["id"], "name": row["name"], "version": version}
+            append(connection, "model-loaded", row["dataset"], principal, **said)
     except sa.exc.IntegrityError:
         raise Conflict(
             "was taken up, or released, here before",
@@ -108,7 +131,6 @@ def _unpacked(registry: Registry, body: Mapping[str, Any]) -> tuple[bytes, dict[
     """What answers, the function's row, and those of its points."""
     payload = base64.b64decode(body["payload"])
     about, id = body["about"], body["id"]
-    check_name(body["name"])
     if about["simulated"]:
         raise InvalidInput("is of a simulated function, whose noise can be worked out", field="bundle", value=id)
     if body["sealed"]:
@@ -123,7 +145,7 @@ def _unpacked(registry: Registry, body: Mapping[str, Any]) -> tuple[bytes, dict[
         "payload": payload,
         "sealed": sealed,
         "points": len(body["points"]),
-        "created": now(),
+        "created": dt.datetime.fromisoformat(body["created"]),
     }
     return payload_open, row, [_row(id, point) for point in body["points"]]
 
@@ -133,11 +155,11 @@ def _checked(text: str, trusted: Sequence[str]) -> dict[str, Any]:
         body = json.loads(text)
         signature = body.pop("signature")
         signer = body["signer"]
-        known = body["tacita"] == _MARK
+        known = body["tacita"] == MARK
     except (ValueError, KeyError, AttributeError, TypeError):
         raise InvalidInput("is no bundle of a function", field="bundle") from None
     if not known:
-        raise InvalidInput(f"must be a {_MARK}", field="bundle", value=body["tacita"])
+        raise InvalidInput(f"must be a {MARK}", field="bundle", value=body["tacita"])
     if signer not in trusted:
         raise InvalidInput(
             "is signed by a key that is not trusted",
@@ -148,6 +170,63 @@ def _checked(text: str, trusted: Sequence[str]) -> dict[str, Any]:
     if not check_signature(canonical(body), str(signature), signer):
         raise InvalidInput("the signature does not fit: it was changed, or signed by another key", field="signature")
     return dict(body)
+
+
+def _check_parts(body: Mapping[str, Any]) -> None:
+    """Refuse what has a part of a kind that no export writes."""
+    check_name(body.get("name"))  # type: ignore[arg-type]
+    dataset, charge = body.get("dataset"), body.get("charge")
+    version = body.get("version")
+    sound = {
+        "id": isinstance(body.get("id"), str) and _ID.fullmatch(body["id"]),
+        "dataset": isinstance(dataset, str) and 1 <= len(dataset) <= 200,
+        "charge": charge is None or (isinstance(charge, str) and _CHARGE.fullmatch(charge)),
+        "version": type(version) is int and 1 <= version < 1 << 31,
+        "created": _is_past(body.get("created")),
+        "about": isinstance(body.get("about"), dict),
+        "sealed": isinstance(body.get("sealed"), bool),
+        "payload": isinstance(body.get("payload"), str),
+        "points": isinstance(body.get("points"), list),
+    }
+    for name, good in sound.items():
+        if not good:
+            raise InvalidInput("is no part that an export writes", field=f"bundle.{name}")
+
+
+def _is_past(text: Any) -> bool:
+    try:
+        made = dt.datetime.fromisoformat(text)
+        return made.tzinfo is not None and made <= now() + _AHEAD
+    except (TypeError, ValueError):
+        return False
+
+
+def _check_model(body: Mapping[str, Any], model: Stored) -> None:
+    """Refuse words that do not fit what answers."""
+    if body["sealed"] != model.service_only or (body["points"] and not model.service_only):
+        raise InvalidInput("only what has a noise path is sealed, and has points", field="bundle.sealed")
+    if isinstance(model, FunctionModel):
+        _ = model.domain.project(model.features), model.functions, model.sigma, model.about["classes"]
+        return
+    fitted = model.fitted
+    if fitted.provenance.simulated:
+        raise InvalidInput("is of a simulated model, whose noise can be worked out", field="bundle", value=body["id"])
+    said = json.loads(json.dumps(ParametricModel.of_fitted(fitted).about))
+    if said != body["about"] or fitted.provenance.charge not in (None, body["charge"]):
+        raise InvalidInput("says something else than the model in it", field="bundle.about")
+
+
+def _check_newest(connection: sa.Connection, row: Mapping[str, Any], older: bool) -> None:
+    asked = models.c.state.not_in(("pending", "deleted"))
+    same = (models.c.dataset == row["dataset"], models.c.name == row["name"], asked)
+    newest = connection.execute(sa.select(sa.func.max(models.c.created)).where(*same)).scalar_one_or_none()
+    if newest is not None and aware(newest) > row["created"] and not older:
+        raise Conflict(
+            "was made before the newest of its name here, and would be asked instead of it",
+            field="bundle.created",
+            value=row["created"].isoformat(),
+            hint="Say that it is older, if that is what you want",
+        )
 
 
 def _point(row: sa.Row[Any]) -> list[Any]:

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.domain import Date, Domain, Numeric
+from tacita.domain import Boolean, Date, Domain, Numeric
 from tacita.domain.encode import parse_line
 from tacita.engines.base import Engine
-from tacita.errors import InvalidInput, UnknownName
+from tacita.errors import InvalidInput
 from tacita.learn.functions.kernel import Array
 from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
@@ -49,7 +49,12 @@ def points_of(rows: Sequence[Mapping[str, Any]], features: Sequence[str]) -> lis
     for place, row in enumerate(rows):
         for name in row:
             if name not in features:
-                raise UnknownName(name, field=f"rows[{place}]", available=features)
+                raise InvalidInput(
+                    "is no feature of it",
+                    field=f"rows[{place}]",
+                    value=name[:200],
+                    hint="Features are " + ", ".join(features),
+                )
         for name in features:
             if name not in row:
                 raise InvalidInput("must be given", field=f"rows[{place}].{name}")
@@ -84,7 +89,8 @@ def _number(kind: Measurable, value: Any, where: str) -> float:
     if isinstance(value, str) and isinstance(kind, Date):
         number = parse_line(kind, value)
     else:
-        number = _float(value) if isinstance(value, int | float) else math.nan
+        plain = isinstance(value, int | float) and (not isinstance(value, bool) or isinstance(kind, Boolean))
+        number = _float(value) if plain else math.nan
     low, high = (float(end) for end in bounds_of(kind))
     if not math.isfinite(number):
         raise InvalidInput("must be a finite number", field=where, value=value)

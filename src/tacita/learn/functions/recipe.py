@@ -33,6 +33,7 @@ from tacita.learn.functions.kinds import Form, FunctionKind
 from tacita.learn.functions.model import FunctionModel, on_grid, step_of
 from tacita.learn.functions.path import OWN, WIDER, normals
 from tacita.learn.functions.svm import fit_machine
+from tacita.learn.setting import check_people
 from tacita.mechanisms.additive import CalibratedTables
 from tacita.nets.grid_noise import rounded_normal
 from tacita.noise import Source
@@ -103,8 +104,7 @@ class ReleaseFunction:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise InvalidInput(f"must lie between {least:g} and {most:g}", field=name, value=value)
-        if self.people is not None and (not isinstance(self.people, int) or self.people < 1):
-            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+        check_people(self.people)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> FunctionPlan:
         """Fix the noise so that the function costs at most the budget; reads no data."""

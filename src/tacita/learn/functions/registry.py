@@ -27,7 +27,8 @@ from tacita.learn.functions.model import FunctionModel
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.sealing import Seal
 from tacita.store import Database, aware, now
-from tacita.store.schema import model_points, models
+from tacita.store.events import LOCAL, append
+from tacita.store.schema import answers, model_points, models
 
 __all__ = ["Entry", "Registry", "Stored", "check_name", "stored_of"]
 
@@ -53,6 +54,11 @@ class Entry:
     sealed: bool
     points: int
     created: dt.datetime
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Which it is, for the audit log."""
+        return {"model": self.id, "name": self.name, "version": self.version}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -92,11 +98,10 @@ class Registry:
         return id
 
     def _insert(self, row: Mapping[str, Any]) -> None:
-        orphans = models.delete().where(models.c.state == "pending", models.c.created < now() - _ORPHAN)
         for left in reversed(range(_TRIES)):
             try:
                 with self.database.writing() as connection:
-                    connection.execute(orphans)  # of runs that ended before their answer was stored
+                    _forget_orphans(connection)
                     version = self.next_version(connection, str(row["dataset"]), str(row["name"]))
                     connection.execute(models.insert().values(**row, version=version))
                 return
@@ -200,19 +205,29 @@ class Registry:
 
     # -- ending -------------------------------------------------------------------------------------------------------
 
-    def delete(self, ref: str) -> Entry:
+    def delete(self, ref: str, *, principal: str = LOCAL) -> Entry:
         """Forget what a function answers from, and its points. What it cost stays spent."""
         entry = self.get(ref)
         with self.database.writing() as connection:
             self.lock(connection, entry.id)
             connection.execute(model_points.delete().where(model_points.c.model == entry.id))
             connection.execute(models.update().where(models.c.id == entry.id).values(state="deleted", payload=b""))
+            append(connection, "model-deleted", entry.dataset, principal, **entry.named)
         return self.get(entry.id)
 
     def lock(self, connection: sa.Connection, id: str) -> Any:
         """State and points of a function, which nobody else changes until the transaction ends."""
         query = sa.select(models.c.state, models.c.points).where(models.c.id == id)
         return connection.execute(query.with_for_update()).one()
+
+
+def _forget_orphans(connection: sa.Connection) -> None:
+    """Those of runs that ended before their answer was stored. What an answer names was paid for, and stays."""
+    old = (models.c.state == "pending", models.c.created < now() - _ORPHAN)
+    for id in connection.execute(sa.select(models.c.id).where(*old)).scalars().all():
+        named = sa.select(answers.c.charge).where(answers.c.answer.contains(f'"{id}"')).limit(1)
+        if connection.execute(named).first() is None:
+            connection.execute(models.delete().where(models.c.id == id, *old))
 
 
 def stored_of(about: Mapping[str, Any], payload: bytes) -> Stored:

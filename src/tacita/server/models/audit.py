@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from tacita.server.models.base import Told
-from tacita.store.events import EventKind
 
 __all__ = ["AuditPage", "EventInfo"]
 
@@ -18,7 +17,7 @@ class EventInfo(Told):
 
     id: int
     at: dt.datetime
-    kind: EventKind
+    kind: str
     subject: str = Field(description="The dataset, campaign, source or token that it was done to; may be empty.")
     principal: str = Field(description="Who did it, as in the ledger.")
     detail: dict[str, Any] = Field(description="What else is public about it.")

@@ -9,8 +9,7 @@ from pydantic import Field
 from tacita.domain import Decode
 from tacita.server.models.base import Sent, Told
 from tacita.server.models.budgets import BudgetModel
-from tacita.synthesize.federated.analyst import Fit
-from tacita.synthesize.federated.terms import Overlap, Sharing
+from tacita.synthesize.sharing import Fit, Overlap, Sharing
 
 __all__ = ["FederatedPlan", "FederatedRequest", "HolderInfo"]
 

@@ -50,7 +50,9 @@ class FunctionRequest(Sent):
     calibration: Calibration = "analytic"
     noise: float = Field(default=0.1, description="For a Gaussian process: variance of noise over that of the signal.")
     c: float = Field(default=10.0, description="For a kernel machine: what all rows weigh against its norm.")
-    people: int | None = Field(default=None, ge=1, description="About how many rows there are, where it is not public.")
+    people: int | None = Field(
+        default=None, ge=1, le=1 << 40, description="About how many rows there are, where it is not public."
+    )
     public_inputs: bool = Field(
         default=False, description="That the features are public; a steward must say so for a Gaussian process."
     )
@@ -81,7 +83,9 @@ class FitRequest(Sent):
     norm: float | None = Field(default=None, description="The longest that a row of features may be.")
     intercept: bool | None = Field(default=None, description="Whether a line has one.")
     outside: str | None = Field(default=None, description="Rows beyond the bounds: clip or leave-out.")
-    people: int | None = Field(default=None, ge=1, description="About how many rows there are, where that is public.")
+    people: int | None = Field(
+        default=None, ge=1, le=1 << 40, description="About how many rows there are, where that is public."
+    )
     depth: int | None = Field(default=None, description="Of trees.")
     trees: int | None = Field(default=None, description="How many trees.")
     task: Literal["classes", "linear"] | None = Field(default=None, description="Of a network: levels, or a number.")
@@ -106,6 +110,7 @@ class BundleRequest(Sent):
     signed_by: list[str] | None = Field(
         default=None, min_length=1, description="Public keys that you trust; this installation's own by default."
     )
+    older: bool = Field(default=False, description="That it may become the newest of its name, though made before it.")
 
 
 class FunctionPlanInfo(Told):

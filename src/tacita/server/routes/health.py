@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from tacita import __version__
+from tacita.errors import SourceUnavailable
 from tacita.server.auth import Services_
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import Health
@@ -21,9 +22,12 @@ def healthz() -> Health:
     return Health(status="ok", version=__version__)
 
 
-@router.get("/readyz", summary="Whether the state database can be reached")
-def readyz(services: Services_) -> Health:
+@router.get("/readyz", summary="Whether the state database can be reached, and jobs are done")
+def readyz(request: Request, services: Services_) -> Health:
     """503 otherwise."""
+    worker = getattr(request.app.state, "worker", None)
+    if worker is not None and worker.lost:
+        raise SourceUnavailable("its worker died again and again", field="worker", hint="See the log; start it again")
     with services.database.reading() as connection:
         connection.execute(sa.select(1))
     return Health(status="ok", version=__version__)

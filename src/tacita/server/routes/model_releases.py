@@ -80,11 +80,17 @@ def _submitted(
 
 @router.post("/v1/models/bundles", status_code=201, summary="Take up a function or model from a signed bundle")
 def load_function(body: BundleRequest, token: Steward, services: Services_) -> FunctionInfo:
-    """Refused unless the signature is right and by a key that is named, or by this installation's own."""
+    """Refused unless the signature is right and by a key that is named, or by this installation's own.
+
+    Its dataset must be one of this server.
+    """
     trusted = body.signed_by or [SigningKey.of(services.settings.home).public]
     text = json.dumps(body.bundle)
-    check_scope(token, dataset_of_bundle(text, trusted=trusted))
-    return info_of(load_bundle(services.functions.registry, text, trusted=trusted))
+    dataset = dataset_of_bundle(text, trusted=trusted)
+    check_scope(token, dataset)
+    dataset_of(services, token, dataset)  # whose it would be must be known here
+    entry = load_bundle(services.functions.registry, text, trusted=trusted, principal=token.principal, older=body.older)
+    return info_of(entry)
 
 
 @router.post(
@@ -98,10 +104,11 @@ def export_function(id: str, token: Steward, services: Services_) -> Response:
     """One with a noise path is moved: it answers no new points here any more, and its bundle is sealed."""
     entry = served(services, token, id)
     signer = SigningKey.of(services.settings.home)
-    return JSONResponse(json.loads(export_bundle(services.functions.registry, entry.id, signer)))
+    text = export_bundle(services.functions.registry, entry.id, signer, principal=token.principal)
+    return JSONResponse(json.loads(text))
 
 
 @router.delete("/v1/models/{id}", summary="Delete a function or model")
 def delete_function(id: str, token: Steward, services: Services_) -> FunctionInfo:
     """Forgets what it answers from, and all answers. What it cost stays spent."""
-    return info_of(services.functions.registry.delete(find(services, token, id).id))
+    return info_of(services.functions.registry.delete(find(services, token, id).id, principal=token.principal))

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -35,10 +34,9 @@ from tacita.synthesize.marginals import EMPTY, HIDDEN
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.privbayes import BARE
 from tacita.synthesize.result import Model, Synthesized
+from tacita.synthesize.sharing import Fit
 
 __all__ = ["Fit", "Party", "federate", "takes_mixture"]
-
-Fit = Literal["auto", "network", "mixture"]
 
 KIND = "Each holder is the curator of its own people's data and adds its own noise. This is not local privacy."
 APART = "Nobody is at two holders, by the terms: over all of them a person costs what one holder does."

@@ -12,19 +12,18 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.plan import check_attributes
+from tacita.synthesize.sharing import Overlap, Sharing
 
 __all__ = ["MOST_PARENTS", "SHARING", "Overlap", "Sharing", "Terms"]
 
-Sharing = Literal["SL1", "SL2", "SL3"]
 SHARING: tuple[Sharing, ...] = get_args(Sharing)
-Overlap = Literal["none", "possible"]
 
 MOST_PARENTS = 3
 _MOST_HOLDERS = 1000
