@@ -100,7 +100,8 @@ class FittedModel(Envelope):
     def scores(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The number that is predicted, or the log odds; NaN for a row that lacks a number."""
         x, _ = self.design.matrix(rows)
-        score = x @ self.coefficients + self.intercept
+        # row by row: a product of matrices rounds a row otherwise among many than alone
+        score = (np.ascontiguousarray(x) * self.coefficients).sum(axis=1) + self.intercept
         if self.design.task == "logistic":
             return np.asarray(score)
         low, high = self.design.target_ends

@@ -243,3 +243,14 @@ def test_what_was_paid_for_is_not_forgotten(database):
     entry = activated(registry, session.ask(kept, key="k"))
     assert entry.state == "active"
     assert FunctionService(registry, SecureSource()).predict("model", [POINT]).labels is not None
+
+
+def test_a_line_answers_a_point_alone_as_among_many(database):
+    """To the last digit: the same point has the same answer, whoever asks beside."""
+    registry, _ = released(database, Regression(target="age", features=("sex", "old", "seen"), task="linear"))
+    service = FunctionService(registry, SecureSource())
+    points = [["m" if i % 3 else "f", bool(i % 2), f"2020-{1 + i % 12:02d}-06"] for i in range(257)]
+    together = service.predict("model", points).values
+    for size in (1, 2, 3, 64):
+        parts = [service.predict("model", points[at : at + size]).values for at in range(0, len(points), size)]
+        assert [value for part in parts for value in part] == list(together)

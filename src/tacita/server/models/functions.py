@@ -157,7 +157,7 @@ class PredictRequest(Sent):
 
 
 class PredictionsInfo(Told):
-    """Answers in the order of the points. The same point has the same answer for ever."""
+    """Answers in the order of the points. The same point has the same answer for ever; of a network, up to rounding."""
 
     model: str
     values: list[float | list[float]] = Field(
