@@ -90,8 +90,8 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
         jobs.append(httpx.post(f"{service.url}/v1/releases/synthetic", json=body, headers=headers).json()["id"])
     with service.client() as client:
         for job in jobs:
-            while client.job(job).state != "done":
-                assert client.job(job).state in ("queued", "running"), client.job(job).error
+            while (found := client.job(job)).state != "done":
+                assert found.state in ("queued", "running"), found.error
                 time.sleep(0.2)
     console.visit(page, service, "/network", "Network")
     page.get_by_role("combobox", name="Model").click()

@@ -184,6 +184,7 @@ def test_strangers_are_led_to_the_door(service):
 def test_a_server_that_was_killed_is_found_again(service, sample, page, browse, console):
     browse.expect("WebSocket|ERR_CONNECTION|failed:|401|404")
     console.sign_in(page, service, service.token())
+    console.visit(page, service, "/", "Start")  # alive: a page that was never connected has nothing to lose
     service.kill()
     expect(page.locator("#popup")).to_have_attribute("aria-hidden", "false", timeout=20_000)
     expect(page.locator("#popup")).to_be_visible()
