@@ -7,9 +7,10 @@ release is a class here and a line in `KINDS`.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from tacita.console import kit, words
 from tacita.console.api import Api
@@ -46,13 +47,18 @@ class Expected:
 
 
 @dataclass
-class Asked:
+class Asked(ABC):
     """One release that is being put together.
 
     Attributes:
-        budget: What the account of the dataset is kept in, and its total.
+        name, about: What this kind of release is called, and what it is.
+        balance: Where the account of the dataset stands, in its own currency.
+        query: What the address of the page asks for.
         change: Called when a field changes.
     """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
 
     api: Api
     dataset: str
@@ -60,20 +66,18 @@ class Asked:
     balance: Mapping[str, Any]
     query: Mapping[str, str]
     change: kit.Handler
-    name: str = field(init=False, default="")
-    about: str = field(init=False, default="")
 
+    @abstractmethod
     def fields(self) -> None:
         """Show what can be chosen."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def expect(self) -> Expected:
         """Plan it; touches no data."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def make(self, key: str) -> dict[str, Any]:
         """Begin it: the job."""
-        raise NotImplementedError
 
     # -- what several kinds share ------------------------------------------------------------------------------------
 
@@ -105,8 +109,8 @@ class Asked:
 class Made(Asked):
     """Made-up rows."""
 
-    def __post_init__(self) -> None:
-        self.name, self.about = "Made-up rows", "Rows of nobody, with the tables of the people. Differentially private."
+    name = "Made-up rows"
+    about = "Rows of nobody, with the tables of the people. Differentially private."
 
     def fields(self) -> None:
         """Budget, method, attributes, and about how many people there are."""
@@ -176,9 +180,8 @@ class Made(Asked):
 class Anonymized(Asked):
     """Anonymized rows."""
 
-    def __post_init__(self) -> None:
-        self.name = "Anonymized rows"
-        self.about = "Real rows in which nobody stands out (k-anonymity). Free, and without differential privacy."
+    name = "Anonymized rows"
+    about = "Real rows in which nobody stands out (k-anonymity). Free, and without differential privacy."
 
     def fields(self) -> None:
         """At least as much as the owner asks for."""
@@ -229,11 +232,8 @@ class Anonymized(Asked):
 class Statistics(Asked):
     """Tables with noise."""
 
-    def __post_init__(self) -> None:
-        self.name, self.about = (
-            "Statistics",
-            "Counts by one attribute or several, with their error. Differentially private.",
-        )
+    name = "Tables with noise"
+    about = "Counts by one attribute or several, with their error. Differentially private."
 
     def fields(self) -> None:
         """Up to three tables and what they may cost."""
@@ -284,11 +284,8 @@ _LEARNT = {
 class Model(Asked):
     """A model."""
 
-    def __post_init__(self) -> None:
-        self.name, self.about = (
-            "A model",
-            "Predicts one attribute from others; released as numbers. Differentially private.",
-        )
+    name = "A model"
+    about = "Predicts one attribute from others; released as numbers. Differentially private."
 
     def fields(self) -> None:
         """What to predict from what, by which kind of model."""

@@ -10,7 +10,7 @@ import html
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nicegui import app, ui
 
@@ -51,6 +51,7 @@ __all__ = [
     "upload",
 ]
 
+E = TypeVar("E", bound=ui.element)
 Handler = Callable[..., Awaitable[None] | None]
 _HOME = "/console"
 
@@ -136,7 +137,7 @@ def note(words: str) -> ui.html:
 def link(words: str, path: str, classes: str = "", *, new: bool = False) -> ui.element:
     """A link to a page of the console, or to one of its files."""
     target = f"{_HOME}{path}" if path.startswith("/") else path
-    found: ui.element = said(ui.element("a").classes(classes), href=target)
+    found = said(ui.element("a").classes(classes), href=target)
     if new:
         found.props('target="_blank" rel="noopener"')
     with found:
@@ -149,7 +150,7 @@ def state(word: str) -> ui.html:
     return text(word, f"state state-{word}", tag="span")
 
 
-def said(found: Any, **attributes: str) -> Any:
+def said(found: E, **attributes: str) -> E:
     """Give an element attributes whose words are not ours: they are no part of a line that is read as code."""
     for name, words in attributes.items():
         found.props[name] = words
@@ -231,7 +232,7 @@ def picture(svg: str) -> ui.html:
 # -- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _named(found: Any, name: str, words: str) -> Any:
+def _named(found: E, name: str, words: str) -> E:
     """A label above a field, for eyes and for ears."""
     found.props("outlined dense hide-bottom-space")
     return said(found, **{"aria-label": name} | ({"hint": words} if words else {}))
@@ -241,13 +242,13 @@ def field(
     name: str, value: str = "", *, words: str = "", secret: bool = False, change: Handler | None = None
 ) -> ui.input:
     """A line of text."""
-    return _named(ui.input(name, value=value, password=secret, on_change=change).classes("field"), name, words)  # type: ignore[no-any-return]
+    return _named(ui.input(name, value=value, password=secret, on_change=change).classes("field"), name, words)
 
 
 def lines(name: str, value: str = "", *, words: str = "", change: Handler | None = None) -> ui.textarea:
     """Several lines of text."""
     made = ui.textarea(name, value=value, on_change=change).classes("field wide-field").props("autogrow")
-    return _named(made, name, words)  # type: ignore[no-any-return]
+    return _named(made, name, words)
 
 
 def number(
@@ -262,7 +263,7 @@ def number(
 ) -> ui.number:
     """A number."""
     made = ui.number(name, value=value, min=low, max=high, step=step, on_change=change).classes("field")
-    return _named(made, name, words)  # type: ignore[no-any-return]
+    return _named(made, name, words)
 
 
 def choice(
@@ -279,7 +280,7 @@ def choice(
     made = ui.select(given, label=name, value=value, multiple=several, on_change=change).classes("field")
     if several:
         made.props("use-chips")
-    return _named(made, name, words)  # type: ignore[no-any-return]
+    return _named(made, name, words)
 
 
 def checkbox(name: str, value: bool = False, *, change: Handler | None = None) -> ui.checkbox:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
 from tacita.domain import Domain
-from tacita.engines.base import Engine
 from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.fitted import FittedModel
@@ -18,9 +17,8 @@ from tacita.learn.network import Network
 from tacita.learn.regression import Regression
 from tacita.learn.trees import Trees
 from tacita.learn.tuning import TunedRegression
-from tacita.noise import Source
+from tacita.mechanisms.recipe import Plan
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 
 __all__ = ["KINDS", "Fitted", "FittedPlan", "ModelKind", "Recipe", "read_model", "recipe_of"]
@@ -29,33 +27,8 @@ KINDS: tuple[str, ...] = get_args(ModelKind)
 Fitted = FittedModel | FittedTrees | FittedBayes | FittedNetwork
 
 
-class FittedPlan(Protocol):
-    """A model with its noise fixed."""
-
-    @property
-    def domain(self) -> Domain:
-        """What the data must look like."""
-
-    @property
-    def event(self) -> Event:
-        """What running it costs each unit."""
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Against what change."""
-
-    def run(self, engine: Engine, source: Source) -> Fitted:
-        """Fit, with noise. Charge the event first."""
-
-    def read(self, text: str, /) -> Fitted:
-        """The model that `to_json` wrote."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+FittedPlan = Plan[Fitted]
+"""A model with its noise fixed."""
 
 
 class Recipe(Protocol):

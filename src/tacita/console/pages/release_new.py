@@ -51,7 +51,7 @@ class _Wizard:
     async def show(self) -> None:
         """Choices, plan, button."""
         with kit.panel("What, and of which data"), kit.row():
-            kinds = {name: kind.__doc__.rstrip(".") for name, kind in KINDS.items() if kind.__doc__}
+            kinds = {key: kind.name for key, kind in KINDS.items()}
             what = kit.choice("Kind of release", kinds, self._kind)
             whose = kit.choice("Dataset", self._datasets, self._dataset)
         with kit.panel("How"):
