@@ -97,6 +97,11 @@ class Asked(ABC):
         delta = self.balance["budget"].get("delta") or 0.0
         return {"epsilon": self.spend()} | ({"delta": delta} if delta else {})
 
+    def rehearsed(self, people: int) -> str:
+        """On whom it was rehearsed, in words."""
+        alike = "" if self.balance["unit"] == "row" else ", each taken as one row, so expect a larger error"
+        return f"{people:,} made-up people{alike}"
+
     def paid(self, plan: Mapping[str, Any]) -> tuple[str, float, bool]:
         """What a plan takes from the account."""
         cost = plan["account_cost"]
@@ -161,7 +166,7 @@ class Made(Asked):
         }
         if "rho" not in body["budget"]:
             facts["What it means"] = words.odds(body["budget"]["epsilon"])
-        size = f"{people:,} made-up people" + ("" if body["people"] else " (say how many there are for a better guess)")
+        size = self.rehearsed(people) + ("" if body["people"] else " (say how many there are for a better guess)")
         return Expected(
             cost=cost,
             charged=charged,
@@ -334,7 +339,7 @@ class Model(Asked):
             f"{what}, with a budget without end": show(tried.plenty),
             f"{what}, guessing blindly": show(tried.blind),
         }
-        note = f"Rehearsed on {people:,} made-up people; real people may be easier or harder to predict."
+        note = f"Rehearsed on {self.rehearsed(people)}; real people may be easier or harder to predict."
         return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
 
     async def make(self, key: str) -> dict[str, Any]:
