@@ -19,7 +19,7 @@ import pytest
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import Conflict, InvalidInput
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.learn import Bayes, Regression, Trees
 from tacita.learn.functions import ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle
@@ -125,9 +125,8 @@ def test_what_is_not_served(files, tmp_path) -> None:
     with pytest.raises(InvalidInput, match="simulated"):
         create_models_app([simulated], trusted=[], home=tmp_path / "home")
     (tmp_path / "text.json").write_text("a line")
-    for file in ("text.json", "nowhere.json"):
-        with pytest.raises(InvalidInput, match="fitted model"):
-            create_models_app([tmp_path / file], trusted=[], home=tmp_path / "home")
+    with pytest.raises(InvalidInput, match="fitted model"):
+        create_models_app([tmp_path / "text.json"], trusted=[], home=tmp_path / "home")
 
 
 def test_two_files_of_one_name_are_refused(files, tmp_path) -> None:
@@ -163,3 +162,8 @@ def test_a_model_without_a_guarantee_is_served_only_if_that_is_said(tmp_path) ->
     app = create_models_app([tmp_path / "raw.json"], trusted=[], home=tmp_path / "home", no_guarantee=True)
     assert [entry.name for entry in app.state.services.functions.registry.list()] == ["raw"]
     app.state.services.close()
+
+
+def test_a_file_that_is_not_there_is_said_to_be_away(tmp_path):
+    with pytest.raises(SourceUnavailable, match="cannot be read"):
+        create_models_app([tmp_path / "nothing.json"], trusted=[], home=tmp_path / "home")

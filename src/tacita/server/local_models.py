@@ -19,7 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tacita import __version__
-from tacita.errors import Conflict, InvalidInput
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.learn.functions.bundle import MARK, load_bundle
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Registry
@@ -110,8 +110,11 @@ def _take_up(registry: Registry, file: Path, trusted: Sequence[str], no_guarante
     try:
         text = file.read_text(encoding="utf-8")
         mark = json.loads(text).get("tacita")
-    except (OSError, ValueError, AttributeError):
-        raise InvalidInput("must be a fitted model or a bundle", field="model", value=file) from None
+    except OSError as error:
+        raise SourceUnavailable("cannot be read", field="model", value=f"{file}: {error.strerror}") from None
+    except (ValueError, AttributeError):
+        hint = "Write one with tacita learn fit, or export a bundle"
+        raise InvalidInput("must be a fitted model or a bundle", field="model", value=file, hint=hint) from None
     if mark == MARK:
         if json.loads(text).get("sealed") is not False:
             raise Conflict(
