@@ -221,7 +221,7 @@ def test_serving_says_nothing_before_all_files_are_sound_and_then_who_may_ask(fo
     opened()
     assert fit("--target", "ill", "--kind", "trees", "--epsilon", "1").code == 0
     done = run("learn", "serve", "model.json", "nowhere.json")
-    assert done.code == 2
+    assert done.code == 4
     assert "served" not in done.out
     monkeypatch.setattr("tacita.server.local_models.uvicorn.run", lambda app, **_: app.state.services.close())
     done = run("learn", "serve", "model.json", "--host", "0.0.0.0")

@@ -278,14 +278,18 @@ def _people(channel: EnumerableChannel) -> int:
 def chi_square_p(counts: NDArray[np.int64], law: NDArray[np.float64]) -> float:
     """How likely counts at least so far from a law are.
 
-    Cells with fewer than 5 expected are pooled: the chi-square law does not hold for them.
+    The chi-square law holds where some are expected: the rarest cells are pooled until at least 5 are, together. One
+    draw in a cell where a hundredth was expected would else look impossible, and happens every hundredth time. A draw
+    where the law allows none is impossible however few they are.
     """
-    expected = law * counts.sum()
-    rare = expected < 5
-    seen = np.append(counts[~rare], counts[rare].sum())
-    wanted = np.append(expected[~rare], expected[rare].sum())
-    seen, wanted = seen[wanted > 0], wanted[wanted > 0]
-    return float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1))
+    if counts[law == 0].any():
+        return 0.0
+    rarest = np.argsort(law, kind="stable")
+    seen, wanted = counts[rarest], law[rarest] * counts.sum()
+    pooled = int(np.searchsorted(np.cumsum(wanted), 5)) + 1
+    seen = np.append(seen[:pooled].sum(), seen[pooled:])
+    wanted = np.append(wanted[:pooled].sum(), wanted[pooled:])
+    return float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1)) if seen.size > 1 else 1.0
 
 
 def zipf(levels: int, power: float = 1.1) -> NDArray[np.float64]:
