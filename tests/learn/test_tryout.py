@@ -36,7 +36,7 @@ def points_of(setting, rows=200):
 # -- a few rows stand for all -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("noise", ["laplace", "cube", "gaussian"])
 def test_a_model_of_moments_does_not_change_with_their_scale(noise):
     plan = FromMoments.plan(setting_of(), noise)
     sums = ExactMoments.of(plan.noise.monomials, [points_of(plan.setting)] * COPIES, plan.noise.bits)
@@ -51,7 +51,7 @@ def test_a_model_of_moments_does_not_change_with_their_scale(noise):
 
 
 @pytest.mark.parametrize("task", ["linear", "logistic"])
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("noise", ["laplace", "cube", "gaussian"])
 def test_divided_noise_gives_models_of_the_same_spread_as_copies(noise, task):
     plan = FromMoments.plan(setting_of(Budget.approx(0.9, 1e-5), task=task), noise)
     points, divided = points_of(plan.setting), for_one_copy(plan, COPIES)

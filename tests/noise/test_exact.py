@@ -77,6 +77,10 @@ class Branching:
         p = math.exp(-int(top) / int(bottom))
         return (True, at) if p == 1 else self.pick(at, [(True, p), (False, 1 - p)])
 
+    def geometric(self, _words, at, _bits, top, bottom):
+        q = math.exp(-int(bottom) / int(top))
+        return self.pick(at, [(np.uint64(x), (1 - q) * q**x) for x in range(60)])
+
     def laplace(self, _words, at, _bits, top, bottom):
         probability = laplace_probability(int(top), int(bottom))
         return self.pick(at, [(x, probability(x)) for x in range(-12, 13)])
@@ -127,12 +131,46 @@ def test_coin(top, bottom):
     assert_law(law, lambda x: math.exp(-top / bottom) if x else -math.expm1(-top / bottom), [0, 1])
 
 
-LAPLACE_BLOCKS = {"below": "below", "coin_exp_unit": "coin"}
+GEOMETRIC_BLOCKS = {"below": "below", "coin_exp_unit": "coin"}
+
+
+@pytest.mark.parametrize(("top", "bottom"), [(1, 1), (1, 2), (2, 1), (3, 2)])
+def test_geometric(top, bottom):
+    q = math.exp(-bottom / top)
+    law = law_of("geometric", (top, bottom), GEOMETRIC_BLOCKS, 5e-3)
+    assert_law(law, lambda x: (1 - q) * q**x, range(7))
+
+
+def kept_radius(top, bottom, k):
+    """In each attempt, proportional to the claimed law: the sum's probability times that of all coins."""
+    q = math.exp(-bottom / top)
+    return lambda r: (1 - q) ** (k + 1) / (2**k * math.factorial(k)) * (2 * r + 1) ** k * q**r
+
+
+@pytest.mark.parametrize(("top", "bottom", "k"), [(1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 2, 2), (1, 1, 2)])
+def test_each_attempt_at_a_radius(top, bottom, k):
+    law = law_of("try_radius", (top, bottom, k), {"below": "below", "geometric": "geometric"}, 2e-2)
+    assert_law(law, kept_radius(top, bottom, k), range(6))
+    assert law[0][-1] == pytest.approx(1 - sum(map(kept_radius(top, bottom, k), range(200))), abs=2e-2)
+
+
+def test_enumeration_catches_a_radius_that_is_always_kept():
+    """The sum of geometric draws alone, which is nearly right where noise is wide, is noticed."""
+
+    def zero(self, words, at, bits, n):
+        return np.uint64(0), at
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Branching, "below", zero)
+        law = law_of("try_radius", (1, 1, 2), {"below": "below", "geometric": "geometric"}, 2e-2)
+    with pytest.raises(AssertionError):
+        assert_law(law, kept_radius(1, 1, 2), range(6))
 
 
 @pytest.mark.parametrize(("top", "bottom"), [(1, 1), (1, 2), (2, 1), (3, 2)])
 def test_laplace(top, bottom):
-    assert_law(law_of("laplace", (top, bottom), LAPLACE_BLOCKS, 5e-3), laplace_probability(top, bottom), range(-6, 7))
+    blocks = {"below": "below", "geometric": "geometric"}
+    assert_law(law_of("laplace", (top, bottom), blocks, 5e-3), laplace_probability(top, bottom), range(-6, 7))
 
 
 @pytest.mark.parametrize(("top", "bottom", "t"), [(1, 2, 1), (1, 1, 2), (3, 1, 2), (7, 2, 2)])
@@ -145,4 +183,5 @@ def test_gaussian(top, bottom, t):
 def test_enumeration_catches_a_slip():
     """Scale 2 passed off as scale 3/2 is noticed."""
     with pytest.raises(AssertionError):
-        assert_law(law_of("laplace", (2, 1), LAPLACE_BLOCKS, 5e-3), laplace_probability(3, 2), range(-6, 7))
+        blocks = {"below": "below", "geometric": "geometric"}
+        assert_law(law_of("laplace", (2, 1), blocks, 5e-3), laplace_probability(3, 2), range(-6, 7))

@@ -2,9 +2,9 @@
 
     budget without a delta    the functional mechanism
     rho                       Gaussian noise on moments
-    epsilon at a delta        Laplace or Gaussian noise on moments, whichever is narrower. Where the number of people is
-                              public, all features are numbers and torch is installed, DP-SGD if that is better by more
-                              than 2 % on made-up rows of that size (`tryout`)
+    epsilon at a delta        the functional mechanism, or Gaussian noise on moments, whichever blurs less. Where the
+                              number of people is public, all features are numbers and torch is installed, DP-SGD if
+                              that is better by more than 2 % on made-up rows of that size (`tryout`)
 
 Privacy:  looks at nothing private: the same public facts give the same method.
           Claim: docs/claims/private-regression.md
@@ -15,13 +15,16 @@ Utility:  which method is best depends on the data too, so no such rule is alway
 from __future__ import annotations
 
 from tacita.learn.dpsgd import Sgd
-from tacita.learn.functional import FromMoments
+from tacita.learn.functional import FromMoments, functional
+from tacita.learn.moments import Noise
 from tacita.learn.setting import Method, Setting
+from tacita.learn.sufficient import sufficient
 from tacita.learn.tryout import can_be_tried, steps_over_moments
 
 __all__ = ["choose", "drowned"]
 
 _NEAR = 1.02
+_WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "Gaussian"}
 
 
 def drowned(setting: Setting, plan: FromMoments) -> float | None:
@@ -35,14 +38,16 @@ def choose(setting: Setting) -> tuple[Method, str]:
     """The method, and why."""
     size = f"{setting.design.blocks} features in {setting.design.columns} columns at {setting.budget}"
     if setting.budget.currency == "zcdp":
-        return FromMoments.plan(setting, "gaussian"), f"sufficient: rho is what Gaussian noise costs; {size}"
-    best = laplace = FromMoments.plan(setting, "laplace")
+        return sufficient(setting), f"sufficient: rho is what Gaussian noise costs; {size}"
+    best = functional(setting)
     if setting.budget.currency == "pure":
-        reason = "functional: without a delta, Laplace noise on moments is the narrowest"
+        reason = f"functional: without a delta, {_WORDS[best.noise.noise]} noise on moments is the narrowest"
     else:
-        best, other = sorted((laplace, FromMoments.plan(setting, "gaussian")), key=lambda plan: plan.noise.std)
+        best, other = sorted((best, sufficient(setting)), key=lambda plan: plan.blur)
         name = best.as_dict()["method"]
-        reason = f"{name}: noise of {best.noise.std:.4g} rows on a moment against {other.noise.std:.4g}"
+        reason = (
+            f"{name}: {_WORDS[best.noise.noise]} noise of {best.blur:.4g} rows on a moment against {other.blur:.4g}"
+        )
         if can_be_tried(setting):
             figure = steps_over_moments(setting, best.noise.noise)
             tried = f"on {setting.people:,} made-up rows dpsgd has {figure:.2f} times the error of {name}"

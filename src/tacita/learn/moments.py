@@ -28,14 +28,15 @@ from tacita.privacy.calibrate import narrowest, noise_multiplier
 from tacita.privacy.event import DiscreteLaplaceNoise, Event, SampledGaussian, Sequence, Zcdp
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["MomentNoise", "Noise", "NoisyMoments", "gaussian_multiplier"]
+__all__ = ["BITS", "LEVELS", "OUTSIDE", "MomentNoise", "Noise", "NoisyMoments", "gaussian_multiplier"]
 
-Noise = Literal["laplace", "gaussian"]
+Noise = Literal["laplace", "cube", "gaussian"]
 
-_BITS = (10, 8, 6, 4)
-_LEVELS: dict[Noise, Fraction] = {"laplace": Fraction(1, 10), "gaussian": Fraction(1, 5)}
+BITS = (10, 8, 6, 4)
+"""Of the grid: steps of one, from fine to coarse."""
+LEVELS: dict[Noise, Fraction] = {"laplace": Fraction(1, 10), "gaussian": Fraction(1, 5)}
 """Share of the loss for the number of rows and the sum of targets: without these two nothing else can be read."""
-_OUTSIDE = Fraction(1, 50)
+OUTSIDE = Fraction(1, 50)
 """Share of the loss for counting rows beyond the bounds."""
 _FLOATS = 1e-9  # relative; what floats may do to a norm
 
@@ -57,6 +58,13 @@ class NoisyMoments:
     linear_std: float
     rows_std: float
     outside: tuple[float, float]
+
+    @classmethod
+    def of(cls, design: Design, upper: Array, levels: Array, **more: Any) -> NoisyMoments:
+        """The upper triangle without the levels, and the sums of 1 + y and 1 - y."""
+        matrix = upper.copy()
+        matrix[0, 0], matrix[0, -1] = (levels[0] + levels[1]) / 2, (levels[0] - levels[1]) / 2
+        return cls(design=design, matrix=matrix + np.triu(matrix, 1).T, **more)
 
     @property
     def rows(self) -> float:
@@ -87,7 +95,7 @@ class MomentNoise:
         analytic = budget.currency == "approx" and neighbours is Neighbours.ADD_REMOVE and noise == "gaussian"
         if noise == "gaussian" and budget.currency == "pure":
             raise InvalidInput("Gaussian noise has no pure epsilon", field="method", hint="Give a delta, or functional")
-        for bits in _BITS:
+        for bits in BITS:
             plan = cls(
                 monomials=monomials,
                 noise=noise,
@@ -143,16 +151,16 @@ class MomentNoise:
     @property
     def _rest(self) -> Fraction:
         """The share of the loss for the monomials."""
-        return 1 - _LEVELS[self.noise] - _OUTSIDE
+        return 1 - LEVELS[self.noise] - OUTSIDE
 
     # the loss of each part is its share of the whole: epsilon for Laplace noise, rho for Gaussian noise
     def _levels_size(self, size: Fraction) -> Fraction:
-        share = _LEVELS[self.noise] / self._rest
+        share = LEVELS[self.noise] / self._rest
         ratio = Fraction(self.levels_moved, self.moved)
         return size * ratio / (share if self.noise == "laplace" else _root(share))
 
     def _outside_size(self, size: Fraction) -> Fraction:
-        share = _OUTSIDE / self._rest
+        share = OUTSIDE / self._rest
         ratio = Fraction(self._times, self.moved)
         return size * ratio / (share if self.noise == "laplace" else _root(share))
 
@@ -209,15 +217,15 @@ class MomentNoise:
             noisy = (whole + noise) / weights
         matrix = np.zeros(sums.matrix.shape)
         matrix[mask] = noisy / steps
-        upper, lower = (sums.levels + self._draw(2, self._levels_size(self.size), source)) / grid
-        matrix[0, 0], matrix[0, -1] = (upper + lower) / 2, (upper - lower) / 2
+        levels = sums.levels + self._draw(2, self._levels_size(self.size), source)
         beyond = self._outside_size(self.size)
         outside = float(sums.outside + self._draw(1, beyond, source)[0])
-        return NoisyMoments(
-            design=self.monomials.design,
-            matrix=matrix + np.triu(matrix, 1).T,
+        return NoisyMoments.of(
+            self.monomials.design,
+            matrix,
+            levels / grid,
             std=self.std,
-            linear_std=self.std / self.monomials.favour,
+            linear_std=self.linear_std,
             rows_std=self._std(self._levels_size(self.size)) / math.sqrt(2) / grid,
             outside=(outside, self._std(beyond)),
         )
@@ -230,6 +238,11 @@ class MomentNoise:
         """Standard deviation of the noise on a product of two columns."""
         half = 2.0 if self.noise == "laplace" else math.sqrt(2)
         return self._std(self.size) / half / float(1 << (2 * self.bits))
+
+    @property
+    def linear_std(self) -> float:
+        """Standard deviation of the noise on a column times the target."""
+        return self.std / self.monomials.favour
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

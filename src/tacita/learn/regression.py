@@ -26,7 +26,7 @@ from tacita.learn.design import Design, Outside, Task
 from tacita.learn.dpme import Histogram
 from tacita.learn.dpsgd import Sgd
 from tacita.learn.fitted import FittedModel
-from tacita.learn.functional import FromMoments
+from tacita.learn.functional import functional
 from tacita.learn.objective import Objective
 from tacita.learn.output import Output
 from tacita.learn.setting import Method, Setting, check_people
@@ -46,7 +46,7 @@ MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", 
 METHODS: tuple[str, ...] = get_args(MethodName)
 
 _PLANS: dict[str, Callable[[Setting], Method]] = {
-    "functional": FromMoments.plan,
+    "functional": functional,
     "sufficient": sufficient,
     "adassp": AdaSSP.plan,
     "objective": Objective.plan,

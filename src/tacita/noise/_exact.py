@@ -77,32 +77,71 @@ def coin_exp(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[b
 
 
 @compiled
-def laplace(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[int, int]:
-    """Discrete Laplace of scale top/bottom: probability of x proportional to exp(-|x| bottom/top)."""
+def geometric(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[Any, int]:
+    """Probability of x = 0, 1, ... proportional to exp(-x bottom/top)."""
     while True:
         u, at = below(words, at, bits, top)
         if at == ENDED:
-            return 0, ENDED
+            return _ZERO, ENDED
         kept, at = coin_exp_unit(words, at, bits, u, top)
         if at == ENDED:
+            return _ZERO, ENDED
+        if kept:
+            break
+    v = _ZERO
+    while True:
+        more, at = coin_exp_unit(words, at, bits, _ONE, _ONE)
+        if at == ENDED:
+            return _ZERO, ENDED
+        if not more:
+            return (u + top * v) // bottom, at
+        v += _ONE
+
+
+@compiled
+def laplace(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[int, int]:
+    """Discrete Laplace of scale top/bottom: probability of x proportional to exp(-|x| bottom/top)."""
+    while True:
+        magnitude, at = geometric(words, at, bits, top, bottom)
+        if at == ENDED:
             return 0, ENDED
-        if not kept:
-            continue
-        v = _ZERO
-        while True:
-            more, at = coin_exp_unit(words, at, bits, _ONE, _ONE)
-            if at == ENDED:
-                return 0, ENDED
-            if not more:
-                break
-            v += _ONE
-        magnitude = (u + top * v) // bottom
         negative, at = below(words, at, bits, np.uint64(2))
         if at == ENDED:
             return 0, ENDED
         if negative == _ONE and magnitude == _ZERO:
             continue  # zero has no sign: counting it twice would double its probability
         return (-np.int64(magnitude) if negative == _ONE else np.int64(magnitude)), at  # type: ignore[return-value]
+
+
+@compiled
+def try_radius(words: Words, at: int, bits: int, top: Any, bottom: Any, k: Any) -> tuple[int, int]:
+    """One attempt at `radius`; -1 where it fails.
+
+    The sum n of k + 1 geometric draws has a probability proportional to (n+1) ... (n+k) exp(-n bottom/top). It is kept
+    with k coins of probability (2n + 1) / (2n + 2i), for i = 1 .. k: nearly always, where noise is wide against k.
+    """
+    two, n = np.uint64(2), _ZERO
+    for _ in range(k + _ONE):
+        more, at = geometric(words, at, bits, top, bottom)
+        if at == ENDED:
+            return 0, ENDED
+        n += more
+    for i in range(k):
+        draw, at = below(words, at, bits, two * n + two * np.uint64(i) + two)
+        if at == ENDED:
+            return 0, ENDED
+        if draw > two * n:
+            return -1, at
+    return np.int64(n), at  # type: ignore[return-value]
+
+
+@compiled
+def radius(words: Words, at: int, bits: int, top: Any, bottom: Any, k: Any) -> tuple[int, int]:
+    """Probability of r = 0, 1, ... proportional to (2r + 1)^k exp(-r bottom/top)."""
+    while True:
+        r, at = try_radius(words, at, bits, top, bottom, k)
+        if at == ENDED or r >= 0:
+            return r, at
 
 
 @compiled
@@ -151,3 +190,18 @@ def fill_gaussian(
         out[done], at = value, next_at
         done += 1
     return done, at
+
+
+@compiled
+def fill_cube(out: npt.NDArray[np.int64], words: Words, top: Any, bottom: Any) -> int:
+    """One even point of a cube with a random radius; ENDED when there were too few words."""
+    at: int
+    r, at = radius(words, 0, 64, top, bottom, np.uint64(len(out)))
+    if at == ENDED:
+        return ENDED
+    for i in range(len(out)):
+        place, at = below(words, at, 64, np.uint64(2 * r + 1))
+        if at == ENDED:
+            return ENDED
+        out[i] = np.int64(place) - r
+    return at
