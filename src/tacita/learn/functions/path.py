@@ -15,16 +15,21 @@ Privacy:  what is neglected is how the rests r(x) of points that are not kept go
           is below 2^-28, and sums with weights of up to 2^14 are exact to about 2^-34.
           Claim: docs/claims/functional-perturbation.md
 Utility:  smooth kernels on few dimensions keep a few hundred points however many are asked.
-Cost:     a new point with r kept ones: r^2 / 2 numbers are read.
+Cost:     a new point with r kept ones: r^2 / 2 numbers are read. One point is as fast as memory is read: one thread is
+          enough, and does not wait for a second one that has no core of its own.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from tacita.errors import Conflict
 from tacita.learn.functions.factor import Factor
@@ -88,7 +93,8 @@ class Path:
 
     def draw(self, points: Array, source: Source) -> Drawn:
         """Noise at new points: none of them was drawn before, and no two are the same."""
-        parts = [self._draw(points[at : at + _CHUNK], source) for at in range(0, len(points), _CHUNK)]
+        with _libraries().limit(limits=1, user_api="blas") if len(points) == 1 else nullcontext():
+            parts = [self._draw(points[at : at + _CHUNK], source) for at in range(0, len(points), _CHUNK)]
         return Drawn(
             noise=np.concatenate([part.noise for part in parts]),
             kept=np.concatenate([part.kept for part in parts]),
@@ -148,3 +154,8 @@ class Path:
         self._factor.append(rows)
         self._points = np.concatenate([self._points, points])
         self._z = np.concatenate([self._z, hidden])
+
+
+@cache
+def _libraries() -> Any:
+    return ThreadpoolController()
