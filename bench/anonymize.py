@@ -28,13 +28,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from bench.peers import run_peer
 from bench.rows import Row, cpu
 from tacita.anonymize import Anonymize, Anonymized, Conditions, Hierarchy, Intervals, Mondrian, measure, read_crowd
 from tacita.anonymize.loss import gcp
 from tacita.domain import Categorical, Domain, Numeric
 
-HERE = Path(__file__).parent
-PEERS = HERE / ".peers" / "anonymize"
 PACKAGES = ["anonypy", "pycanon"]
 COLUMNS = {
     "age": 0,
@@ -362,21 +361,8 @@ print(json.dumps(out))
 
 
 def _peer(what: str, table: pa.Table, options: dict[str, Any]) -> dict[str, Any] | str:
-    """What a peer found, in an environment of its own that is made once; or why it did not run."""
-    python, ready = PEERS / "bin" / "python", PEERS / "ready"
-    try:
-        if not ready.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True, capture_output=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES]
-            subprocess.run(install, check=True, capture_output=True, timeout=900)
-            ready.touch()
-        with tempfile.TemporaryDirectory() as folder:
-            plain = pa.table({name: table[name].cast(pa.string()) for name in table.column_names})
-            pa_csv.write_csv(plain, f"{folder}/rows.csv")
-            command = [str(python), "-c", SCRIPT, what, f"{folder}/rows.csv", json.dumps(options)]
-            done = subprocess.run(command, check=True, capture_output=True, timeout=900)
-        return dict(json.loads(done.stdout.decode().splitlines()[-1]))
-    except subprocess.CalledProcessError as error:
-        return ((error.stderr or b"").decode().strip().splitlines() or ["failed"])[-1][:80]
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
-        return repr(error)[:80]
+    """What a peer found, or why it did not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = pa.table({name: table[name].cast(pa.string()) for name in table.column_names})
+        pa_csv.write_csv(plain, f"{folder}/rows.csv")
+        return run_peer("anonymize", PACKAGES, SCRIPT, [what, f"{folder}/rows.csv", json.dumps(options)])

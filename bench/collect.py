@@ -7,20 +7,17 @@ an old environment of their own under bench/.peers, made once, and are asked for
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy as np
 import opendp.prelude as dp
 
+from bench.peers import run_peer
 from bench.rows import Row, cpu
 from tacita.collect import (
     DuchiMean,
@@ -39,7 +36,6 @@ from tacita.noise import SecureSource, SeededSource
 from tacita.testing.channel import coverage, error_over_theory, worst_ratio, zipf
 
 LEVELS, EPSILON, MILLION = 1000, 1.0, 10**6
-PEERS = Path(__file__).parent / ".peers" / "ldp"
 PACKAGES = ["numpy==1.26.4", "scipy==1.13.1", "scikit-learn==1.5.2", "xxhash==3.8.2", "pandas<3", "numba==0.60.0"]
 PACKAGES += ["statsmodels", "pure-ldp", "multi-freq-ldpy"]
 Maker = Callable[[int, float], Any]
@@ -117,7 +113,8 @@ def _opendp(ours: float) -> Row:
 
 # The peers' own interfaces, one user at a time; k = 1000, epsilon 1. Prints CPU seconds for a million users.
 SCRIPT = """
-import json, sys, time
+import json, sys, time, warnings
+warnings.filterwarnings("ignore")
 import numpy as np
 values = [int(v) for v in np.random.default_rng(1).integers(0, 1000, 20000)]
 out = {}
@@ -168,7 +165,7 @@ json.dump(out, sys.stdout)
 
 
 def _peers(seconds: dict[tuple[str, str], float]) -> list[Row]:
-    found = _peer_seconds()
+    found = run_peer("ldp", PACKAGES, SCRIPT, [])
     note = "peers: 2,000 (OLH) and 20,000 (OUE) users one at a time in an old pinned environment, scaled up linearly"
     rows = []
     for peer in ("pure-ldp", "multi-freq-ldpy"):
@@ -184,23 +181,6 @@ def _peers(seconds: dict[tuple[str, str], float]) -> list[Row]:
                         Row(bar=bar, ours=ours, peer=times[number], peer_name=peer, unit="cpu_s", goal=goal, note=note)
                     )
     return rows
-
-
-def _peer_seconds() -> dict[str, Any] | str:
-    """What the script printed, or why it did not run."""
-    python, ready = PEERS / "bin" / "python", PEERS / "ready"
-    try:
-        if not ready.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True, capture_output=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES]
-            subprocess.run(install, check=True, capture_output=True, timeout=900)
-            ready.touch()
-        done = subprocess.run([str(python), "-W", "ignore", "-c", SCRIPT], check=True, capture_output=True, timeout=600)
-        return dict(json.loads(done.stdout.decode().splitlines()[-1]))
-    except subprocess.CalledProcessError as error:
-        return (error.stderr or b"").decode().strip().splitlines()[-1][:80]
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
-        return repr(error)[:80]
 
 
 # -- error ---------------------------------------------------------------------------------------------------

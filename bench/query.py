@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from bench.peers import run_peer
 from bench.rows import Row, cpu
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
@@ -29,7 +29,6 @@ from tacita.query import Aggregate, Aggregates
 from tacita.query.sql import compile_sql
 from tacita.query.where import EVERYBODY, compare
 
-PEERS = Path(__file__).parent / ".peers" / "query"
 PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.0.2", "scipy==1.13.1", "setuptools==75.8.0")
 ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
 LOW, HIGH, HALF, PEOPLE = 0.0, 100.0, 40.0, 10_000
@@ -169,7 +168,7 @@ warnings.filterwarnings("ignore")
 import numpy as np
 import diffprivlib as dp
 from diffprivlib import tools
-given = json.load(sys.stdin)
+given = json.load(open(sys.argv[1]))
 x, bounds, runs = np.clip(given["values"], *given["bounds"]), tuple(given["bounds"]), given["runs"]
 makers = {
     "count": lambda: tools.count_nonzero(x >= given["half"], epsilon=1.0),
@@ -189,31 +188,15 @@ json.dump(out, sys.stdout)
 
 def _diffprivlib(values: np.ndarray, runs: int) -> dict[str, tuple[str, float]] | str:
     """What the script printed, or why it did not run."""
-    python, ready = PEERS / "bin" / "python", PEERS / "ready"
-    given = json.dumps(
-        {"values": values.tolist(), "bounds": [LOW, HIGH], "half": HALF, "runs": runs, "truth": _truth(values)}
-    )
-    try:
-        if not ready.exists():
-            PEERS.parent.mkdir(exist_ok=True)
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True, capture_output=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES]
-            subprocess.run(install, check=True, capture_output=True, timeout=900)
-            ready.touch()
-        done = subprocess.run(
-            [str(python), "-W", "ignore", "-c", SCRIPT],
-            input=given.encode(),
-            check=True,
-            capture_output=True,
-            timeout=900,
-        )
-        found = json.loads(done.stdout.decode().splitlines()[-1])
-        how = dict.fromkeys(found, "replace-one, n public") | {"count": "row"}
-        return {name: (how[name], error) for name, error in found.items()}
-    except subprocess.CalledProcessError as error:
-        return (error.stderr or b"?").decode().strip().splitlines()[-1][:80]
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
-        return repr(error)[:80]
+    given = {"values": values.tolist(), "bounds": [LOW, HIGH], "half": HALF, "runs": runs, "truth": _truth(values)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "given.json"
+        path.write_text(json.dumps(given))
+        found = run_peer("query", PACKAGES, SCRIPT, [str(path)])
+    if isinstance(found, str):
+        return found
+    how = dict.fromkeys(found, "replace-one, n public") | {"count": "row"}
+    return {name: (how[name], error) for name, error in found.items()}
 
 
 def _speed(people: int) -> list[Row]:

@@ -9,9 +9,6 @@ goes, which ours does not. The plain program is an ordered dict for each value.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
@@ -19,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers import run_peer
 from bench.rows import Row, cpu
 from tacita.anonymize import ZAnonymity, chance_of_k
 
-HERE = Path(__file__).parent
-PEERS = HERE / ".peers" / "stream"
 PACKAGES = ["zanon", "numpy", "scipy", "matplotlib"]
 SEED = 20260801
 Z = 10
@@ -126,9 +122,11 @@ def _chance() -> list[Row]:
 
 
 SCRIPT = """
-import json, sys, time
+import json, os, sys, time
+os.environ["MPLBACKEND"] = "Agg"
+os.chdir(sys.argv[1])  # it writes where it stands
 from zanonymity.zanon import zanon
-events = [(str(t), str(u), str(a)) for t, u, a in json.load(open(sys.argv[1]))]
+events = [(str(t), str(u), str(a)) for t, u, a in json.load(open("events.json"))]
 made = zanon(int(sys.argv[2]), 0.8, 5)
 start = time.process_time()
 for event in events:
@@ -138,21 +136,7 @@ print(json.dumps({"speed": len(events) / (time.process_time() - start)}))
 
 
 def _peer(events: list[tuple[int, int, int]], window: int) -> dict[str, Any] | str:
-    """How fast the package is, in an environment of its own that is made once; or why it did not run."""
-    python, ready = PEERS / "bin" / "python", PEERS / "ready"
-    try:
-        if not ready.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True, capture_output=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES]
-            subprocess.run(install, check=True, capture_output=True, timeout=900)
-            ready.touch()
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "events.json").write_text(json.dumps([(t + 1, u, a) for t, u, a in events]))
-            command = [str(python.absolute()), "-c", SCRIPT, "events.json", str(window)]
-            quiet = os.environ | {"MPLBACKEND": "Agg"}
-            done = subprocess.run(command, check=True, capture_output=True, timeout=900, cwd=folder, env=quiet)
-        return dict(json.loads(done.stdout.decode().splitlines()[-1]))
-    except subprocess.CalledProcessError as error:
-        return ((error.stderr or b"").decode().strip().splitlines() or ["failed"])[-1][:80]
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
-        return repr(error)[:80]
+    """How fast the package is, or why it did not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "events.json").write_text(json.dumps([(t + 1, u, a) for t, u, a in events]))
+        return run_peer("stream", PACKAGES, SCRIPT, [folder, str(window)])

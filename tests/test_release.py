@@ -1,16 +1,22 @@
 import json
+import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tacita.cells import Cells, Projectable
 from tacita.domain import Boolean, Categorical, Domain
+from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, UnknownName
-from tacita.noise import DiscreteLaplace
+from tacita.mechanisms.additive import NoisyTables
+from tacita.noise import DiscreteLaplace, SeededSource
+from tacita.privacy.budget import Budget
 from tacita.privacy.event import NonPrivate, Pure
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Provenance, Release, Releases
 from tacita.table import Table
+from tacita.tables import Workload
 from tacita.uncertainty import AdditiveNoise
 
 DOMAIN = Domain(attributes=[Categorical(name="a", levels=["x", "y"], missing=True), Boolean(name="b")])
@@ -63,6 +69,31 @@ def test_provenance():
     assert data["charge"] == "ch_1"
     assert data["dataset"] == "census"
     assert {"python", "tacita", "numpy", "opendp"} <= set(data["versions"])
+
+
+def test_every_run_has_its_own_id_and_what_was_read_keeps_its_own():
+    made = [Provenance(recipe={}, simulated=False) for _ in range(1000)]
+    assert len({each.run for each in made}) == 1000
+    assert all(re.fullmatch(r"run_[0-9a-f]{16}", each.run) for each in made)
+    data = json.loads(json.dumps(made[0].as_dict()))
+    assert Provenance(**data) == made[0]
+    before = {name: value for name, value in data.items() if name != "run"}
+    assert Provenance(**before).run is None
+    assert Provenance(**before).as_dict() == before  # as it was written
+
+
+def test_tables_of_one_run_share_its_id_and_a_seed_repeats_all_but_it(monkeypatch):
+    rows = pa.table({"a": ["x", "y", None] * 50, "b": [True, False, True] * 50})
+    recipe = NoisyTables(Workload.of(["a"], ["b"]))
+    plan = recipe.calibrate(DOMAIN, Budget.pure(1.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    one, other = (plan.run(LocalEngine(DOMAIN, rows), SeededSource(7)) for _ in range(2))
+    runs = [{release.provenance.run for release in made.values()} for made in (one, other)]
+    assert [len(found) for found in runs] == [1, 1]
+    assert runs[0] != runs[1]
+    monkeypatch.setattr("tacita.release.secrets.token_hex", lambda size: "0" * 2 * size)
+    fixed = plan.run(LocalEngine(DOMAIN, rows), SeededSource(7))
+    for key in one:  # whatever the id is, the noise is the same: neither is drawn from the other
+        assert one[key].values.tolist() == other[key].values.tolist() == fixed[key].values.tolist()
 
 
 def test_arrow():

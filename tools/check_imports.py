@@ -24,7 +24,7 @@ FLOORS = [
     {"privacy"},
     {"charts", "combining", "uncertainty"},
     {"release"},
-    {"networks", "statement"},
+    {"envelope", "networks", "statement"},
     {"engines"},
     {"consent", "release_log"},
     {"mechanisms"},

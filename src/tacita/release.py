@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import platform
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -26,7 +27,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.table import Table
 from tacita.uncertainty import Uncertainty, uncertainty_from_dict
 
-__all__ = ["Provenance", "Release", "Releases"]
+__all__ = ["Provenance", "Release", "Releases", "new_run"]
 
 Array = npt.NDArray[np.float64]
 
@@ -44,19 +45,39 @@ def _versions() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where a release came from: enough to make another like it and to tell it from a simulation."""
+    """Where a release came from: enough to make another like it and to tell it from a simulation.
+
+    Attributes:
+        created: When; now, unless it is said.
+        run: Which run made it, so that two runs are told apart and what one run made together is not paid twice. Drawn
+            with the time, so what was written before there were runs has none when it is read. It is no part of what
+            a seed repeats: it comes from the system's randomness alone, not from the data and not from the noise.
+    """
 
     recipe: Mapping[str, Any]
     simulated: bool
     dataset: str | None = None
     charge: str | None = None
-    created: str = field(default_factory=lambda: dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
+    created: str = ""
     versions: Mapping[str, str] = field(default_factory=lambda: dict(_versions()))
+    run: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.created:
+            return
+        object.__setattr__(self, "created", dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
+        if self.run is None:
+            object.__setattr__(self, "run", new_run())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         names = ("recipe", "simulated", "dataset", "charge", "created", "versions")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | ({} if self.run is None else {"run": self.run})
+
+
+def new_run() -> str:
+    """The id of a run that begins: 64 bits that nobody can guess."""
+    return f"run_{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,15 +1,12 @@
 """`tacita anonymize` as a user runs it: real files, exit codes and messages."""
 
 import csv
-import io
 import json
-import sys
 from collections import Counter
-from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from tacita.cli import main, show
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -24,7 +21,7 @@ TOWNS = "Ulm;Germany;*\nBonn;Germany;*\nLyon;France;*\n"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     people = [
         f"secret{i},{20 + i * 7 % 50},{('Ulm', 'Bonn', 'Lyon')[i % 3]},{('flu', 'cold', 'gout')[i // 3 % 3]},{i % 9}"
         for i in range(300)
@@ -32,26 +29,15 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_text("name,age,town,ill,visits\n" + "\n".join(people) + "\n")
     (tmp_path / "people.yaml").write_text(SCHEMA)
     (tmp_path / "towns.csv").write_text(TOWNS)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.err, "_width", 500)
     return tmp_path
 
 
-def tacita(*arguments):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", "anonymize", "people.csv", "-s", "people.yaml", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return ended.value.code or 0, out.getvalue(), err.getvalue()
+def anonymized(*options):
+    return run("anonymize", "people.csv", "-s", "people.yaml", *options)
 
 
 def test_rows_report_and_figures(folder):
-    code, out, err = tacita(
+    code, out, err = anonymized(
         "--k", "10", "--l", "2", "--hierarchy", "town=towns.csv", "-o", "out.csv", "--report", "out.html", "--json"
     )
     assert code == 0, err
@@ -69,7 +55,7 @@ def test_rows_report_and_figures(folder):
 
 
 def test_figures_in_a_terminal_and_other_columns(folder):
-    code, out, err = tacita("--k", "5", "--qi", "age", "--keep", "visits", "-o", "out.parquet")
+    code, out, err = anonymized("--k", "5", "--qi", "age", "--keep", "visits", "-o", "out.parquet")
     assert code == 0, err
     assert "people in the smallest class" in out
     assert (folder / "out.parquet").is_file()
@@ -86,20 +72,20 @@ def test_figures_in_a_terminal_and_other_columns(folder):
     ],
 )
 def test_refusals_leave_nothing_behind(folder, options, words):
-    code, _, err = tacita(*options, "-o", "out.csv")
+    code, _, err = anonymized(*options, "-o", "out.csv")
     assert (code, words in err) == (2, True), err
     assert not (folder / "out.csv").exists()
 
 
 def test_a_file_of_no_known_kind_is_refused(folder):
-    code, _, err = tacita("--k", "5", "-o", "out.xlsx")
+    code, _, err = anonymized("--k", "5", "-o", "out.xlsx")
     assert (code, "must end in .csv or .parquet" in err) == (2, True)
 
 
 @pytest.mark.parametrize("method", ["datafly", "samarati", "ola", "incognito", "bayardo"])
 def test_whole_columns_are_recoded(method, folder):
     options = ("--qi", "town", "--k", "20", "--method", method, "--hierarchy", "town=towns.csv", "-o", "out.csv")
-    code, out, err = tacita(*options, "--json")
+    code, out, err = anonymized(*options, "--json")
     assert code == 0, err
     rows = list(csv.DictReader((folder / "out.csv").read_text().splitlines()))
     assert min(Counter(row["town"] for row in rows).values()) >= 20

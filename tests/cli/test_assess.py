@@ -1,18 +1,13 @@
 """Assessing, comparing and auditing on the command line, as an owner runs it."""
 
-import io
 import json
-import os
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
-from tacita.cli import main, show
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -24,13 +19,7 @@ attributes:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TACITA_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.out, "_width", 250)
-    monkeypatch.setattr(show.err, "_width", 500)
+def folder(tmp_path):
     rng = np.random.default_rng(1)
     for name, rows in (("used", 600), ("held", 400), ("fresh", 600)):
         age = rng.integers(0, 99, rows)
@@ -45,18 +34,6 @@ def folder(tmp_path, monkeypatch):
         pa_csv.write_csv(table, tmp_path / f"{name}.csv")
     (tmp_path / "s.yaml").write_text(SCHEMA)
     return tmp_path
-
-
-def run(*arguments):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
 
 
 def test_a_copy_is_found_out(folder):

@@ -1,16 +1,12 @@
 """The commands as a user runs them: real files, exit codes and messages."""
 
-import io
 import json
-import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import pytest
 
-from tacita.cli import main, show
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -28,45 +24,20 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture(autouse=True)
-def settings(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TACITA_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.out, "_width", 160)
-    monkeypatch.setattr(show.err, "_width", 500)
-
-
-def tacita(folder, *arguments):
-    """Run the program as its entry point does; nobody is there to answer questions."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", *arguments])
-        patch.setattr(sys, "stdin", io.StringIO(""))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return SimpleNamespace(returncode=ended.value.code or 0, stdout=out.getvalue(), stderr=err.getvalue())
-
-
-def good(folder, *arguments):
-    done = tacita(folder, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def good(*arguments):
+    done = run(*arguments)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_a_first_look(folder):
-    good(folder, "budget", "open", "people", "--epsilon", "1")
+    good("budget", "open", "people", "--epsilon", "1")
     plan = good(
-        folder, "query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex", "--epsilon", "0.5", "--dry-run"
+        "query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex", "--epsilon", "0.5", "--dry-run"
     )
     assert "± 6" in plan
-    assert json.loads(good(folder, "budget", "show", "people", "--json"))[0]["spent"] == 0
+    assert json.loads(good("budget", "show", "people", "--json"))[0]["spent"] == 0
     shown = good(
-        folder,
         "query",
         "people.csv",
         "-s",
@@ -83,7 +54,6 @@ def test_a_first_look(folder):
     assert "remaining" in shown
     answer = json.loads(
         good(
-            folder,
             "query",
             "people.csv",
             "-s",
@@ -105,7 +75,6 @@ def test_a_first_look(folder):
     assert abs(sum(answer["releases"][0]["estimate"]) - 500) < 60
     assert json.loads((folder / "out.json").read_text())["releases"] == answer["releases"]
     again = good(
-        folder,
         "query",
         "people.csv",
         "-s",
@@ -121,29 +90,29 @@ def test_a_first_look(folder):
         "k",
     )
     assert json.loads(again)["releases"] == answer["releases"]
-    assert "settled" in good(folder, "budget", "history", "people")
-    assert len(good(folder, "budget", "export", "people").splitlines()) == 3
+    assert "settled" in good("budget", "history", "people")
+    assert len(good("budget", "export", "people").splitlines()) == 3
 
 
 def test_schema_from_draft_to_use(folder):
-    good(folder, "schema", "infer", "people.csv", "-o", "draft.yaml")
-    good(folder, "budget", "open", "people", "--epsilon", "1")
+    good("schema", "infer", "people.csv", "-o", "draft.yaml")
+    good("budget", "open", "people", "--epsilon", "1")
     ask = ("query", "people.csv", "-s", "draft.yaml", "-a", "people", "-b", "sex", "--epsilon", "0.5")
-    refused = tacita(folder, *ask)
-    assert (refused.returncode, "schema confirm" in refused.stderr) == (6, True)
-    assert tacita(folder, "schema", "confirm", "draft.yaml").returncode == 1  # asks, and nobody says yes
-    assert "Confirmed 2" in good(folder, "schema", "confirm", "draft.yaml", "--yes")
-    good(folder, *ask)
-    assert tacita(folder, "schema", "infer", "people.csv", "-o", "draft.yaml").returncode == 8
-    assert "500 rows" in good(folder, "schema", "check", "people.csv", "-s", "people.yaml")
+    refused = run(*ask)
+    assert (refused.code, "schema confirm" in refused.err) == (6, True)
+    assert run("schema", "confirm", "draft.yaml").code == 1  # asks, and nobody says yes
+    assert "Confirmed 2" in good("schema", "confirm", "draft.yaml", "--yes")
+    good(*ask)
+    assert run("schema", "infer", "people.csv", "-o", "draft.yaml").code == 8
+    assert "500 rows" in good("schema", "check", "people.csv", "-s", "people.yaml")
 
 
 def test_check_tells_the_owner_what_does_not_fit(folder):
     (folder / "people.csv").write_text("age,sex\n5,x\n,f\n")
-    done = tacita(folder, "schema", "check", "people.csv", "-s", "people.yaml", "--json")
-    assert done.returncode == 3
-    assert json.loads(done.stdout)["columns"][1]["nowhere"] == 1
-    assert json.loads(done.stderr)["field"] == "sex"
+    done = run("schema", "check", "people.csv", "-s", "people.yaml", "--json")
+    assert done.code == 3
+    assert json.loads(done.out)["columns"][1]["nowhere"] == 1
+    assert json.loads(done.err)["field"] == "sex"
 
 
 QUERY = ("query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex")
@@ -177,16 +146,16 @@ QUERY = ("query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex"
     ],
 )
 def test_bad_input(folder, arguments, code, says):
-    good(folder, "budget", "open", "people", "--epsilon", "1")
-    done = tacita(folder, *arguments)
-    assert done.returncode == code, done.stderr
-    assert says in done.stderr
-    assert "hunter2" not in done.stderr
-    assert "Traceback" not in done.stderr
-    machine = tacita(folder, *arguments, "--json") if arguments[0] == "query" else None
+    good("budget", "open", "people", "--epsilon", "1")
+    done = run(*arguments)
+    assert done.code == code, done.err
+    assert says in done.err
+    assert "hunter2" not in done.err
+    assert "Traceback" not in done.err
+    machine = run(*arguments, "--json") if arguments[0] == "query" else None
     if machine is not None:
-        assert json.loads(machine.stderr)["code"]
-    assert json.loads(good(folder, "budget", "show", "people", "--json"))[0]["spent"] == 0
+        assert json.loads(machine.err)["code"]
+    assert json.loads(good("budget", "show", "people", "--json"))[0]["spent"] == 0
 
 
 @pytest.mark.parametrize(
@@ -200,50 +169,50 @@ def test_bad_input(folder, arguments, code, says):
 def test_broken_files(folder, text, says):
     """The owner sees the line; nothing is charged for a file that cannot be read from the start."""
     (folder / "people.csv").write_bytes(text)
-    good(folder, "budget", "open", "people", "--epsilon", "1")
-    done = tacita(folder, *QUERY, "--epsilon", "0.5")
-    assert done.returncode == 3, done.stderr
-    assert says in done.stderr
+    good("budget", "open", "people", "--epsilon", "1")
+    done = run(*QUERY, "--epsilon", "0.5")
+    assert done.code == 3, done.err
+    assert says in done.err
 
 
 def test_bytes_that_are_no_text_are_told_to_the_owner_and_to_nobody_else(folder):
     """Whether a query fails must not depend on one person's bytes; the owner's check says where they are."""
     (folder / "people.csv").write_bytes(b"age,sex\n3,\xff\n")
-    good(folder, "budget", "open", "people", "--epsilon", "1")
-    good(folder, *QUERY, "--epsilon", "0.5")
-    done = tacita(folder, "schema", "check", "people.csv", "-s", "people.yaml")
-    assert done.returncode == 3
-    assert "UTF-8" in done.stderr
+    good("budget", "open", "people", "--epsilon", "1")
+    good(*QUERY, "--epsilon", "0.5")
+    done = run("schema", "check", "people.csv", "-s", "people.yaml")
+    assert done.code == 3
+    assert "UTF-8" in done.err
 
 
 def test_collect(folder):
     ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "3000", "--epsilon", "2")
-    shown = good(folder, "collect", "plan", *ask)
+    shown = good("collect", "plan", *ask)
     assert "most 2" in shown
     assert "rehearsal" in shown
-    assert json.loads(good(folder, "collect", "plan", *ask, "--mode", "singles", "--json"))["mode"] == "singles"
-    simulated = json.loads(good(folder, "collect", "simulate", "people.csv", *ask, "--json"))
+    assert json.loads(good("collect", "plan", *ask, "--mode", "singles", "--json"))["mode"] == "singles"
+    simulated = json.loads(good("collect", "simulate", "people.csv", *ask, "--json"))
     assert simulated["simulated"]
     assert abs(sum(sum(row) for row in simulated["tables"]["age x sex"]) - 1) < 1e-9
-    assert "Simulated" in good(folder, "collect", "simulate", "people.csv", *ask)
+    assert "Simulated" in good("collect", "simulate", "people.csv", *ask)
     for wrong, says in (
         (("--epsilon", "0"), "epsilon"),
         (("--mode", "x"), "mode"),
         (("--dependence", "3"), "dependence"),
     ):
-        done = tacita(folder, "collect", "plan", *ask, *wrong)
-        assert (done.returncode, says in done.stderr) == (2, True)
-    assert tacita(folder, "collect", "plan", *ask[:2], *ask[4:]).returncode == 2
+        done = run("collect", "plan", *ask, *wrong)
+        assert (done.code, says in done.err) == (2, True)
+    assert run("collect", "plan", *ask[:2], *ask[4:]).code == 2
 
 
 def test_tokens(folder):
-    made = json.loads(good(folder, "token", "create", "ada", "--role", "analyst", "--dataset", "people", "--json"))
+    made = json.loads(good("token", "create", "ada", "--role", "analyst", "--dataset", "people", "--json"))
     assert made["token"].startswith("tct_")
-    listed = good(folder, "token", "list", "--json")
+    listed = good("token", "list", "--json")
     assert made["token"] not in listed
     assert json.loads(listed)[0]["name"] == "ada"
-    good(folder, "token", "revoke", made["id"])
-    assert "revoked" in good(folder, "token", "list")
+    good("token", "revoke", made["id"])
+    assert "revoked" in good("token", "list")
 
 
 def test_the_installed_program(folder):
@@ -255,10 +224,10 @@ def test_the_installed_program(folder):
 
 
 def test_help_and_version(folder):
-    assert "tacita 0." in good(folder, "--version")
+    assert "tacita 0." in good("--version")
     for command in ("schema", "query", "budget", "serve", "token", "demo"):
-        assert command in good(folder, "--help")
-        assert "--help" in good(folder, command, "--help")
+        assert command in good("--help")
+        assert "--help" in good(command, "--help")
 
 
 def test_a_campaign(folder):
@@ -275,36 +244,36 @@ def test_a_campaign(folder):
     assert yaml.safe_load((folder / "survey.yaml").read_text())
     state = f"sqlite:///{folder}/state.db"
     asked = ("-s", "survey.yaml", "--pairs", "--respondents", "8000", "--epsilon", "4", "--mode", "tables")
-    made = json.loads(good(folder, "collect", "create", *asked, "--title", "Travel", "--state", state, "--json"))
+    made = json.loads(good("collect", "create", *asked, "--title", "Travel", "--state", state, "--json"))
     id = made["id"]
     assert made["state"] == "open"
-    assert tacita(folder, "collect", "tables", id, "--state", state).returncode == 8  # nobody has answered
+    assert run("collect", "tables", id, "--state", state).code == 8  # nobody has answered
     codes = DOMAIN.encode(simulate(8000, seed=1), DOMAIN.names)
     answer_campaign(Campaigns(Database(state)), id, codes)
     here = (id, "--state", state)
-    assert "8,000 reports" in good(folder, "collect", "status", *here)
-    assert id in good(folder, "collect", "status", "--state", state)
-    assert "A by R" in good(folder, "collect", "tables", *here, "--by", "A,R", "--check")
-    agreed = json.loads(good(folder, "collect", "tables", *here, "--published", "consistent", "--json"))
+    assert "8,000 reports" in good("collect", "status", *here)
+    assert id in good("collect", "status", "--state", state)
+    assert "A by R" in good("collect", "tables", *here, "--by", "A,R", "--check")
+    agreed = json.loads(good("collect", "tables", *here, "--published", "consistent", "--json"))
     assert all(value >= 0 for release in agreed["releases"] for value in release["estimate"])
-    assert "rejected" in good(folder, "collect", "test", *here, "--by", "O,T")
-    assert json.loads(good(folder, "collect", "test", *here, "--by", "A,S", "--simulations", "19", "--json"))["df"] == 2
-    assert "Edges" in good(folder, "collect", "network", *here, "--bif", "travel.bif")
+    assert "rejected" in good("collect", "test", *here, "--by", "O,T")
+    assert json.loads(good("collect", "test", *here, "--by", "A,S", "--simulations", "19", "--json"))["df"] == 2
+    assert "Edges" in good("collect", "network", *here, "--bif", "travel.bif")
     assert "probability" in (folder / "travel.bif").read_text()
-    assert "Rules" in good(folder, "collect", "rules", *here)
-    good(folder, "collect", "synthesize", *here, "--rows", "100", "-o", "rows.csv")
+    assert "Rules" in good("collect", "rules", *here)
+    good("collect", "synthesize", *here, "--rows", "100", "-o", "rows.csv")
     assert len((folder / "rows.csv").read_text().splitlines()) == 101
-    assert tacita(folder, "collect", "synthesize", *here, "--rows", "9", "-o", "rows.doc").returncode == 2
-    good(folder, "collect", "export", *here, "-o", "tally.json")
-    assert tacita(folder, "collect", "merge", id, "tally.json", "--state", state).returncode == 8  # they are all here
-    assert "closed" in good(folder, "collect", "close", *here)
-    assert tacita(folder, "collect", "open", *here).returncode == 8
-    assert tacita(folder, "collect", "status", "cp_none", "--state", state).returncode == 2
-    draft = json.loads(good(folder, "collect", "create", *asked, "--title", "x", "--draft", "--state", state, "--json"))
+    assert run("collect", "synthesize", *here, "--rows", "9", "-o", "rows.doc").code == 2
+    good("collect", "export", *here, "-o", "tally.json")
+    assert run("collect", "merge", id, "tally.json", "--state", state).code == 8  # they are all here
+    assert "closed" in good("collect", "close", *here)
+    assert run("collect", "open", *here).code == 8
+    assert run("collect", "status", "cp_none", "--state", state).code == 2
+    draft = json.loads(good("collect", "create", *asked, "--title", "x", "--draft", "--state", state, "--json"))
     assert draft["state"] == "draft"
-    assert '"open"' in good(folder, "collect", "open", draft["id"], "--state", state, "--json")
+    assert '"open"' in good("collect", "open", draft["id"], "--state", state, "--json")
     assert np.isclose(sum(q["share"] for q in draft["questions"]), 1)
-    wrong = tacita(folder, "collect", "create", *asked, "--title", "x", "--closes", "soon", "--state", state)
-    assert (wrong.returncode, "closes" in wrong.stderr) == (2, True)
-    blocks = tacita(folder, "collect", "create", *asked, "--title", "x", "--block", "10", "--state", state)
-    assert blocks.returncode in (0, 2)
+    wrong = run("collect", "create", *asked, "--title", "x", "--closes", "soon", "--state", state)
+    assert (wrong.code, "closes" in wrong.err) == (2, True)
+    blocks = run("collect", "create", *asked, "--title", "x", "--block", "10", "--state", state)
+    assert blocks.code in (0, 2)

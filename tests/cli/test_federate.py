@@ -1,19 +1,16 @@
 """Holders and an analyst on the command line: real processes, real files."""
 
-import io
 import json
-import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.cli import main, show
 from tacita.holder_client import HolderClient
 from tacita.testing.ports import free_port
+
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -25,13 +22,7 @@ NAMES = ("north", "south")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TACITA_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.out, "_width", 200)
-    monkeypatch.setattr(show.err, "_width", 500)
+def folder(tmp_path):
     (tmp_path / "people.yaml").write_text(SCHEMA)
     lines = []
     for at, name in enumerate(NAMES):
@@ -43,18 +34,6 @@ def folder(tmp_path, monkeypatch):
         assert run("budget", "open", name, "--epsilon", "3", "--state", f"sqlite:///{name}.db").code == 0
     (tmp_path / "holders.yaml").write_text("holders:\n" + "\n".join(lines) + "\n")
     return tmp_path
-
-
-def run(*arguments):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
 
 
 def federate(*more):

@@ -1,17 +1,13 @@
 """Models on the command line: paid from an account, stored, and used for nothing more."""
 
-import io
 import json
-import os
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tacita.cli import main, show
 from tacita.learn.fitted import FittedModel
+
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -24,13 +20,7 @@ attributes:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TACITA_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.out, "_width", 200)
-    monkeypatch.setattr(show.err, "_width", 500)
+def folder(tmp_path):
     rng = np.random.default_rng(0)
     ages, sexes = rng.uniform(0, 100, 3000), rng.integers(0, 2, 3000)
     lines = "".join(
@@ -41,18 +31,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "new.csv").write_text("age,sex\n10,f\n90,m\n,m\n")
     (tmp_path / "people.yaml").write_text(SCHEMA)
     return tmp_path
-
-
-def run(*arguments):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
 
 
 def opened(epsilon="50"):
@@ -105,6 +83,17 @@ def test_a_network_is_trained_and_used(folder):
     assert "noise_multiplier" in done.out
     assert run("learn", "predict", "model.json", "new.csv", "-o", "told.csv").code == 0
     assert [line.strip('"') for line in (folder / "told.csv").read_text().splitlines()[1:3]] == ["false", "true"]
+
+
+def test_bounds_are_narrowed_first_if_that_is_asked_for(folder):
+    opened()
+    line = ("--target", "cost", "--features", "age,sex", "--epsilon", "40")
+    done = fit(*line, "--narrow", "0.2")
+    assert done.code == 0, done.err
+    assert "between bounds that are narrowed privately" in done.out
+    told = run("learn", "predict", "model.json", "new.csv", "-o", "told.csv")
+    assert told.code == 0, told.err
+    assert float((folder / "told.csv").read_text().splitlines()[1]) == pytest.approx(25, abs=5)
 
 
 def test_penalties_are_chosen_and_options_are_heard(folder):

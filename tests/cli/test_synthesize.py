@@ -1,18 +1,14 @@
 """Made-up rows on the command line, as a user runs it."""
 
-import io
 import json
-import os
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from types import SimpleNamespace
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.cli import main, show
 from tacita.synthesize import Synthesized
+
+from .conftest import run
 
 SCHEMA = """
 tacita: 1
@@ -23,29 +19,11 @@ attributes:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TACITA_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TACITA_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(show.out, "_width", 200)
-    monkeypatch.setattr(show.err, "_width", 500)
+def folder(tmp_path):
     (tmp_path / "people.csv").write_text("age,sex\n" + "".join(f"{i % 80},{'fm'[i % 2]}\n" for i in range(800)))
     (tmp_path / "people.yaml").write_text(SCHEMA)
     run("budget", "open", "people", "--epsilon", "2")
     return tmp_path
-
-
-def run(*arguments):
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(io.StringIO()) as out,
-        redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["tacita", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return SimpleNamespace(code=ended.value.code or 0, out=out.getvalue(), err=err.getvalue())
 
 
 def made(*more, account="people", output="rows.parquet"):

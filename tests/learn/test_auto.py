@@ -31,13 +31,13 @@ def picked(plan):
 @pytest.fixture
 def said(monkeypatch):
     """What the tryout says, set by a test; `asked` counts."""
-    found = {"figure": 0.5, "asked": 0}
+    found = {"dpsgd": 0.5, "sufficient": 1.0, "functional": 1.1, "asked": 0}
 
-    def tried(setting, noise):
+    def tried(setting):
         found["asked"] += 1
-        return found["figure"]
+        return found
 
-    monkeypatch.setattr(auto, "steps_over_moments", tried)
+    monkeypatch.setattr(auto, "tried_errors", tried)
     return found
 
 
@@ -79,16 +79,27 @@ def test_steps_are_picked_where_they_are_better_and_only_if_they_can_be_made(sai
     plan = plan_of(APPROX, columns=12)
     assert picked(plan) == "dpsgd"
     assert plan.why.startswith("dpsgd: on 3,000 made-up rows dpsgd has 0.50 times the error of sufficient")
-    assert "of functional" in plan_of(APPROX, columns=3).why
-    said["figure"] = 0.985
+    said["functional"] = 0.9
+    assert "0.56 times the error of functional" in plan_of(APPROX, columns=12).why
+    said.update(functional=1.1, dpsgd=0.985)
     assert picked(plan_of(APPROX, columns=12)) == "sufficient"
     assert re.search(r"0\.9[89] times", plan_of(APPROX, columns=12).why)
-    said["figure"] = 0.97
+    said["dpsgd"] = 0.97
     assert picked(plan_of(APPROX, columns=12)) == "dpsgd"
     asked = said["asked"]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert picked(plan_of(APPROX, columns=12)) == "sufficient"
     assert said["asked"] == asked
+
+
+@pytest.mark.parametrize("columns", [3, 12])
+def test_of_noises_on_moments_the_one_that_did_better_is_picked(said, columns):
+    pytest.importorskip("torch")
+    said["dpsgd"] = 2.0
+    assert picked(plan_of(APPROX, columns=columns)) == "sufficient"
+    said["functional"] = 0.9
+    assert picked(plan_of(APPROX, columns=columns)) == "functional"
+    assert plan_of(APPROX, columns=columns).why.startswith("functional: on 3,000 made-up rows dpsgd has 2.22 times")
 
 
 def test_without_a_public_size_nothing_is_tried(said):

@@ -10,7 +10,7 @@ from tacita.collect.tally import simulate
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
-from tacita.learn import Bayes, Network, Regression, TunedRegression, read_model
+from tacita.learn import Bayes, NarrowedRegression, Network, Regression, TunedRegression, read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.learn.trees import Trees
 from tacita.mechanisms.additive import NoisyTables
@@ -19,7 +19,7 @@ from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import NonPrivate, Pure
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Releases
+from tacita.release import Release, Releases
 from tacita.synthesize import Synthesize
 from tacita.tables import Workload
 
@@ -214,14 +214,76 @@ def test_one_run_counts_once_and_two_charges_twice():
     assert spent(mixed.with_charge("ch_3", "people")) == pytest.approx(2)
 
 
+def as_before_runs(release):
+    """What the JSON of a release says that was written before there were runs."""
+    data = release.as_dict()
+    del data["provenance"]["run"]
+    return Release.from_dict(data)
+
+
+def test_two_runs_of_one_second_without_a_charge_both_count():
+    """All that was known of them is alike: only the run tells that the noise was drawn twice."""
+    plan = BAYES.calibrate(DOMAIN, Budget.pure(1.0), unit=ROW, neighbours=ADD)
+    engine = LocalEngine(DOMAIN, people(500))
+    one, other = (list(plan.tables.run(engine, SecureSource()).values()) for _ in range(2))
+    mine, yours = one[0].provenance, replace(other[1].provenance, created=one[0].provenance.created)
+    assert yours != mine
+    assert replace(yours, run=mine.run) == mine
+    pair = [one[0], replace(other[1], provenance=yours)]
+    for releases in (pair, [Release.from_json(release.to_json()) for release in pair]):
+        model = bayes_of(*releases)
+        assert spent(model) == pytest.approx(2)
+        assert spent(read_model(model.to_json())) == pytest.approx(2)
+        assert model.provenance.run is None  # it comes of two
+    whole = bayes_of(*(Release.from_json(release.to_json()) for release in one))
+    assert whole.event == plan.event
+    assert whole.provenance.run == mine.run
+
+
+def test_what_was_written_before_there_were_runs_counts_as_it_did():
+    plan = BAYES.calibrate(DOMAIN, Budget.pure(1.0), unit=ROW, neighbours=ADD)
+    one = [
+        as_before_runs(release)
+        for release in plan.tables.run(LocalEngine(DOMAIN, people(500)), SecureSource()).values()
+    ]
+    assert [release.provenance.run for release in one] == [None, None]
+    assert "run" not in one[0].as_dict()["provenance"]
+    assert bayes_of(*one).event == plan.event  # its recipe names both tables
+    later = replace(one[1], provenance=replace(one[1].provenance, created="2020-01-01T00:00:00+00:00"))
+    assert spent(bayes_of(one[0], later)) == pytest.approx(2)
+
+
+def test_tables_of_one_campaign_cost_once_and_of_two_twice():
+    """Each person answered one question, whichever it was."""
+    domain = Domain(attributes=[Boolean(name="old"), Categorical(name="sex", levels=("f", "m")), Boolean(name="ill")])
+    rows = pa.table({"old": [True, False] * 500, "sex": ["f", "m"] * 500, "ill": [True, False] * 500})
+    design = plan_collection(domain, Workload.of(["ill", "old"], ["ill", "sex"]), respondents=1000, epsilon=2.0)
+    tallies = [simulate(design, LocalEngine(domain, rows), SeededSource(seed)) for seed in (0, 1)]
+    one, other = (tally.releases() for tally in tallies)
+    recipe = Bayes(target="ill", features=("old", "sex"))
+    dear = max(one.values(), key=lambda release: release.event.epsilon)
+    alike = Releases(replace(release, event=dear.event) for release in one.values())
+    assert fit_on_release(recipe, alike, None).event == dear.event
+    mixed = Releases([alike["ill", "old"], replace(other["ill", "sex"], event=dear.event)])
+    model = fit_on_release(recipe, mixed, None)
+    assert spent(model) == pytest.approx(2 * float(cost([(dear.event, 1)], Budget.pure(1.0), model.neighbours)))
+
+
+def test_a_model_names_the_run_that_was_paid_for():
+    plan = Synthesize(method="quality").calibrate(DOMAIN, Budget.approx(4.0, 1e-6), unit=ROW, neighbours=ADD)
+    made = plan.run(LocalEngine(DOMAIN, people(500)), SecureSource())
+    models = [fit_on_release(recipe, made, np.random.default_rng(0)) for recipe in (LINE, BAYES)]
+    assert {model.provenance.run for model in models} == {made.provenance.run}
+
+
 def test_campaigns_that_look_alike_both_count():
-    """Same size, same second, nothing that names them: in doubt, both are counted, also after storing."""
+    """From before runs: same size, same second, nothing that names them. In doubt, both are counted."""
     domain = Domain(attributes=[Boolean(name="old"), Categorical(name="sex", levels=("f", "m")), Boolean(name="ill")])
     rows = pa.table({"old": [True, False] * 500, "sex": ["f", "m"] * 500, "ill": [True, False] * 500})
     pairs = Workload.of(["ill", "old"], ["ill", "sex"])
     design = plan_collection(domain, pairs, respondents=1000, epsilon=2.0)
     one, other = (simulate(design, LocalEngine(domain, rows), SeededSource(seed)).releases() for seed in (0, 1))
-    first, second = one["ill", "old"], other["ill", "sex"]
+    first, second = as_before_runs(one["ill", "old"]), other["ill", "sex"]
     alike = replace(second, provenance=replace(first.provenance), event=first.event)
     model = fit_on_release(Bayes(target="ill", features=("old", "sex")), Releases([first, alike]), None)
     assert spent(model) == pytest.approx(2 * float(cost([(first.event, 1)], Budget.pure(1.0), first.neighbours)))
@@ -287,3 +349,12 @@ def test_a_schema_that_nobody_has_confirmed_is_refused():
     seen = Domain(attributes=[*seen.attributes, *DOMAIN.attributes[1:]])
     with pytest.raises(NotPublic):
         fit_on_release(LINE, ReleasedRows(domain=seen, rows=people(50)), np.random.default_rng(0))
+
+
+def test_bounds_are_not_narrowed_where_nothing_is_paid():
+    release = ReleasedRows(domain=DOMAIN, rows=people(500))
+    plain, narrow = (
+        fit_on_release(each, release, np.random.default_rng(1)) for each in (LINE, NarrowedRegression(base=LINE))
+    )
+    assert np.array_equal(plain.coefficients, narrow.coefficients)
+    assert narrow.limits is None

@@ -11,7 +11,7 @@ from tacita.learn.made_up_points import made_up_points
 from tacita.learn.moments import NoisyMoments
 from tacita.learn.monomials import ExactMoments
 from tacita.learn.solve import solve_moments
-from tacita.learn.tryout import _tried, can_be_tried, for_one_copy, steps_over_moments
+from tacita.learn.tryout import _tried, can_be_tried, for_one_copy, tried_errors
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -109,21 +109,26 @@ def test_noise_of_steps_is_about_what_calibrating_gives():
 
 @pytest.mark.parametrize("task", ["linear", "logistic"])
 def test_a_figure_is_the_same_each_time_and_for_all_names_and_bounds(task):
-    first = steps_over_moments(setting_of(task=task), "gaussian")
+    first = tried_errors(setting_of(task=task))
+    assert set(first) == {"functional", "sufficient", "dpsgd"}
     _tried.cache_clear()
-    assert steps_over_moments(setting_of(task=task, names="other"), "gaussian") == first
-    assert steps_over_moments(setting_of(task=task, people=2400), "gaussian") != first
+    assert tried_errors(setting_of(task=task, names="other")) == first
+    assert tried_errors(setting_of(task=task, people=2400)) != first
 
 
 def test_steps_drown_first_and_many_people_need_none():
-    assert steps_over_moments(setting_of(people=300), "gaussian") > 1.1
-    assert steps_over_moments(setting_of(people=10**9), "gaussian") == pytest.approx(1, abs=0.03)
-    assert steps_over_moments(setting_of(columns=15, people=10_000), "gaussian") < 0.98
+    few, many, wide = (
+        tried_errors(setting_of(columns=columns, people=people))
+        for columns, people in ((3, 300), (3, 10**9), (15, 10_000))
+    )
+    assert few["dpsgd"] > 1.1 * few["sufficient"]
+    assert many["dpsgd"] == pytest.approx(many["sufficient"], rel=0.03)
+    assert wide["dpsgd"] < 0.98 * wide["sufficient"] < wide["functional"]
 
 
 @pytest.mark.parametrize("people", [1, 2, 30])
 def test_hardly_anybody_can_be_tried(people):
-    assert np.isfinite(steps_over_moments(setting_of(people=people), "gaussian"))
+    assert all(np.isfinite(each) for each in tried_errors(setting_of(people=people)).values())
 
 
 def test_what_made_up_rows_cannot_be_like_is_not_tried():

@@ -63,10 +63,13 @@ class World:
         path: str,
         *,
         token: str | None = None,
+        key: str | None = None,
         headers: dict[str, str] | None = None,
         **parts: Any,
     ) -> httpx.Response:
         sent = dict(headers or {})
+        if key is not None:
+            sent["Idempotency-Key"] = key
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         return self.http(method, path, headers=sent, **parts)
@@ -84,8 +87,28 @@ class World:
 
     def query(self, token: str, epsilon: float = 0.5, *, key: str | None = None, **changes: Any) -> httpx.Response:
         body = {"tables": [["smokes"]], "budget": {"epsilon": epsilon}}
-        headers = {} if key is None else {"Idempotency-Key": key}
-        return self.call("POST", "/v1/datasets/patients/query", token=token, headers=headers, json=body | changes)
+        return self.call("POST", "/v1/datasets/patients/query", token=token, key=key, json=body | changes)
+
+    def work(self) -> None:
+        """Do what a worker would: all jobs that wait."""
+        for job in self.services.jobs.list():
+            if job.state == "queued":
+                self.services.jobs.work(job.id, self.services)
+
+    def made(self, submitted: httpx.Response, token: str) -> str:
+        """The id of what a submitted job makes, when it is done."""
+        assert submitted.status_code == 202, submitted.text
+        self.work()
+        found = self.call("GET", submitted.headers["location"], token=token)
+        assert found.status_code == 200, found.text
+        id: str = found.json()["id"]
+        return id
+
+    def spent(self) -> float:
+        """What the patients' budget has lost so far."""
+        found = self.call("GET", "/v1/datasets/patients/budget", token=self.token("steward"))
+        amount: float = found.json()["spent"]
+        return amount
 
     def campaign(self, **changes: Any) -> dict[str, Any]:
         body = {

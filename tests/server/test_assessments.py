@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 
 
-def work(world) -> None:
-    for job in world.services.jobs.list():
-        if job.state == "queued":
-            world.services.jobs.work(job.id, world.services)
-
-
 @pytest.fixture
 def release(world) -> str:
     world.register()
     body = {"dataset": "patients", "budget": {"epsilon": 0.5}, "rows": 800}
     made = world.call("POST", "/v1/releases/synthetic", token=world.token("analyst"), json=body)
-    work(world)
+    world.work()
     return made.json()["id"]
 
 
@@ -33,7 +27,7 @@ def test_from_release_to_page(world, release) -> None:
     assert submitted.status_code == 202, submitted.text
     place = submitted.headers["location"]
     assert world.call("GET", place, token=steward).status_code == 409
-    work(world)
+    world.work()
     found = world.call("GET", place, token=steward)
     assert found.status_code == 200, found.text
     told = found.json()
@@ -43,8 +37,7 @@ def test_from_release_to_page(world, release) -> None:
     page = world.call("GET", f"{place}/page", token=steward)
     assert page.headers["content-type"].startswith("text/html")
     assert "<svg" in page.text
-    spent = world.call("GET", "/v1/datasets/patients/budget", token=steward).json()["spent"]
-    assert spent == pytest.approx(0.5)  # an assessment stays with the steward
+    assert world.spent() == pytest.approx(0.5)  # an assessment stays with the steward
 
 
 def test_nobody_else_sees_it(world, release) -> None:
@@ -52,7 +45,7 @@ def test_nobody_else_sees_it(world, release) -> None:
     assert ask(world, world.token("analyst"), release).status_code == 403
     assert ask(world, world.token("steward", datasets=("others",)), release).status_code in (403, 404)
     place = ask(world, steward, release).headers["location"]
-    work(world)
+    world.work()
     for path in (place, f"{place}/page"):
         assert world.call("GET", path, token=world.token("analyst")).status_code == 403
         assert world.call("GET", path, token=world.token("steward")).status_code == 404
@@ -77,7 +70,7 @@ def test_bad_input(world, release, change) -> None:
 def test_bad_wishes_fail_with_their_field(world, release) -> None:
     steward = world.token("steward")
     place = ask(world, steward, release, secrets=["nobody"]).headers["location"]
-    work(world)
+    world.work()
     refused = world.call("GET", place, token=steward)
     assert (refused.status_code, refused.json()["field"]) == (422, "secrets")
 
@@ -86,7 +79,7 @@ def test_a_release_that_is_gone(world, release) -> None:
     steward = world.token("steward")
     world.call("DELETE", f"/v1/releases/{release}", token=world.token("admin"))
     place = ask(world, steward, release).headers["location"]
-    work(world)
+    world.work()
     assert world.call("GET", place, token=steward).status_code == 409
 
 
@@ -104,14 +97,14 @@ def test_a_comparison(world) -> None:
     submitted = world.call("POST", "/v1/comparisons", token=steward, json=PLAN)
     assert submitted.status_code == 202, submitted.text
     place = submitted.headers["location"]
-    work(world)
+    world.work()
     found = world.call("GET", place, token=steward)
     assert found.status_code == 200, found.text
     assert len(found.json()["results"]) == 2
     assert "<svg" in world.call("GET", f"{place}/page", token=steward).text
     assert world.call("GET", place, token=world.token("analyst")).status_code == 403
     assert world.call("GET", place.replace("comparisons", "assessments"), token=steward).status_code == 404
-    assert world.call("GET", "/v1/datasets/patients/budget", token=steward).json()["spent"] == 0
+    assert world.spent() == 0
 
 
 @pytest.mark.parametrize(

@@ -31,27 +31,11 @@ def buyer(world) -> str:
 
 
 def fit(world, token: str, *, key: str | None = None, **changes: Any) -> Any:
-    headers = {} if key is None else {"Idempotency-Key": key}
-    return world.call("POST", "/v1/models/fit", token=token, json=BODY | changes, headers=headers)
-
-
-def work(world) -> None:
-    for job in world.services.jobs.list():
-        if job.state == "queued":
-            world.services.jobs.work(job.id, world.services)
+    return world.call("POST", "/v1/models/fit", token=token, key=key, json=BODY | changes)
 
 
 def fitted(world, token: str, **changes: Any) -> str:
-    made = fit(world, token, **changes)
-    assert made.status_code == 202, made.text
-    work(world)
-    found = world.call("GET", made.headers["location"], token=token)
-    assert found.status_code == 200, found.text
-    return found.json()["id"]
-
-
-def spent(world) -> float:
-    return world.call("GET", "/v1/datasets/patients/budget", token=world.token("steward")).json()["spent"]
+    return world.made(fit(world, token, **changes), token)
 
 
 def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
@@ -59,9 +43,9 @@ def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
     assert plan.status_code == 200, plan.text
     assert plan.json()["affordable"] is True
     assert plan.json()["why"].startswith("functional")
-    assert spent(world) == 0
+    assert world.spent() == 0
     id = fitted(world, buyer)
-    paid = spent(world)
+    paid = world.spent()
     assert 0.39 < paid <= 0.4
     told = world.call("POST", "/v1/models/smokers/predict", token=buyer, json=POINTS)
     assert told.status_code == 200, told.text
@@ -74,7 +58,7 @@ def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
     assert model.provenance.charge == world.services.functions.registry.get(id).charge
     by_name = {"rows": [{"age": 20}, {"age": 80}]}
     assert world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=by_name).json() == told.json()
-    assert spent(world) == paid
+    assert world.spent() == paid
 
 
 @pytest.mark.parametrize(
@@ -83,6 +67,7 @@ def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
         ({"kind": "trees", "depth": 2, "trees": 2}, 2),
         ({"kind": "bayes"}, 2),
         ({"kind": "linear", "target": "age", "penalties": [[1.0, 1.0], [10, 0.5]], "share": 0.3}, None),
+        ({"kind": "linear", "target": "age", "narrow": 0.2}, None),
         ({"kind": "linear", "target": "age", "norm": 1.0, "intercept": False, "outside": "leave-out"}, None),
     ],
 )
@@ -120,15 +105,15 @@ def test_versions_of_a_name(world, buyer) -> None:
 
 def test_a_retry_is_charged_once(world, buyer) -> None:
     first, second = (fit(world, buyer, key="once").json()["id"] for _ in range(2))
-    work(world)
+    world.work()
     assert first == second
-    assert 0.39 < spent(world) <= 0.4
+    assert 0.39 < world.spent() <= 0.4
     assert len(world.call("GET", "/v1/models", token=buyer).json()) == 1
 
 
 def test_over_budget(world, buyer) -> None:
     place = fit(world, buyer, budget={"epsilon": 3.0}).headers["location"]
-    work(world)
+    world.work()
     assert world.call("GET", place, token=buyer).json()["code"] == "budget-exceeded"
     assert world.call("GET", "/v1/models", token=buyer).json() == []
 
@@ -180,6 +165,8 @@ def test_a_level_that_is_none(world, buyer) -> None:
         ({"kind": "network", "budget": {"epsilon": 1, "delta": 1e-6}, "clip": 1e-320}, "clip"),
         ({"kind": "network", "budget": {"epsilon": 1, "delta": 1e-6}, "learning_rate": 1e308}, "learning_rate"),
         ({"penalty": 1.0, "penalties": [[1.0, 1.0]]}, "penalty"),
+        ({"narrow": 0.2, "penalties": [[1.0, 1.0]]}, "narrow"),
+        ({"narrow": 1.0}, "narrow"),
         ({"penalty": 1e308}, "penalty"),
         ({"kind": "forest"}, "kind"),
         ({"name": "fn_1"}, "name"),
@@ -191,7 +178,7 @@ def test_bad_requests_are_refused_before_they_cost(world, buyer, changes, field)
     answer = fit(world, buyer, **changes)
     assert answer.status_code in (404, 422), answer.text
     assert answer.json()["field"] == field
-    assert spent(world) == 0
+    assert world.spent() == 0
 
 
 def test_who_sees_what(world, buyer) -> None:
@@ -250,11 +237,11 @@ def test_a_network_that_is_cancelled_stops_and_stays_paid(world, buyer, monkeypa
         step(training)
 
     monkeypatch.setattr(PrivateTraining, "step", cancelling)
-    work(world)
+    world.work()
     assert jobs.get(id).state == "cancelled"
     assert len(made) == 5
     assert 0.1 < made[2] < made[4] < 0.95
-    assert spent(world) > 0.3  # what was begun is paid for
+    assert world.spent() > 0.3  # what was begun is paid for
     assert world.call("GET", "/v1/models", token=buyer).json() == []
 
 

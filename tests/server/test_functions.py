@@ -27,50 +27,34 @@ def buyer(world) -> str:
 
 
 def make(world, token: str, *, key: str | None = None, **changes: Any) -> Any:
-    headers = {} if key is None else {"Idempotency-Key": key}
-    return world.call("POST", "/v1/models", token=token, json=BODY | changes, headers=headers)
-
-
-def work(world) -> None:
-    for job in world.services.jobs.list():
-        if job.state == "queued":
-            world.services.jobs.work(job.id, world.services)
+    return world.call("POST", "/v1/models", token=token, key=key, json=BODY | changes)
 
 
 def released(world, token: str, **changes: Any) -> str:
-    made = make(world, token, **changes)
-    assert made.status_code == 202, made.text
-    work(world)
-    found = world.call("GET", made.headers["location"], token=token)
-    assert found.status_code == 200, found.text
-    return found.json()["id"]
-
-
-def spent(world) -> float:
-    return world.call("GET", "/v1/datasets/patients/budget", token=world.token("steward")).json()["spent"]
+    return world.made(make(world, token, **changes), token)
 
 
 def test_from_plan_to_answers(world, buyer) -> None:
     plan = world.call("POST", "/v1/models/plan", token=buyer, json=BODY)
     assert plan.status_code == 200, plan.text
     assert plan.json()["affordable"] is True
-    assert spent(world) == 0
+    assert world.spent() == 0
     id = released(world, buyer)
-    paid = spent(world)
+    paid = world.spent()
     assert 0 < paid <= 0.4
     first = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS)
     assert first.status_code == 200, first.text
     assert first.json()["values"][0] == first.json()["values"][2]
     for ref in (id, "ages", "ages@1"):
         assert world.call("POST", f"/v1/models/{ref}/predict", token=buyer, json=POINTS).json() == first.json()
-    assert spent(world) == paid
+    assert world.spent() == paid
     listed = world.call("GET", "/v1/models", token=buyer).json()
     assert [(entry["id"], entry["points"], entry["state"]) for entry in listed] == [(id, 2, "active")]
 
 
 def test_a_retry_finds_its_function(world, buyer) -> None:
     first, second = (make(world, buyer, key="once").json()["id"] for _ in range(2))
-    work(world)
+    world.work()
     assert first == second
     assert len(world.call("GET", "/v1/models", token=buyer).json()) == 1
 
@@ -83,7 +67,7 @@ def test_a_job_that_is_not_done(world, buyer) -> None:
 
 def test_over_budget(world, buyer) -> None:
     place = make(world, buyer, budget={"epsilon": 3.0, "delta": 1e-6}).headers["location"]
-    work(world)
+    world.work()
     assert world.call("GET", place, token=buyer).json()["code"] == "budget-exceeded"
     assert world.call("GET", "/v1/models", token=buyer).json() == []
 
@@ -126,7 +110,7 @@ def test_not_a_number(world, buyer) -> None:
 )
 def test_bad_requests_are_refused_before_they_cost(world, buyer, changes, status) -> None:
     assert make(world, buyer, **changes).status_code == status
-    assert spent(world) == 0
+    assert world.spent() == 0
 
 
 def test_a_service_shows_no_parameters(world, buyer) -> None:
@@ -186,7 +170,7 @@ def test_deleting(world, buyer) -> None:
     assert gone.json()["state"] == "deleted"
     assert world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS).status_code == 409
     assert world.call("GET", "/v1/models/ages", token=buyer).status_code == 404
-    assert spent(world) > 0
+    assert world.spent() > 0
 
 
 def test_a_bundle(world, buyer, tmp_path) -> None:

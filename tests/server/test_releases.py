@@ -14,8 +14,6 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.server.jobs import Jobs
-
 SCHEMA: dict[str, Any] = {
     "tacita": 1,
     "attributes": [
@@ -26,14 +24,6 @@ SCHEMA: dict[str, Any] = {
 
 POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "several": True}
 PATH = "/v1/datasets/patients/policy"
-
-
-def work(world) -> None:
-    """Do what a worker would."""
-    jobs: Jobs = world.services.jobs
-    for job in jobs.list():
-        if job.state == "queued":
-            jobs.work(job.id, world.services)
 
 
 def policy(world, **changes: Any) -> Any:
@@ -57,7 +47,7 @@ def test_from_policy_to_rows(world, buyer) -> None:
     assert submitted.status_code == 202, submitted.text
     place = submitted.headers["location"]
     assert world.call("GET", place, token=buyer).status_code == 409
-    work(world)
+    world.work()
     known = world.call("GET", place, token=buyer).json()
     assert (known["guarantee"], known["achieved"]["k"] >= 5, known["columns"]) == ("none", True, ["age", "smokes"])
     rows = {}
@@ -79,7 +69,7 @@ def test_from_policy_to_rows(world, buyer) -> None:
 
 def test_a_release_belongs_to_who_asked_for_it(world, buyer) -> None:
     place = make(world, buyer).headers["location"]
-    work(world)
+    world.work()
     other = world.token("analyst")
     for path in (place, f"{place}/rows"):
         assert world.call("GET", path, token=other).status_code == 404
@@ -128,7 +118,7 @@ def test_no_combination_of_parameters_gives_a_raw_column(world, buyer) -> None:
         submitted = make(world, buyer, **wish)
         if submitted.status_code != 202:
             continue
-        work(world)
+        world.work()
         rows = world.call("GET", f"{submitted.headers['location']}/rows", token=buyer)
         if rows.status_code != 200:
             continue
@@ -148,7 +138,7 @@ def test_a_plan_reads_nothing(world, buyer) -> None:
 
 def test_more_people_than_there_are(world, buyer) -> None:
     place = make(world, buyer, k=5000).headers["location"]
-    work(world)
+    world.work()
     refused = world.call("GET", place, token=buyer)
     assert (refused.status_code, refused.json()["field"]) == (422, "k")
     assert "1234" in refused.json()["hint"]
@@ -225,6 +215,21 @@ def test_files_that_cannot_be_used(world, data, form, status) -> None:
     assert response.headers["content-type"] == "application/problem+json"
 
 
+def test_a_file_that_unrolls_is_refused_before_it_fills_the_memory(world_of) -> None:
+    world = world_of(max_upload_bytes=1 << 20)
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 5000, pa.int32()), pa.array(["x" * 1_000_000]))
+    out = io.BytesIO()
+    pq.write_table(pa.table({"smokes": words, "age": [1] * 5000}), out, store_schema=False, compression="zstd")
+    before = pa.default_memory_pool().max_memory()
+    answer = send(world, out.getvalue())
+    assert (answer.status_code, answer.json()["field"]) == (422, "file")
+    assert f"at most {8 << 20} bytes" in answer.json()["rule"]
+    assert "max_upload_bytes" in answer.json()["hint"]
+    assert pa.default_memory_pool().max_memory() - before < 400 << 20  # of five gigabytes
+    (line,) = world.services.events.list(kind="file-anonymized")
+    assert line.detail["outcome"] == "invalid-input"
+
+
 def test_only_the_owner_sends_files_and_only_there(world) -> None:
     files = {"file": ("x", ROWS.encode())}
     assert world.call("POST", "/v1/anonymize", token=world.token("analyst"), files=files).status_code == 403
@@ -234,7 +239,7 @@ def test_only_the_owner_sends_files_and_only_there(world) -> None:
 def test_a_second_release_is_warned_of(world, buyer) -> None:
     other = world.token("analyst")
     first, same, second = make(world, buyer), make(world, other, columns=["age"]), make(world, other, k=40)
-    work(world)
+    world.work()
     known = [
         world.call("GET", each.headers["location"], token=token).json()["warnings"]
         for each, token in ((first, buyer), (same, other), (second, other))
@@ -259,10 +264,10 @@ def test_only_those_who_agreed_leave(world_of, tmp_path) -> None:
     assert world.call("PUT", path, token=world.token("steward"), json=POLICY).status_code == 200
     token = world.token("analyst")
     place = make(world, token, dataset="persons").headers["location"]
-    work(world)
+    world.work()
     assert world.call("GET", place, token=token).json()["rows"] == 200
     refused = make(world, token, dataset="persons", purpose="marketing")
-    work(world)
+    world.work()
     found = world.call("GET", refused.headers["location"], token=token)
     assert found.status_code in (403, 404, 422), found.text
 
@@ -272,10 +277,10 @@ def test_other_classes_leave_only_if_the_owner_says_so(world) -> None:
     assert policy(world, several=False).status_code == 200
     one, two = world.token("analyst"), world.token("analyst")
     assert make(world, one).status_code == 202
-    work(world)
+    world.work()
     same = make(world, two, columns=["age"]).headers["location"]
     other = make(world, two, k=40).headers["location"]
-    work(world)
+    world.work()
     assert world.call("GET", same, token=two).status_code == 200
     refused = world.call("GET", other, token=two)
     assert (refused.status_code, "intersect" in refused.text) == (403, True)
@@ -289,7 +294,7 @@ def test_a_buyer_learns_no_other_buyers_name(world, buyer) -> None:
     rival = world.services.tokens.issue(name="Rival", role="analyst").text
     make(world, rival)
     place = make(world, buyer, k=40).headers["location"]
-    work(world)
+    world.work()
     assert "Rival" not in world.call("GET", place, token=buyer).text
 
 
@@ -310,7 +315,7 @@ def test_nothing_of_a_row_that_stays_is_in_the_bytes(world_of, tmp_path) -> None
     token = world.token("analyst")
     for columns in (None, ["town"]):
         place = make(world, token, dataset="towns", columns=columns).headers["location"]
-        work(world)
+        world.work()
         for format in ("csv", "ndjson", "arrow", "parquet"):
             response = world.call("GET", f"{place}/rows?format={format}", token=token)
             assert response.status_code == 200, response.text

@@ -23,19 +23,8 @@ from tacita.synthesize import Synthesized
 BODY: dict[str, Any] = {"dataset": "patients", "budget": {"epsilon": 0.4}, "rows": 500}
 
 
-def work(world) -> None:
-    for job in world.services.jobs.list():
-        if job.state == "queued":
-            world.services.jobs.work(job.id, world.services)
-
-
 def make(world, token: str, *, key: str | None = None, **changes: Any) -> Any:
-    headers = {} if key is None else {"Idempotency-Key": key}
-    return world.call("POST", "/v1/releases/synthetic", token=token, json=BODY | changes, headers=headers)
-
-
-def spent(world) -> float:
-    return world.call("GET", "/v1/datasets/patients/budget", token=world.token("steward")).json()["spent"]
+    return world.call("POST", "/v1/releases/synthetic", token=token, key=key, json=BODY | changes)
 
 
 @pytest.fixture
@@ -49,11 +38,11 @@ def test_from_plan_to_rows(world, buyer, tmp_path) -> None:
     assert plan.status_code == 200, plan.text
     assert plan.json()["affordable"] is True
     assert plan.json()["account_cost"] == pytest.approx(0.4)
-    assert spent(world) == 0
+    assert world.spent() == 0
     submitted = make(world, buyer)
     assert submitted.status_code == 202, submitted.text
     place = submitted.headers["location"]
-    work(world)
+    world.work()
     known = world.call("GET", place, token=buyer).json()
     assert (known["tacita"], known["guarantee"], known["rows"]) == ("synthesized/1", "central", 500)
     assert known["columns"] == ["smokes", "age"]
@@ -66,7 +55,7 @@ def test_from_plan_to_rows(world, buyer, tmp_path) -> None:
     assert pq.read_table(io.BytesIO(parquet.content)).num_rows == 500
     model = Synthesized.from_json(world.call("GET", f"{place}/model", token=buyer).text)
     assert model.supports(["smokes", "age"])
-    assert spent(world) == pytest.approx(0.4)
+    assert world.spent() == pytest.approx(0.4)
     (tmp_path / "rows.parquet").write_bytes(parquet.content)
     statement = Statement.from_json(world.call("GET", f"{place}/statement", token=buyer).text)
     assert statement.epsilon == pytest.approx(0.4)
@@ -90,13 +79,13 @@ def test_a_job_that_is_killed_while_it_writes_is_charged_once(world, buyer, monk
         patch.setattr(synthetic, "_write", die)
         with pytest.raises(Killed):
             jobs.work(id, world.services)
-    assert spent(world) == pytest.approx(0.4)
+    assert world.spent() == pytest.approx(0.4)
     jobs._move(id, ("running",), {"state": "queued"})  # what recovery does when the heart has stopped
-    work(world)
+    world.work()
     assert world.call("GET", f"/v1/releases/{id}/rows", token=buyer).status_code == 200
     assert make(world, buyer, key="once").json()["id"] == id
     assert world.call("GET", place, token=buyer).status_code == 200
-    assert spent(world) == pytest.approx(0.8)
+    assert world.spent() == pytest.approx(0.8)
 
 
 def test_cancelling_leaves_no_file(world, buyer, monkeypatch) -> None:
@@ -111,19 +100,19 @@ def test_cancelling_leaves_no_file(world, buyer, monkeypatch) -> None:
     jobs.work(id, world.services)
     assert jobs.get(id).state == "cancelled"
     assert not list((world.services.settings.home / "releases").iterdir())
-    assert spent(world) == pytest.approx(0.4)  # what was measured was measured
+    assert world.spent() == pytest.approx(0.4)  # what was measured was measured
 
 
 def test_what_no_budget_allows(world, buyer) -> None:
     refused = make(world, buyer, budget={"epsilon": 3.0})
     assert (refused.status_code, refused.json()["code"]) == (403, "budget-exceeded")
     assert world.services.jobs.list() == []
-    assert spent(world) == 0
+    assert world.spent() == 0
 
 
 def test_a_job_that_is_known_is_found_though_nothing_is_left(world, buyer) -> None:
     first = make(world, buyer, key="k", budget={"epsilon": 0.9})
-    work(world)
+    world.work()
     assert make(world, buyer, budget={"epsilon": 0.9}).status_code == 403
     again = make(world, buyer, key="k", budget={"epsilon": 0.9})
     assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
@@ -171,7 +160,7 @@ def test_bad_input(world, buyer, wish) -> None:
 
 def test_others_see_nothing(world, buyer) -> None:
     place = make(world, buyer).headers["location"]
-    work(world)
+    world.work()
     other = world.token("analyst")
     for path in (place, f"{place}/rows", f"{place}/model", f"{place}/statement"):
         assert world.call("GET", path, token=other).status_code == 404

@@ -265,6 +265,7 @@ def test_it_says_what_it_is_and_reads_itself(made, pair):
         Related.from_json("{}")
     real = planned(parents=Independent()).run(pair, SecureSource())
     assert "NOT private" not in real.statement()
+    assert (made.guarantee, real.guarantee) == ("none", "central")
 
 
 def test_a_session_charges_it_once(pair, tmp_path):

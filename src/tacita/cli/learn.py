@@ -105,6 +105,9 @@ def fit(
         str | None, typer.Option(help="Penalties to choose from privately: 10,100:0.5 (size, or size:alpha).")
     ] = None,
     share: Annotated[float | None, typer.Option(help="Of the rows, that choose a penalty; 0.2 by default.")] = None,
+    narrow: Annotated[
+        float | None, typer.Option(help="Share of the budget that first finds narrower bounds privately: 0.2, say.")
+    ] = None,
     convexify: Annotated[
         Convexify | None, typer.Option(help="How a noisy objective gets a minimum; floor by default.")
     ] = None,
@@ -147,6 +150,7 @@ def fit(
         "alpha": alpha,
         "penalties": _pairs(penalties, "penalties"),
         "share": share,
+        "narrow": narrow,
         "convexify": convexify,
         "norm": norm,
         "intercept": intercept,

@@ -24,7 +24,7 @@ from tacita.errors import InvalidInput
 from tacita.noise import SeededSource, Source
 from tacita.privacy.event import Pure
 from tacita.privacy.unit import Neighbours
-from tacita.release import Provenance, Release, Releases
+from tacita.release import Provenance, Release, Releases, new_run
 from tacita.uncertainty import Binomial, Correlated
 
 __all__ = ["Reports", "Tally", "respond", "simulate"]
@@ -139,9 +139,10 @@ class Tally:
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):
             blocks.setdefault(self.design.questions[number].attributes, []).append(number)
-        return Releases(self._release(numbers, about) for numbers in blocks.values())
+        run = new_run()  # each person has answered one view, drawn by lot: all tables together cost what one does
+        return Releases(self._release(numbers, about, run) for numbers in blocks.values())
 
-    def _release(self, numbers: list[int], about: About) -> Release:
+    def _release(self, numbers: list[int], about: About, run: str) -> Release:
         asked = [self.design.questions[number] for number in numbers]
         domain = self.design.domain.project(asked[0].attributes)
         found = pool_blocks([q.channel for q in asked], [self._counts[number] for number in numbers], about=about)
@@ -167,7 +168,7 @@ class Tally:
             unit=UNIT,
             neighbours=Neighbours.REPLACE_ONE,
             trust="local",
-            provenance=Provenance(recipe=recipe, simulated=self.simulated),
+            provenance=Provenance(recipe=recipe, simulated=self.simulated, run=run),
         )
 
 

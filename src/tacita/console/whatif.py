@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -102,10 +102,8 @@ def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
     """
     domain = model.domain
     known = {name: domain[name].all_labels.index(level) for name, level in given.items() if name != target}
-    # it asks the model for tables and for nothing else, which every model gives
-    network = cast(Network, model)
-    before = conditional(network, (target,), {}).values
-    after = conditional(network, (target,), known).values if known else before
+    before = conditional(model, (target,), {}).values
+    after = conditional(model, (target,), known).values if known else before
     table = model.project(tuple(known)).values if known else np.ones(())
     return Found(
         levels=domain[target].all_labels,

@@ -11,6 +11,7 @@ _HOMES = {
     "FittedModel": "fitted",
     "FittedNetwork": "fitted_network",
     "FittedTrees": "fitted_trees",
+    "NarrowedRegression": "narrowing",
     "Network": "network",
     "Regression": "regression",
     "Trees": "trees",

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array
-from tacita.learn.envelope import likeliest, promise
+from tacita.learn.envelope import likeliest, promise, softmax
 from tacita.mechanisms.additive import CalibratedTables
 from tacita.noise import Source
 from tacita.privacy.budget import Budget
@@ -193,9 +192,7 @@ class FittedBayes:
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The probability of each class of each row."""
         codes: Mapping[str, Any] = self.model.domain.encode(rows, list(self.recipe.features))
-        scores = self.model.scores(codes)
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return softmax(self.model.scores(codes))
 
     def predict(self, rows: pa.Table | pa.RecordBatch) -> pa.Array:
         """The likeliest class of each row."""
@@ -232,13 +229,13 @@ class FittedBayes:
 
 
 def _same_run(one: Release, other: Release) -> bool:
-    """Whether two tables were paid for together: by one charge, or made alike in everything that is known of them.
+    """Whether two tables were paid for together: by one charge, in one run, or alike in all that is known of them.
 
     Where that is in doubt, both count.
     """
     a, b = one.provenance, other.provenance
     charged = a.charge is not None and (a.charge, a.dataset) == (b.charge, b.dataset)
-    return one.event == other.event and (charged or a == b)
+    return one.event == other.event and (charged or a == b or (a.run is not None and a.run == b.run))
 
 
 def _agreed(values: list[str | None]) -> str | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design
-from tacita.learn.envelope import Envelope
+from tacita.learn.designed import Designed
 from tacita.learn.logistic import probabilities
 
 __all__ = ["FittedModel"]
@@ -22,46 +21,37 @@ _LARGEST = 1e100  # so that no sum of so many overflows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedModel(Envelope):
+class FittedModel(Designed):
     """A line for a number, or for the odds of the second of two levels.
 
     Attributes:
-        design: How a row becomes columns from -1 to 1.
         coefficients: One for each column of the design.
         intercept: What is predicted where all columns are 0, with the target from -1 to 1.
         method: What fitted it, and why that.
         notes: What the method says: for moments, whether they had to be made convex.
+        limits: Between which ends of -1..1 the line holds, for each column; values beyond count as the end. None: all.
     """
 
     mark: ClassVar[str] = "fitted/1"
 
-    design: Design = field(repr=False)
     coefficients: Array
     intercept: float
     method: str
     why: str
     notes: Mapping[str, Any]
+    limits: Array | None = None
 
     def __post_init__(self) -> None:
         numbers = np.append(self.coefficients, self.intercept)
         if len(numbers) != self.design.columns + 1 or not (np.abs(numbers) <= _LARGEST).all():
             rule = f"must be one for each column, none beyond {_LARGEST:g}"
             raise InvalidInput(rule, field="coefficients", value=len(self.coefficients))
+        if self.limits is not None and not self._are_limits(self.limits):
+            raise InvalidInput("must be rising ends from -1 to 1, two for each column", field="limits")
 
-    @property
-    def domain(self) -> Domain:
-        """The public schema of features and target."""
-        return self.design.domain
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """What it predicts from."""
-        return self.design.features
-
-    @property
-    def target(self) -> str:
-        """What it predicts."""
-        return self.design.target
+    def _are_limits(self, limits: Array) -> bool:
+        shaped = limits.shape == (self.design.columns, 2)
+        return shaped and bool((limits[:, 0] < limits[:, 1]).all() and (np.abs(limits) <= 1).all())
 
     @property
     def kind(self) -> str:
@@ -100,12 +90,13 @@ class FittedModel(Envelope):
     def scores(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The number that is predicted, or the log odds; NaN for a row that lacks a number."""
         x, _ = self.design.matrix(rows)
+        if self.limits is not None:
+            x = np.clip(x, self.limits[:, 0], self.limits[:, 1])
         # row by row: a product of matrices rounds a row otherwise among many than alone
         score = (np.ascontiguousarray(x) * self.coefficients).sum(axis=1) + self.intercept
         if self.design.task == "logistic":
             return np.asarray(score)
-        low, high = self.design.target_ends
-        return np.asarray((low + high) / 2 + self._half * score)
+        return self.in_units(score)
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The probability of the second level."""
@@ -119,7 +110,7 @@ class FittedModel(Envelope):
         absent = np.isnan(score)
         if self.design.task == "linear":
             return pa.array(np.clip(score, *self.design.target_ends), mask=absent)
-        labels = np.array(self.design.domain[self.design.target].labels)
+        labels = np.array(self.domain[self.target].labels)
         return pa.array(labels[(np.nan_to_num(score) > 0).astype(int)], mask=absent)
 
     # -- plain data -------------------------------------------------------------------------------------------------
@@ -133,14 +124,15 @@ class FittedModel(Envelope):
             "method": self.method,
             "why": self.why,
             "notes": {name: _plain(value) for name, value in self.notes.items()},
-        }
+        } | ({} if self.limits is None else {"limits": self.limits.tolist()})
 
     @staticmethod
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
         """The same as arguments again."""
         plain = {name: data[name] for name in ("intercept", "method", "why", "notes")}
         coefficients = np.array(data["coefficients"], float)
-        return plain | {"design": Design.from_dict(data["design"]), "coefficients": coefficients}
+        limits = None if data.get("limits") is None else np.array(data["limits"], float)
+        return plain | {"design": Design.from_dict(data["design"]), "coefficients": coefficients, "limits": limits}
 
 
 def _plain(value: Any) -> Any:

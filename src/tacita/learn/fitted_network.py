@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design
-from tacita.learn.envelope import Envelope, likeliest
+from tacita.learn.designed import Designed
+from tacita.learn.envelope import likeliest, softmax
 from tacita.learn.layers import Layers
 
 __all__ = ["FittedNetwork"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedNetwork(Envelope):
+class FittedNetwork(Designed):
     """A network that tells the class of a row, or a number.
 
     Attributes:
-        design: How a row becomes columns from -1 to 1.
         layers: Weights and biases.
         notes: How it was trained.
     """
 
     mark: ClassVar[str] = "network/1"
 
-    design: Design = field(repr=False)
     layers: Layers
     notes: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         if (self.layers.inputs, self.layers.outputs) != shape_of(self.design):
             raise InvalidInput("must fit the schema", field="layers", value=[self.layers.inputs, self.layers.outputs])
-
-    @property
-    def domain(self) -> Domain:
-        """The public schema of features and target."""
-        return self.design.domain
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """What it predicts from."""
-        return self.design.features
-
-    @property
-    def target(self) -> str:
-        """What it predicts."""
-        return self.design.target
 
     @property
     def kind(self) -> str:
@@ -71,17 +54,14 @@ class FittedNetwork(Envelope):
         """The probability of each class of each row."""
         if self.design.task != "classes":
             raise InvalidInput("a number has no probabilities", field="task", value=self.design.task)
-        scores = self.scores(rows)
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return softmax(self.scores(rows))
 
     def predict(self, rows: pa.Table | pa.RecordBatch) -> pa.Array:
         """The likeliest class, or a number within the public bounds; null for a row that lacks a number."""
         if self.design.task == "classes":
             return likeliest(self.domain, self.target, self.probabilities(rows))
         score = self.scores(rows)[:, 0]
-        low, high = self.design.target_ends
-        return pa.array(np.clip((low + high) / 2 + (high - low) / 2 * score, low, high), mask=np.isnan(score))
+        return pa.array(np.clip(self.in_units(score), *self.design.target_ends), mask=np.isnan(score))
 
     def parts(self) -> dict[str, Any]:
         """What is the model's own, as plain data."""

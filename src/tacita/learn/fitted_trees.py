@@ -12,7 +12,7 @@ import pyarrow as pa
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array
-from tacita.learn.envelope import Envelope, likeliest
+from tacita.learn.envelope import ModelEnvelope, likeliest
 from tacita.learn.splitting import Codes, Split
 
 __all__ = ["FittedTrees", "Tree"]
@@ -40,7 +40,7 @@ class Tree:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedTrees(Envelope):
+class FittedTrees(ModelEnvelope):
     """Released trees. A row with a value that has no place goes right at each split that asks for it."""
 
     mark: ClassVar[str] = "trees/1"

@@ -92,7 +92,11 @@ class FromMoments:
         found = Found(coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict())
         return found if setting.design.task == "linear" else unfolded(found)
 
+    @property
+    def name(self) -> str:
+        """Of the method."""
+        return "sufficient" if self.noise.noise == "gaussian" else "functional"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        name = "sufficient" if self.noise.noise == "gaussian" else "functional"
-        return {"method": name, "noise": self.noise.as_dict()}
+        return {"method": self.name, "noise": self.noise.as_dict()}

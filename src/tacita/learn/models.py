@@ -13,6 +13,7 @@ from tacita.learn.fitted import FittedModel
 from tacita.learn.fitted_network import FittedNetwork
 from tacita.learn.fitted_trees import FittedTrees
 from tacita.learn.kinds import ModelKind
+from tacita.learn.narrowing import NarrowedRegression
 from tacita.learn.network import Network
 from tacita.learn.regression import Regression
 from tacita.learn.trees import Trees
@@ -58,25 +59,29 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
         kind: linear, logistic, trees, bayes or network.
         target: What to predict.
         features: What to predict from.
-        options: What else the recipe takes, by name. `penalties` and `share` make it a `TunedRegression`.
+        options: What else the recipe takes, by name. `penalties` and `share` make it a `TunedRegression`, and `narrow`
+            makes it a `NarrowedRegression`.
     """
     if kind not in _CLASSES:
         raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)
     given, tuned = dict(options or {}), kind in ("linear", "logistic")
     taken = set(_CLASSES[kind].__dataclass_fields__) - {"target", "features"} - ({"task"} if tuned else set())
     for name in given:
-        if name not in taken and not (tuned and name in _TUNING):
+        if name not in taken and not (tuned and name in (*_TUNING, "narrow")):
             raise InvalidInput(
                 f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken) or ["none"])
             )
-    for name in ("penalty", "alpha"):
+    for name in ("penalty", "alpha", "narrow"):
         if name in given and "penalties" in given:
             raise InvalidInput("goes without penalties to choose from", field=name, value=given[name])
     tuning = {name: given.pop(name) for name in _TUNING if name in given}
+    narrowing = {name: given.pop(name) for name in ("narrow",) if name in given}
     if tuning and "penalties" not in tuning:
         raise InvalidInput("goes with penalties to choose from", field="share", value=tuning["share"])
     fixed: dict[str, Any] = {"task": kind} if tuned else {}
     recipe = _CLASSES[kind](target=target, features=tuple(features), **fixed, **given)
+    if narrowing:
+        return NarrowedRegression(base=recipe, **narrowing)
     return TunedRegression(base=recipe, **tuning) if tuning else recipe
 
 

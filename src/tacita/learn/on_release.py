@@ -31,6 +31,7 @@ from tacita.learn.fitted_network import FittedNetwork
 from tacita.learn.fitted_trees import FittedTrees, Tree
 from tacita.learn.logistic import minimum
 from tacita.learn.models import Fitted
+from tacita.learn.narrowing import NarrowedRegression
 from tacita.learn.network import Network
 from tacita.learn.network_training import train_plainly
 from tacita.learn.regression import Regression
@@ -75,7 +76,7 @@ Released = Synthesized | Release | ReleasedRows
 
 @overload
 def fit_on_release(
-    recipe: Regression | TunedRegression, release: Released, rng: np.random.Generator
+    recipe: Regression | TunedRegression | NarrowedRegression, release: Released, rng: np.random.Generator
 ) -> FittedModel: ...
 
 
@@ -92,17 +93,19 @@ def fit_on_release(recipe: Bayes, release: Released | Releases, rng: np.random.G
 
 
 def fit_on_release(
-    recipe: Regression | TunedRegression | Trees | Network | Bayes,
+    recipe: Regression | TunedRegression | NarrowedRegression | Trees | Network | Bayes,
     release: Released | Releases,
     rng: np.random.Generator,
 ) -> Fitted:
     """The model that a recipe gives on released data, without further noise.
 
     Args:
-        recipe: As for private rows; what only says where noise goes, such as its method, is not used.
+        recipe: As for private rows; what only says where noise goes, a method or narrower bounds, is not used.
         release: What has left. Naive Bayes also takes several tables: the class by each feature.
         rng: For made-up rows, and for what training and choosing draw.
     """
+    if isinstance(recipe, NarrowedRegression):
+        recipe = recipe.base
     if isinstance(recipe, Bayes):
         return _bayes(recipe, release, rng)
     if isinstance(release, Releases):
@@ -116,6 +119,7 @@ def fit_on_release(
         simulated=not isinstance(release, ReleasedRows) and release.provenance.simulated,
         charge=None if isinstance(release, ReleasedRows) else release.provenance.charge,
         dataset=None if isinstance(release, ReleasedRows) else release.provenance.dataset,
+        run=None if isinstance(release, ReleasedRows) else release.provenance.run,
     )
     about: dict[str, Any] = {
         "event": release.event,
@@ -263,7 +267,8 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
     simulated = isinstance(release, Synthesized) and release.provenance.simulated
     made = Provenance(recipe=recipe.as_dict() | {"on": "release"}, simulated=simulated)
     if isinstance(release, Synthesized):
-        made = replace(made, charge=release.provenance.charge, dataset=release.provenance.dataset)
+        paid = release.provenance
+        made = replace(made, charge=paid.charge, dataset=paid.dataset, run=paid.run or made.run)
 
     def table(key: tuple[str, str]) -> Release:
         domain = release.domain.project(key)
@@ -287,14 +292,15 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
 def _told_apart(given: Releases, tables: Sequence[Release]) -> list[Release]:
     """Tables whose provenance differs unless they surely come from one run, so that each run counts.
 
-    Without a charge, tables that look alike are of one run only if its recipe names them: campaigns of one size that
-    are evaluated in one second look alike too.
+    What tells its run needs no more. Without run and charge, as it was written before there were runs, tables that look
+    alike are of one run only if its recipe names them: campaigns of one size that are evaluated in one second look
+    alike too.
     """
     sources = {id(release.provenance): release for release in given.values()}
     runs: list[Provenance] = []
 
     def same(one: Provenance, other: Provenance) -> bool:
-        if one is other or one != other or one.charge is not None:
+        if one is other or one != other or one.charge is not None or one.run is not None:
             return one is other or one == other
         named = [list(key) for key in one.recipe.get("tables", ())]
         return all(list(sources[id(each)].attributes) in named for each in (one, other))

@@ -1,8 +1,8 @@
-"""Whether DP-SGD would do better than noise on moments: both tried on made-up rows of a public size.
+"""Which method does best at an epsilon with a delta: all that may, tried on made-up rows of a public size.
 
 For each kind of `made_up_points` there are some draws, of people and of noise, all from fixed seeds: a setting has the
-same figure whenever it is asked for. The figure is the median error of the one over that of the other, and over all
-kinds their geometric mean. Error is the root mean squared one, of the target or of the chance of a yes.
+same figures whenever it is asked for. The figure of a method is its median error, and over all kinds their geometric
+mean. Error is the root mean squared one, of the target or of the chance of a yes.
 
 Copies:   a thousand rows stand for all, so that many take no longer. k copies of each row have k times the moments of
           one. A model of moments does not change with their scale, so noise is divided by k instead. A step of DP-SGD
@@ -25,14 +25,14 @@ from tacita.domain import Boolean, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.design import Design, Points
 from tacita.learn.dpsgd import check_allowed, descended
-from tacita.learn.functional import FromMoments
+from tacita.learn.functional import FromMoments, functional
 from tacita.learn.logistic import probabilities
 from tacita.learn.made_up_points import KINDS, made_up_points
-from tacita.learn.moments import Noise
 from tacita.learn.setting import Found, Setting
+from tacita.learn.sufficient import sufficient
 from tacita.noise import SeededSource
 
-__all__ = ["can_be_tried", "for_one_copy", "steps_over_moments"]
+__all__ = ["can_be_tried", "for_one_copy", "tried_errors"]
 
 _ROWS, _DRAWS, _SEED = 1000, 15, 7
 _MOST_COPIES = 10_000.0  # beyond, noise hardly counts
@@ -50,33 +50,35 @@ def can_be_tried(setting: Setting) -> bool:
     return True
 
 
-def steps_over_moments(setting: Setting, noise: Noise) -> float:
-    """The error of DP-SGD over that of noisy moments, on made-up rows; for settings that `can_be_tried`."""
+def tried_errors(setting: Setting) -> dict[str, float]:
+    """The error of `functional`, `sufficient` and `dpsgd` on made-up rows; for settings that `can_be_tried`."""
     design = setting.design
     features = tuple(f"x{place}" for place in range(design.columns))
     target = Boolean(name="y") if design.task == "logistic" else Numeric(name="y", bounds=(-1, 1), bins=2)
     domain = Domain(attributes=[*(Numeric(name=name, bounds=(-1, 1), bins=2) for name in features), target])
     plain = Design(domain=domain, features=features, target="y", task=design.task)
-    return _tried(replace(setting, design=plain), noise)  # names and bounds make no difference: one entry for all
+    return dict(_tried(replace(setting, design=plain)))  # names and bounds make no difference: one entry for all
 
 
 @lru_cache(maxsize=128)
-def _tried(setting: Setting, noise: Noise) -> float:
+def _tried(setting: Setting) -> tuple[tuple[str, float], ...]:
     people = setting.people or 1
     rows = min(people, _ROWS)
     copies = min(people / rows, _MOST_COPIES)
-    moments = for_one_copy(FromMoments.plan(setting, noise), copies)
-    logs = []
+    moments = {plan.name: for_one_copy(plan, copies) for plan in (functional(setting), sufficient(setting))}
+    logs: dict[str, list[float]] = {}
     for place, kind in enumerate(KINDS):
-        errors = []
+        errors: dict[str, list[float]] = {}
         for draw in range(_DRAWS):
             rng = np.random.default_rng([_SEED, place, draw])
             points = made_up_points(kind, rows, setting.design.columns, setting.design.task, rng)
-            found = descended(setting, points, round(copies), rng), moments.fit([points], SeededSource(draw))
-            errors.append([_error(setting, points, each) for each in found])
-        steps, plain = np.maximum(np.median(errors, axis=0), 1e-9)
-        logs.append(np.log(steps / plain))
-    return float(np.exp(np.mean(logs)))
+            found = {"dpsgd": descended(setting, points, round(copies), rng)}
+            found |= {name: plan.fit([points], SeededSource(draw)) for name, plan in moments.items()}
+            for name, each in found.items():
+                errors.setdefault(name, []).append(_error(setting, points, each))
+        for name, all_of_it in errors.items():
+            logs.setdefault(name, []).append(float(np.log(max(np.median(all_of_it), 1e-9))))
+    return tuple((name, float(np.exp(np.mean(each)))) for name, each in logs.items())
 
 
 def for_one_copy(plan: FromMoments, copies: float) -> FromMoments:

@@ -234,13 +234,14 @@ class CalibratedTables:
         check_engine(self, engine)
         tables = engine.tables(self.workload, self.unit)
         pairs = zip(self.workload, self.laws, strict=True)
-        return Releases(self._release(tables[key], law, source) for key, law in pairs)
+        made = Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated)  # one run for all tables
+        return Releases(self._release(tables[key], law, source, made) for key, law in pairs)
 
     def read(self, text: str, /) -> Releases:
         """The releases that `to_json` wrote."""
         return Releases.from_json(text)
 
-    def _release(self, table: Table, law: Law, source: Source) -> Release:
+    def _release(self, table: Table, law: Law, source: Source, made: Provenance) -> Release:
         exact_counts = table.values.astype(np.int64)
         draws = law.draw(exact_counts.size, source).reshape(exact_counts.shape)
         steps = (1 / law.step).numerator
@@ -253,5 +254,5 @@ class CalibratedTables:
             unit=self.unit,
             neighbours=self.neighbours,
             trust="central",
-            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
+            provenance=made,
         )

@@ -89,24 +89,8 @@ class Prediction:
 
 
 @runtime_checkable
-class Calibrated(Protocol):
-    """A recipe with its noise fixed."""
-
-    @property
-    def domain(self) -> Domain:
-        """What the data must look like."""
-
-    @property
-    def event(self) -> Event:
-        """What running it costs each unit; exact, and the same thing that is charged."""
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Against what change."""
+class Calibrated(Plan[Releases], Protocol):
+    """A recipe for tables with its noise fixed."""
 
     @property
     def workload(self) -> Workload:
@@ -114,15 +98,6 @@ class Calibrated(Protocol):
 
     def predict(self) -> tuple[Prediction, ...]:
         """The error of every table, before any data is read."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-
-    def run(self, engine: Engine, source: Source) -> Releases:
-        """Do it. Charge the event first: see `tacita.query.Session`."""
-
-    def read(self, text: str, /) -> Releases:
-        """The releases that `to_json` wrote."""
 
 
 class Recipe(Protocol):

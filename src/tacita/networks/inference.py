@@ -1,6 +1,6 @@
 """Questions to a network when some attributes are known: exactly, or by drawing rows.
 
-    conditional     P(wanted | given), by elimination
+    conditional     P(wanted | given), of whatever gives tables; a network does so by elimination
     rejected_rows   rows drawn as ever, of which those are kept that have what is given
     weighted_rows   rows in which what is given is set, each with the probability of that given its parents
 
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
+from tacita.cells import Cells, Projectable
+from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.networks.network import Network
 
@@ -29,28 +30,28 @@ Given = Mapping[str, int]
 _BATCH = 1 << 16
 
 
-def _checked(network: Network, given: Given) -> dict[str, int]:
+def _checked(domain: Domain, given: Given) -> dict[str, int]:
     for name, code in given.items():
-        if not 0 <= code < network.domain[name].size:
+        if not 0 <= code < domain[name].size:
             raise InvalidInput("must be a code inside the domain", field=name, value=code)
     return dict(given)
 
 
-def conditional(network: Network, wanted: Iterable[str], given: Given) -> Cells:
+def conditional(model: Projectable, wanted: Iterable[str], given: Given) -> Cells:
     """The table of shares over the wanted attributes among all who have what is given."""
-    names, known = tuple(wanted), _checked(network, given)
-    joint = network.project((*known, *names))
+    names, known = tuple(wanted), _checked(model.domain, given)
+    joint = model.project((*known, *names))
     values = joint.values[tuple(known.values())]
     if not values.sum() > 0:
         raise InvalidInput("has no probability", field="given", value=known)
-    return Cells(network.domain.project(names), values / values.sum())
+    return Cells(model.domain.project(names), values / values.sum())
 
 
 def rejected_rows(
     network: Network, given: Given, rows: int, rng: np.random.Generator, *, most: int = 1 << 26
 ) -> dict[str, Array]:
     """Rows that have what is given; at most `most` are drawn for them."""
-    known, kept, drawn = _checked(network, given), [], 0
+    known, kept, drawn = _checked(network.domain, given), [], 0
     left = rows
     while left > 0:
         if drawn >= most:
@@ -73,7 +74,7 @@ def weighted_rows(
     network: Network, given: Given, rows: int, rng: np.random.Generator
 ) -> tuple[dict[str, Array], NDArray[np.float64]]:
     """Rows in which what is given is set, and their weights: products of P(given value | its parents in that row)."""
-    known, weights = _checked(network, given), np.ones(rows)
+    known, weights = _checked(network.domain, given), np.ones(rows)
     codes: dict[str, Array] = {}
     for name in network.order:
         table = network.conditionals[name]

@@ -11,10 +11,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
-from tacita.domain.encode import check_type, days_of, encode, parse_line, read_text
+from tacita.domain.encode import encode
+from tacita.domain.line import points_of
 from tacita.errors import InvalidInput
 
 _FAR = 1e100
@@ -83,48 +83,12 @@ def numbers(attribute: Measurable, values: pa.Array | pa.ChunkedArray, nulls: tu
     >>> numbers(Numeric(name="x", bounds=(0, 10), bins=1), pa.array(["3", "", "12", "many"])).tolist()
     [3.0, nan, 10.0, nan]
     """
-    check_type(attribute, values.type)
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
     if isinstance(attribute, Boolean):
         codes = encode(attribute, values, nulls)
         return np.where(codes < 2, codes, np.nan)
-    if pa.types.is_null(values.type):
-        return np.full(len(values), np.nan)
-    if not pa.types.is_dictionary(values.type) and not _has_numbers(values.type):
-        values = values.dictionary_encode()
-    if pa.types.is_dictionary(values.type):
-        table = np.append(_of_distinct(attribute, values.dictionary, nulls), np.nan)
-        places = pc.fill_null(values.indices.cast(pa.int64()), len(table) - 1).to_numpy(zero_copy_only=False)
-        return np.asarray(table[places], np.float64)
-    if isinstance(attribute, Date):
-        line = days_of(values)
-    else:
-        line = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    low, high = attribute.line_bounds
-    whole = np.floor(line) if isinstance(attribute, Numeric) and attribute.integer else line
-    return np.clip(whole, low, high)
+    return points_of(attribute, values, nulls)
 
 
 def presence(attribute: Attribute, values: pa.Array | pa.ChunkedArray, nulls: tuple[str, ...] = ("",)) -> Array:
     """Zero for each value that is there, NaN for each that is missing or has no place."""
     return np.where(encode(attribute, values, nulls) < len(attribute.labels) + attribute.other, 0.0, np.nan)
-
-
-def _has_numbers(kind: pa.DataType) -> bool:
-    types = pa.types
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    return bool(number or types.is_date(kind) or types.is_timestamp(kind))
-
-
-def _of_distinct(attribute: Numeric | Date, distinct: pa.Array, nulls: tuple[str, ...]) -> Array:
-    if _has_numbers(distinct.type):
-        return numbers(attribute, distinct, nulls)
-    texts = [None if raw is None else read_text(raw) for raw in distinct.cast(pa.large_binary()).to_pylist()]
-    absent = set(nulls)
-    line = [math.nan if text is None or text in absent else parse_line(attribute, text) for text in texts]
-    found = np.array(line, np.float64)
-    found[np.isinf(found)] = np.nan  # the reader's mark for text that is no number
-    low, high = attribute.line_bounds
-    whole = np.floor(found) if isinstance(attribute, Numeric) and attribute.integer else found
-    return np.clip(whole, low, high)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 
 from tacita.cells import Cells
 from tacita.domain import Decode, Domain
+from tacita.envelope import Envelope
 from tacita.errors import InvalidInput
 from tacita.networks.mixture import Mixture
 from tacita.networks.synthetic import synthetic_rows
-from tacita.privacy.event import Event, event_from_dict
-from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 from tacita.synthesize.conditional import draw_given
 from tacita.synthesize.folder import Form, write_folder
 from tacita.synthesize.keys import KeyKind, new_keys
@@ -34,7 +32,7 @@ __all__ = ["Related"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Related:
+class Related(Envelope):
     """Models of parents and of their children.
 
     Attributes:
@@ -46,16 +44,14 @@ class Related:
         unit, neighbours: A person is a parent with its children, of whom at most `unit.max_rows` count.
     """
 
+    mark: ClassVar[str] = "related/1"
+
     parents: Synthesized
     children: Mixture = field(repr=False)
     count: str
     key: str
     link: str
     notes: tuple[str, ...]
-    event: Event
-    unit: Unit
-    neighbours: Neighbours
-    provenance: Provenance = field(repr=False)
 
     # -- Projectable ----------------------------------------------------------------------------------------------
 
@@ -75,8 +71,8 @@ class Related:
 
     @property
     def guarantee(self) -> str:
-        """In one word, what kind of promise the event makes."""
-        return "central"
+        """In one word, what kind of promise is made; noise that can be repeated makes none."""
+        return "none" if self.provenance.simulated else "central"
 
     def statement(self) -> str:
         """What is promised, in words."""
@@ -130,54 +126,35 @@ class Related:
     ) -> list[Path]:
         """Write `parents` and `children`, and `release.json` about them. The folder appears when it is whole."""
         first, second = self.sample(parents, rng, policy=policy, keys=keys)
-        return write_folder(folder, {"parents": first, "children": second}, json.dumps(self._about()), form)
+        return write_folder(folder, {"parents": first, "children": second}, json.dumps(super().as_dict()), form)
 
     # -- plain data -----------------------------------------------------------------------------------------------
 
-    def with_charge(self, charge: str, dataset: str | None) -> Related:
-        """The same, naming the ledger's charge that paid for it."""
-        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
-
-    def _about(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, Any]:
+        """What is its own but the models, as plain data."""
         return {
-            "tacita": "related/1",
             "count": self.count,
             "key": self.key,
             "link": self.link,
             "notes": list(self.notes),
             "guarantee": self.guarantee,
-            "event": self.event.as_dict(),
-            "unit": self.unit.as_dict(),
-            "neighbours": str(self.neighbours),
-            "provenance": self.provenance.as_dict(),
+        }
+
+    @staticmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again, and the models."""
+        return {
+            "parents": Synthesized.from_json(json.dumps(data["parents"])),
+            "children": Mixture.from_dict(data["children"]),
+            "count": data["count"],
+            "key": data["key"],
+            "link": data["link"],
+            "notes": tuple(data["notes"]),
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return self._about() | {"parents": self.parents.as_dict(), "children": self.children.as_dict()}
-
-    def to_json(self) -> str:
-        """All of it as JSON text."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Related:
-        """What `to_json` wrote."""
-        data = json.loads(text)
-        if data.get("tacita") != "related/1":
-            raise InvalidInput("must be `related/1`", field="tacita", value=data.get("tacita"))
-        return cls(
-            parents=Synthesized.from_json(json.dumps(data["parents"])),
-            children=Mixture.from_dict(data["children"]),
-            count=data["count"],
-            key=data["key"],
-            link=data["link"],
-            notes=tuple(data["notes"]),
-            event=event_from_dict(data["event"]),
-            unit=Unit.from_dict(data["unit"]),
-            neighbours=Neighbours(data["neighbours"]),
-            provenance=Provenance(**data["provenance"]),
-        )
+        """Plain data, the models last."""
+        return super().as_dict() | {"parents": self.parents.as_dict(), "children": self.children.as_dict()}
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,27 @@ Claim: docs/claims/marginal-synthesis.md
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
+from tacita.cells import Cells, Projectable
 from tacita.domain import Decode, Domain
+from tacita.envelope import Envelope
 from tacita.errors import InvalidInput
 from tacita.networks.blend import Blend
 from tacita.networks.mixture import Mixture
 from tacita.networks.network import Network
 from tacita.networks.synthetic import synthetic_rows
-from tacita.privacy.event import Event, NonPrivate, event_from_dict
-from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
+from tacita.privacy.event import NonPrivate
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
 from tacita.synthesize.ruled import Ruled
@@ -39,15 +37,8 @@ from tacita.synthesize.writing import Progress, check_parts, write_file, write_p
 __all__ = ["Model", "Synthesized"]
 
 
-class Model(Protocol):
+class Model(Projectable, Protocol):
     """What a synthesizer fits: gives rows and tables of shares, and can be written down."""
-
-    @property
-    def domain(self) -> Domain:
-        """What the attributes are."""
-
-    def supports(self, attributes: Iterable[str]) -> bool:
-        """Whether all these attributes are here."""
 
     def project(self, attributes: Iterable[str]) -> Cells:
         """The table of shares over these attributes."""
@@ -69,25 +60,21 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Synthesized:
+class Synthesized(Envelope):
     """A model of the data that may leave.
 
     Attributes:
         model: Gives rows and tables of shares.
         people: About how many rows the data has, read off noise, with its standard error; public under replace-one.
         notes: What the method decided, in words: structure, fallbacks.
-        event, unit, neighbours: What it cost, who is protected, against what change.
-        provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
     """
+
+    mark: ClassVar[str] = "synthesized/1"
 
     model: Model = field(repr=False)
     people: float
     people_std: float
     notes: tuple[str, ...]
-    event: Event
-    unit: Unit
-    neighbours: Neighbours
-    provenance: Provenance = field(repr=False)
 
     # -- Projectable ----------------------------------------------------------------------------------------------
 
@@ -197,45 +184,25 @@ class Synthesized:
 
     # -- plain data -----------------------------------------------------------------------------------------------
 
-    def with_charge(self, charge: str, dataset: str | None) -> Synthesized:
-        """The same, naming the ledger's charge that paid for it."""
-        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+    def parts(self) -> dict[str, Any]:
+        """What is its own, as plain data."""
         return {
-            "tacita": "synthesized/1",
             "model": self.model.as_dict(),
             "people": self.people,
             "people_std": self.people_std,
             "notes": list(self.notes),
             "guarantee": self.guarantee,
-            "event": self.event.as_dict(),
-            "unit": self.unit.as_dict(),
-            "neighbours": str(self.neighbours),
-            "provenance": self.provenance.as_dict(),
         }
 
-    def to_json(self) -> str:
-        """All of it as JSON text."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Synthesized:
-        """What `to_json` wrote."""
-        data = json.loads(text)
-        if data.get("tacita") != "synthesized/1":
-            raise InvalidInput("must be `synthesized/1`", field="tacita", value=data.get("tacita"))
-        return cls(
-            model=_read_model(data["model"]),
-            people=data["people"],
-            people_std=data["people_std"],
-            notes=tuple(data["notes"]),
-            event=event_from_dict(data["event"]),
-            unit=Unit.from_dict(data["unit"]),
-            neighbours=Neighbours(data["neighbours"]),
-            provenance=Provenance(**data["provenance"]),
-        )
+    @staticmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again."""
+        return {
+            "model": _read_model(data["model"]),
+            "people": data["people"],
+            "people_std": data["people_std"],
+            "notes": tuple(data["notes"]),
+        }
 
 
 def _read_model(data: Mapping[str, Any]) -> Model:

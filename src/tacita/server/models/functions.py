@@ -79,6 +79,9 @@ class FitRequest(Sent):
         default=None, min_length=1, max_length=1000, description="Pairs of size and alpha: one is chosen privately."
     )
     share: float | None = Field(default=None, description="Of the rows, that choose among penalties.")
+    narrow: float | None = Field(
+        default=None, description="Share of the budget that first finds narrower bounds of numbers privately."
+    )
     convexify: str | None = Field(default=None, description="How a noisy objective gets a minimum: floor, trim, ridge.")
     norm: float | None = Field(default=None, description="The longest that a row of features may be.")
     intercept: bool | None = Field(default=None, description="Whether a line has one.")

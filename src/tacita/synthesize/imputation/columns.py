@@ -8,18 +8,16 @@ Privacy: these are the private rows themselves; nothing here may leave.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.domain import Attribute, Binned, Categorical, Date, Domain, Numeric, decode, encode
-from tacita.domain.encode import days_of, parse_line, read_text
+from tacita.domain import Attribute, Binned, Categorical, Date, Domain, decode, encode
+from tacita.domain.line import points_of
 from tacita.engines.base import Engine
 from tacita.errors import DataError, InvalidInput
 
@@ -90,33 +88,7 @@ def _values(domain: Domain, attribute: Attribute, column: pa.Array) -> Array:
         )
     if not isinstance(attribute, Binned):
         return codes.astype(float)
-    return np.where(codes < len(attribute.labels), _line(attribute, column), np.nan)
-
-
-def _line(attribute: Numeric | Date, column: pa.Array) -> Array:
-    """Points of the number line, moved to the bounds where they lie beyond; what is no number is anything."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        line = days_of(column)
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        line = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), float)
-    elif pa.types.is_boolean(column.type):
-        line = np.asarray(column.cast(pa.uint8()).cast(pa.float64()).to_numpy(zero_copy_only=False), float)
-    else:  # text is read once for each distinct value
-        coded = column.dictionary_encode()
-        texts = [
-            None if raw is None else read_text(raw) for raw in coded.dictionary.cast(pa.large_binary()).to_pylist()
-        ]
-        known = np.array([math.nan if text is None else parse_line(attribute, text) for text in texts] + [math.nan])
-        line = known[pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)]
-    whole = isinstance(attribute, Date) or attribute.integer
-    line = np.clip(line, *attribute.line_bounds)
-    return np.floor(line) if whole else line
+    return np.where(codes < len(attribute.labels), points_of(attribute, column, domain.nulls), np.nan)
 
 
 def check_columns(domain: Domain, names: Iterable[str]) -> None:

@@ -1,0 +1,44 @@
+"""What models of a design share: the names that it gives, and the way from scores to numbers of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.learn.design import Array, Design
+from tacita.learn.envelope import ModelEnvelope
+
+__all__ = ["Designed"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Designed(ModelEnvelope):
+    """A model that takes rows as a design makes them.
+
+    Attributes:
+        design: How a row becomes columns from -1 to 1.
+    """
+
+    design: Design = field(repr=False)
+
+    @property
+    def domain(self) -> Domain:
+        """The public schema of features and target."""
+        return self.design.domain
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What it predicts from."""
+        return self.design.features
+
+    @property
+    def target(self) -> str:
+        """What it predicts."""
+        return self.design.target
+
+    def in_units(self, scores: Array) -> Array:
+        """Numbers in units of the target; scores of -1 and 1 are its bounds."""
+        low, high = self.design.target_ends
+        return np.asarray((low + high) / 2 + (high - low) / 2 * scores)
