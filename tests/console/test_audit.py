@@ -33,6 +33,24 @@ def test_signing_in_and_out_leaves_lines_without_the_secret(doored):
     assert id not in everything
 
 
+def test_who_is_not_let_in_leaves_a_line_for_each_reason_and_no_more(doored):
+    world, _ = doored
+    ended = world.services.tokens.issue(name="Ada", role="admin")
+    world.services.tokens.revoke(ended.token.id)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    for body in ("code=guess-1", "code=guess-2", "token=tct_x", "token=hunter2", f"token={ended.text}"):
+        assert world.call("POST", "/console/enter", content=body, headers=form).status_code == 401
+    found = world.services.events.list(kind="token-refused")
+    assert [(line.principal, line.detail["reason"]) for line in found] == [
+        (f"Ada ({ended.token.id})", "has been revoked"),
+        ("unknown", "is not a token of this form: tct_<id>_<secret>"),
+        ("unknown", "is not the code of a link that signs in"),
+    ]
+    assert {(line.detail["door"], line.detail["route"]) for line in found} == {("console", "/console/enter")}
+    everything = str(world.services.events.list())
+    assert not any(part in everything for part in ("guess", "hunter2", "tct_x", ended.text.split("_")[2]))
+
+
 def test_a_link_that_signs_in_is_seen_too(doored):
     world, sessions = doored
     code = sessions.code()

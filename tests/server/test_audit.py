@@ -87,6 +87,19 @@ def source_removed(doer):
     return "other", {}
 
 
+def schema_drafted(doer):
+    source_brought(doer, "fresh")
+    doer.call("GET", "/v1/sources/fresh/draft")
+    return "fresh", {}
+
+
+def file_anonymized(doer):
+    rows = "smokes,age\n" + f"daily,31\n{PLANTED},32\n" * 20
+    form = {"schema": json.dumps(SCHEMA), "options": json.dumps(POLICY)}
+    doer.call("POST", "/v1/anonymize", files={"file": (f"{PLANTED}.csv", rows)}, data=form)
+    return "", POLICY | {"method": "mondrian", "outcome": "left"}
+
+
 def dataset_registered(doer):
     source_brought(doer, "mine")
     terms = {"unit": "row", "neighbours": "add-remove", "budget": {"epsilon": 2.0}}
@@ -244,6 +257,8 @@ DEEDS = [
     ("token-ended", "admin", token_ended),
     ("source-brought", "steward", source_brought),
     ("source-removed", "steward", source_removed),
+    ("schema-drafted", "steward", schema_drafted),
+    ("file-anonymized", "steward", file_anonymized),
     ("dataset-registered", "steward", dataset_registered),
     ("budget-raised", "steward", budget_raised),
     ("policy-set", "steward", policy_set),
@@ -269,6 +284,7 @@ DEEDS = [
     ("tally-merged", "steward", tally_merged),
 ]
 ELSEWHERE = {"log-begun", "model-loaded", "signed-in", "signed-out"}  # below, and in tests/console
+ELSEWHERE |= {"token-refused"}  # test_refused_tokens
 
 
 def page(world, token: str, **query: Any) -> Any:
@@ -358,6 +374,42 @@ def test_rows_do_not_leave_without_their_line(world, monkeypatch) -> None:
         refused = world.call("GET", f"/v1/releases/{id}/{path}", token=doer.text)
         assert refused.status_code == 503
         assert refused.json()["code"] == "source-unavailable"
+
+
+def test_a_file_that_cannot_be_anonymized_leaves_its_line_too(world) -> None:
+    """The code of what went wrong, not its words; and what was refused before a row was read leaves none."""
+    doer = Doer(world)
+    form = {"schema": json.dumps(SCHEMA), "options": json.dumps(POLICY | {"k": 50})}
+
+    def refused(rows: str, form: dict[str, str]) -> None:
+        files = {"file": ("x", rows)}
+        assert world.call("POST", "/v1/anonymize", token=doer.text, files=files, data=form).status_code in (404, 422)
+
+    refused(f"smokes,age\n{PLANTED},31\n", form)
+    refused(f"smokes,{PLANTED}\ndaily,31\n", form)
+    refused("smokes,age\ndaily,31\n", form | {"options": json.dumps(POLICY | {"quasi": ["nothing"]})})
+    found = doer.lines("file-anonymized")
+    assert [(subject, detail["outcome"], detail["k"]) for subject, detail in found] == [
+        ("", "data-error", 50),
+        ("", "invalid-input", 50),
+    ]
+    assert PLANTED not in str(found)
+
+
+@pytest.mark.parametrize("path", ["/v1/anonymize", "/v1/sources/extra/draft"])
+def test_nothing_of_a_file_leaves_without_its_line(world, monkeypatch, path) -> None:
+    doer = Doer(world)
+    source_brought(doer)
+
+    def away(*_: Any, **__: Any) -> None:
+        raise SourceUnavailable("the state database cannot be reached", field="state")
+
+    monkeypatch.setattr(type(world.services.events), "record", away)
+    form = {"schema": json.dumps(SCHEMA), "options": json.dumps(POLICY)}
+    sent = {"files": {"file": ("x", "smokes,age\n" + "daily,31\n" * 20)}, "data": form}
+    method, parts = ("POST", sent) if path == "/v1/anonymize" else ("GET", {})
+    refused = world.call(method, path, token=doer.text, **parts)
+    assert (refused.status_code, refused.json()["code"]) == (503, "source-unavailable")
 
 
 def numbers_in(value: Any) -> set[float]:

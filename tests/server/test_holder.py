@@ -21,6 +21,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
+from tacita.server.events import Events
 from tacita.server.holder import create_holder_app
 from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits, Party, Schedule, Terms, federate
@@ -147,12 +148,17 @@ def test_only_the_analyst_with_the_token_is_answered(make_app):
     assert ledger.balance("north").charges == 0
 
 
-def test_guessing_is_slow(make_app):
+def test_guessing_is_slow_and_leaves_one_line(make_app, tmp_path):
     client, _ = make_app()
     statuses = [
         client.get("/v1/holder", headers={"Authorization": f"Bearer guess{at}"}).status_code for at in range(70)
     ]
     assert set(statuses) == {401, 429}
+    database = Database(f"sqlite:///{tmp_path}/north.db")
+    (line,) = Events(database).list(kind="token-refused")
+    database.close()
+    detail = {"door": "holder", "reason": "is not this holder's token", "route": "/v1/holder", "tries": 1}
+    assert (line.principal, line.detail) == ("unknown", detail)
 
 
 def test_it_says_what_terms_it_would_accept(make_app):

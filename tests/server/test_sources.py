@@ -104,6 +104,7 @@ def test_removing_what_was_brought_and_nothing_else(world_of):
     [
         (b"", "text/csv", 422),
         (b"no parquet", "application/vnd.apache.parquet", 422),
+        (b"PAR1" + b"\x99" * 60 + b"\x20\x00\x00\x00PAR1", "application/vnd.apache.parquet", 422),
         (CSV, "application/json", 422),
         (CSV, "application/pdf", 415),
     ],
@@ -177,3 +178,41 @@ def test_a_small_file_that_stands_for_much_is_not_unrolled(world_of):
     before = pa.default_memory_pool().max_memory()
     assert put(world, "towns", out.getvalue(), "application/vnd.apache.parquet").status_code == 200
     assert pa.default_memory_pool().max_memory() - before < 200_000_000  # of two gigabytes
+
+
+def unrolling(rows=12_345):
+    """A file of a few kilobytes whose one text, of a megabyte, stands in every row."""
+    out = io.BytesIO()
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 1_000_000]))
+    pq.write_table(pa.table({"town": words}), out, store_schema=False, compression="zstd")
+    return out.getvalue()
+
+
+def test_a_file_that_unrolls_to_gigabytes_is_refused(world_of, tmp_path):
+    world = world_of()
+    answer = put(world, "towns", unrolling(), "application/vnd.apache.parquet")
+    assert (answer.status_code, answer.json()["field"]) == (422, "file")
+    assert "1000 times" in answer.json()["rule"]
+    assert "max_unrolling" in answer.json()["hint"]
+    assert "12345" not in answer.text
+    assert str(tmp_path) not in answer.text
+    assert list((tmp_path / "home" / "sources").glob("*.parquet")) == []
+    generous = world_of(max_unrolling=100_000_000)
+    assert put(generous, "towns", unrolling(), "application/vnd.apache.parquet").status_code == 200
+
+
+def test_a_source_of_the_settings_that_unrolls_is_neither_registered_nor_drafted(world_of, tmp_path):
+    (tmp_path / "towns.parquet").write_bytes(unrolling())
+    world = world_of(sources={"towns": {"path": tmp_path / "towns.parquet"}})
+    drafted = world.call("GET", "/v1/sources/towns/draft", token=world.token("steward"))
+    for answer in (register(world, "towns"), drafted):
+        assert (answer.status_code, answer.json()["field"]) == (422, "file"), answer.text
+        assert "1000 times" in answer.json()["rule"]
+        assert "12345" not in answer.text
+
+
+def test_columns_of_lists_do_not_keep_a_file_out(world_of):
+    world, out = world_of(), io.BytesIO()
+    pq.write_table(pa.table({"town": ["Bari"], "visits": [[1, 2]]}), out)
+    assert put(world, "towns", out.getvalue(), "application/vnd.apache.parquet").status_code == 200
+    assert register(world, "towns").status_code == 201

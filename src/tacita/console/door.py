@@ -14,6 +14,7 @@ import html
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -35,14 +36,15 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
+_OLD_LINK = "This link was used before, or is too old. Start the server again for a new one, or use a token."
 _OF_OUTER = ("route", "endpoint", "path_params", "router")
 _MOST_BODY = 4096
 _TRIES_A_MINUTE = 30
 
 
-def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
+def routes(app: FastAPI, sessions: Sessions) -> list[Route | Mount]:
     """What is to be added to the server's routes."""
-    limiter = RateLimiter()
+    limiter, refused = RateLimiter(), app.state.services.refused_tokens
 
     async def show(request: Request) -> Response:
         if sessions.find(request.cookies.get(COOKIE)):
@@ -53,18 +55,16 @@ def routes(app: ASGIApp, sessions: Sessions) -> list[Route | Mount]:
         if not _same_site(request):
             return _page("This form was sent from another site.", 403)
         given = await _form(request)
-        if code := given.get("code"):
-            id = sessions.enter_by_code(code)
-            said = "This link was used before, or is too old. Start the server again for a new one, or use a token."
-        else:
-            id, said = _by_token(sessions, given.get("token", ""))
-        if id is None:
+        try:
+            id = _enter(sessions, given)
+        except Unauthorized as error:
+            refused.note("console", error.rule, whose=error.private, route=ENTER)
             address = request.client.host if request.client else "unknown"
             try:
                 limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
             except TooManyRequests:
                 return _page("Too many tries. Wait a minute.", 429)
-            return _page(said, 401)
+            return _page(_OLD_LINK if error.field == "code" else f"The token {error.rule}.", 401)
         answer = RedirectResponse(_HOME, status_code=303)
         secure = request.url.scheme == "https"
         answer.set_cookie(COOKIE, id, httponly=True, samesite="lax", secure=secure, path="/console")
@@ -116,11 +116,15 @@ class Files:
         await self._app(inner, receive, send)
 
 
-def _by_token(sessions: Sessions, text: str) -> tuple[str | None, str]:
-    try:
-        return sessions.enter(text.strip()), ""
-    except Unauthorized as error:
-        return None, f"The token {error.rule}."
+def _enter(sessions: Sessions, given: dict[str, str]) -> str:
+    """The id of a new session, by a code or a token."""
+    code = given.get("code")
+    if not code:
+        return sessions.enter(given.get("token", "").strip())
+    id = sessions.enter_by_code(code)
+    if id is None:
+        raise Unauthorized("is not the code of a link that signs in", field="code")
+    return id
 
 
 def _page(said: str, status: int = 200) -> Response:

@@ -17,7 +17,17 @@ from tacita.errors import Forbidden, Unauthorized
 from tacita.server.services import Services
 from tacita.server.tokens import Role, Token
 
-__all__ = ["Has", "Services_", "allow", "allow_on", "check_anonymous", "check_scope", "check_sender", "services_of"]
+__all__ = [
+    "Has",
+    "Services_",
+    "allow",
+    "allow_on",
+    "check_anonymous",
+    "check_scope",
+    "check_sender",
+    "note_refused",
+    "services_of",
+]
 
 # only for OpenAPI; what it reads is read again below, where every way of being wrong has its own words
 _BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>.")
@@ -58,12 +68,20 @@ def authenticated(request: Request, services: Services_, _shown: Annotated[objec
     """The token that the request carries."""
     try:
         token = services.tokens.authenticate(_text(request))
-    except Unauthorized:
+    except Unauthorized as error:
+        if "authorization" in request.headers:  # who shows none has tried none
+            note_refused(request, services, error)
         check_anonymous(request.scope, services)  # so that guessing is slow
         raise
     request.scope["state"]["token"] = token.id
     services.limiter.take(f"token:{token.id}", services.settings.rate_limit)
     return token
+
+
+def note_refused(request: Request, services: Services, error: Unauthorized) -> None:
+    """Write down that a token was shown and refused; see `RefusedTokens`."""
+    route = getattr(request.scope.get("route"), "path", None)  # the template: a path may hold a value
+    services.refused_tokens.note("api", error.rule, whose=error.private, route=route)
 
 
 def _text(request: Request) -> str:

@@ -17,6 +17,7 @@ from tacita.consent import ConsentFile, ConsentFilter
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
+from tacita.engines.local.sources import open_source
 from tacita.errors import Conflict, SourceUnavailable, UnknownName
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account, Ledger
@@ -24,6 +25,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.identity import identity_of
 from tacita.server.logs import line
 from tacita.server.settings import SourceSettings
+from tacita.server.sources import check_unrolling
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import datasets
@@ -64,10 +66,12 @@ class Datasets:
     Args:
         database: Where they are registered.
         sources: Where their data lies.
+        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
     """
 
-    def __init__(self, database: Database, sources: Mapping[str, SourceSettings]) -> None:
+    def __init__(self, database: Database, sources: Mapping[str, SourceSettings], *, max_unrolling: int = 1000) -> None:
         self._database, self._sources, self._ledger = database, sources, Ledger(database)
+        self._max_unrolling = max_unrolling
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
@@ -175,7 +179,10 @@ class Datasets:
         """Connect to a named source, which must have all columns of the domain."""
         place = self._place(source)
         # registering checks the source; no query may fail on what somebody's document became later
-        return connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
+        engine = connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
+        if place.path is not None:
+            check_unrolling(open_source(place.address), self._max_unrolling, domain.names)
+        return engine
 
     def _place(self, source: str) -> SourceSettings:
         if source not in self._sources:

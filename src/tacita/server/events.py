@@ -7,9 +7,10 @@
 
 In the transaction of the deed, so that neither is there without the other: tokens, datasets, policies, budgets,
 charges, rows that left, jobs asked for and cancelled, campaigns, merged tallies, functions deleted, taken up or
-moved. By themselves, right after the deed: files brought and removed, deleted releases, signing in and out. By
-themselves, before anything is sent: rows and models of releases, tallies, bundles; where the line cannot be written,
-nothing leaves.
+moved. By themselves, right after the deed: files brought and removed, deleted releases, signing in and out, refused
+tokens (see `refused_tokens`: counted, so that a flood writes few lines), files that could not be anonymized. By
+themselves, before anything is sent: rows and models of releases, files anonymized, drafts of schemas, tallies, bundles;
+where the line cannot be written, nothing leaves.
 
 A charge has its line here with its id, so that one list tells everything in one order; what it cost and what became of
 it stands in the ledger, which stays the proof.

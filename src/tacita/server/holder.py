@@ -23,10 +23,12 @@ from tacita import __version__
 from tacita.errors import Forbidden, Unauthorized
 from tacita.privacy.ledger import Ledger
 from tacita.server import errors, logs
+from tacita.server.events import Events
 from tacita.server.gate import Gate
 from tacita.server.limits import RateLimiter
 from tacita.server.metrics import Metrics
 from tacita.server.refusals import without_details
+from tacita.server.refused_tokens import RefusedTokens
 from tacita.store import Database
 from tacita.synthesize.federated import Holder
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Vote
@@ -64,6 +66,7 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
         },
     )
     metrics, limiter, ledger = Metrics(database), RateLimiter(), Ledger(database)
+    refused = RefusedTokens(Events(database))
     app.add_middleware(Gate, metrics=metrics, max_request_bytes=_MOST_BYTES, max_upload_bytes=_MOST_BYTES)
     errors.install(app)
     expected = hashlib.sha256(token.encode()).digest()
@@ -72,6 +75,9 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         shown = hashlib.sha256(text.strip().encode()).digest()
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown, expected):
+            if "authorization" in request.headers:
+                route = getattr(request.scope.get("route"), "path", None)
+                refused.note("holder", "is not this holder's token", route=route)
             limiter.take(f"address:{request.client.host if request.client else 'unknown'}", _GUESSES)
             raise Unauthorized("needs the token of this holder", field="token", hint="Ask the holder's operator")
         limiter.take("token", _REQUESTS)

@@ -108,6 +108,11 @@ class Policy:
         """Plain data."""
         return asdict(self)
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the audit log says of it: of hierarchies, only which there are."""
+        return self.as_dict() | {"hierarchies": sorted(self.hierarchies)}
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """What `as_dict` wrote, or a request holds."""
@@ -131,8 +136,7 @@ class Policies:
             changed = connection.execute(policies.update().where(policies.c.dataset == dataset).values(row))
             if changed.rowcount == 0:
                 connection.execute(policies.insert().values(row | {"dataset": dataset}))
-            said = {name: value for name, value in policy.as_dict().items() if name != "hierarchies"}
-            append(connection, "policy-set", dataset, principal, **said, hierarchies=sorted(policy.hierarchies))
+            append(connection, "policy-set", dataset, principal, **policy.told)
         return policy
 
     def get(self, dataset: str) -> Policy:

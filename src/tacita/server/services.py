@@ -23,6 +23,7 @@ from tacita.server.limits import RateLimiter
 from tacita.server.looks import SharedLooks
 from tacita.server.metrics import Metrics
 from tacita.server.policies import Policies
+from tacita.server.refused_tokens import RefusedTokens
 from tacita.server.settings import Settings
 from tacita.server.sources import Sources
 from tacita.server.tokens import Tokens
@@ -45,6 +46,7 @@ class Services:
     ledger: Ledger
     events: Events
     tokens: Tokens
+    refused_tokens: RefusedTokens
     sources: Sources
     datasets: Datasets
     policies: Policies
@@ -70,8 +72,9 @@ class Services:
         from tacita.server.jobs import Jobs
 
         database = Database(settings.state_url)
-        sources = Sources(settings.sources, settings.home / "sources")
-        datasets = Datasets(database, sources)
+        events = Events(database)
+        sources = Sources(settings.sources, settings.home / "sources", max_unrolling=settings.max_unrolling)
+        datasets = Datasets(database, sources, max_unrolling=settings.max_unrolling)
         campaigns = Campaigns(database)
         randomness = SecureSource()
         key = settings.models_key
@@ -80,8 +83,9 @@ class Services:
             settings=settings,
             database=database,
             ledger=Ledger(database),
-            events=Events(database),
+            events=events,
             tokens=Tokens(database),
+            refused_tokens=RefusedTokens(events),
             sources=sources,
             datasets=datasets,
             policies=Policies(database),
@@ -116,5 +120,6 @@ class Services:
 
     def close(self) -> None:
         """Give back what was opened."""
+        self.refused_tokens.close()
         self.jobs.close()
         self.database.close()

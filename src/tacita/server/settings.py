@@ -122,6 +122,9 @@ class Settings(BaseSettings):
     max_cells: int = Field(default=1_000_000, ge=1, description="Most cells of all tables of one query together.")
     max_request_bytes: int = Field(default=8 << 20, ge=1 << 10, description="Largest request body.")
     max_upload_bytes: int = Field(default=256 << 20, ge=1 << 10, description="Largest request body with a file.")
+    max_unrolling: int = Field(
+        default=1000, ge=1, description="Most bytes that the rows of a Parquet file may take for each byte of it."
+    )
     rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(
         default=6000,

@@ -10,24 +10,22 @@ import fcntl
 import filecmp
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 import anyio.to_thread
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tacita.engines.local.sources import open_source
-from tacita.errors import Conflict, DataError, InvalidInput, TacitaError, UnknownName
+from tacita.engines.local.sources import ParquetSource, Source, open_source
+from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, TacitaError, UnknownName
 from tacita.server.settings import SourceSettings
 
-__all__ = ["Kind", "Sources"]
+__all__ = ["Kind", "Sources", "check_unrolling"]
 
 Kind = Literal["csv", "parquet"]
 _KINDS: tuple[Kind, ...] = ("csv", "parquet")
-_FEW = 16
 
 
 class Sources(Mapping[str, SourceSettings]):
@@ -36,10 +34,11 @@ class Sources(Mapping[str, SourceSettings]):
     Args:
         named: Those of the settings.
         folder: Where files that are brought lie.
+        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
     """
 
-    def __init__(self, named: Mapping[str, SourceSettings], folder: Path) -> None:
-        self._named, self._folder = named, folder
+    def __init__(self, named: Mapping[str, SourceSettings], folder: Path, *, max_unrolling: int = 1000) -> None:
+        self._named, self._folder, self._max_unrolling = named, folder, max_unrolling
 
     def __getitem__(self, name: str) -> SourceSettings:
         if name in self._named:
@@ -109,7 +108,7 @@ class Sources(Mapping[str, SourceSettings]):
             path.unlink()
 
     def _keep(self, name: str, kind: Kind, new: Path, check: Callable[[], None]) -> None:
-        _check_readable(new, kind)
+        self._check_readable(new)
         with self.held():
             check()
             self._check_new(name, new)
@@ -117,6 +116,18 @@ class Sources(Mapping[str, SourceSettings]):
                 if other != kind:
                     (self._folder / f"{name}.{other}").unlink(missing_ok=True)
             new.replace(self._folder / f"{name}.{kind}")
+
+    def _check_readable(self, new: Path) -> None:
+        if not new.stat().st_size:
+            raise InvalidInput("must not be empty", field="file")
+        try:
+            source = open_source(str(new))
+            check_unrolling(source, self._max_unrolling)
+            next(iter(source.batches(_readable(source))), None)
+        except (DataError, SourceUnavailable, pa.ArrowException, OSError) as error:
+            rule = error.rule if isinstance(error, TacitaError) else "cannot be read"
+            # its address would be ours
+            raise DataError(rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
 
     def _brought(self, name: str) -> Path | None:
         paths = (self._folder / f"{name}.{kind}" for kind in _KINDS)
@@ -133,18 +144,19 @@ class Sources(Mapping[str, SourceSettings]):
                 raise Conflict(f"is the same file as the source {known!r}", field="file", hint="Use that source")
 
 
-def _check_readable(new: Path, kind: Kind) -> None:
-    if not new.stat().st_size:
-        raise InvalidInput("must not be empty", field="file")
-    try:
-        if kind == "parquet":
-            # few rows: a small file may hold a word that stands for gigabytes of rows
-            found = pq.ParquetFile(new)
-            next(found.iter_batches(_FEW), None)
-        else:
-            source = open_source(str(new))
-            next(iter(source.batches(source.columns)), None)
-    except (TacitaError, pa.ArrowException, OSError) as error:
-        rule = error.rule if isinstance(error, TacitaError) else "cannot be read"
-        # its address would be ours
-        raise DataError(rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
+def check_unrolling(source: Source, most: int, columns: Sequence[str] | None = None) -> None:
+    """Refuse a Parquet file whose rows could take more than so many bytes for each of its own: see `unrolling`.
+
+    Args:
+        source: Any source; others than Parquet take what they take.
+        most: Bytes for each byte of the file.
+        columns: Which are read; all by default.
+    """
+    if isinstance(source, ParquetSource):
+        (source if columns is None else source.only(columns)).check_unrolling(most)
+
+
+def _readable(source: Source) -> list[str]:
+    """Its columns, without those of lists and records: a file may have them, and no dataset can use them."""
+    (schema, *_) = source.schemas(source.columns)
+    return [field.name for field in schema if not pa.types.is_nested(field.type)]

@@ -131,7 +131,8 @@ class Tokens:
         """The token with this text.
 
         Raises:
-            Unauthorized: It is malformed, unknown, expired or revoked; the message never repeats it.
+            Unauthorized: It is malformed, unknown, expired or revoked; the message never repeats it. Whose it was
+                stands in `private`, if its secret is right.
         """
         match = _FORM.fullmatch(text)
         if match is None:
@@ -209,15 +210,16 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
 
 
-def _refuse(rule: str) -> Unauthorized:
-    return Unauthorized(rule, field="token", hint="Ask an admin of this server for a token")
+def _refuse(rule: str, token: Token | None = None) -> Unauthorized:
+    whose = None if token is None else token.principal
+    return Unauthorized(rule, field="token", hint="Ask an admin of this server for a token", private=whose)
 
 
 def _current(token: Token) -> Token:
     if token.revoked is not None:
-        raise _refuse("has been revoked")
+        raise _refuse("has been revoked", token)
     if token.expires is not None and token.expires <= now():
-        raise _refuse("has expired")
+        raise _refuse("has expired", token)
     return token
 
 

@@ -29,6 +29,7 @@ EventKind = Literal[
     "campaign-opened",
     "charge",
     "dataset-registered",
+    "file-anonymized",
     "job-asked",
     "job-cancelled",
     "log-begun",
@@ -39,6 +40,7 @@ EventKind = Literal[
     "release-deleted",
     "rows-fetched",
     "rows-left",
+    "schema-drafted",
     "signed-in",
     "signed-out",
     "source-brought",
@@ -47,6 +49,7 @@ EventKind = Literal[
     "tally-taken",
     "token-ended",
     "token-made",
+    "token-refused",
 ]
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 

@@ -26,6 +26,7 @@ KINDS = {
     "campaign-opened": "campaign opened",
     "charge": "charge",
     "dataset-registered": "dataset registered",
+    "file-anonymized": "file anonymized",
     "job-asked": "asked for",
     "job-cancelled": "job cancelled",
     "log-begun": "this log begins",
@@ -36,6 +37,7 @@ KINDS = {
     "release-deleted": "rows deleted",
     "rows-fetched": "rows fetched",
     "rows-left": "anonymized rows left",
+    "schema-drafted": "schema drafted",
     "signed-in": "signed in",
     "signed-out": "signed out",
     "source-brought": "file brought",
@@ -44,6 +46,7 @@ KINDS = {
     "tally-taken": "tally taken",
     "token-ended": "token ended",
     "token-made": "token made",
+    "token-refused": "token refused",
 }
 """What kinds of lines are called."""
 

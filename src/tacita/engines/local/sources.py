@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tacita.engines.local.unrolling import batches_of, check_unrolling, row_bytes
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 
 __all__ = ["CsvSource", "FrameSource", "ParquetSource", "Source", "open_source"]
@@ -97,6 +99,7 @@ class ParquetSource:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
+        self._row_bytes: dict[Path, list[int]] = {}
         self._rows = 0
         self.columns: tuple[str, ...] = ()
         for path in _files(self._paths):
@@ -123,11 +126,27 @@ class ParquetSource:
             yield pa.schema([schema.field(name) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, with these columns."""
+        """All rows, with these columns; fewer at once where rows can be long, whichever columns are asked for."""
         for path in _files(self._paths):
-            with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(batch_size=READ_ROWS, columns=list(columns)):
-                    yield batch.select(list(columns))
+            with _reading(path, "Parquet"):
+                yield from batches_of(path, columns, self._sizes(path), READ_ROWS)
+
+    def check_unrolling(self, most: int) -> None:
+        """Refuse a file whose rows could take far more bytes than it has: see `unrolling`."""
+        for path in _files(self._paths):
+            with _reading(path, "Parquet"):
+                check_unrolling(path, self._sizes(path), most)
+
+    def only(self, columns: Sequence[str]) -> ParquetSource:
+        """The same with these columns alone, so that others cannot make its batches small."""
+        narrow = copy(self)
+        narrow.columns, narrow._row_bytes = tuple(columns), {}
+        return narrow
+
+    def _sizes(self, path: Path) -> list[int]:
+        if path not in self._row_bytes:
+            self._row_bytes[path] = row_bytes(path, self.columns)
+        return self._row_bytes[path]
 
 
 class CsvSource:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,10 +18,11 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 
 from tacita.domain import Domain
-from tacita.errors import DataError, InvalidInput
+from tacita.engines.local.unrolling import batches_of, row_bytes
+from tacita.errors import DataError, InvalidInput, TacitaError
 from tacita.server.anonymized import write_rows
 from tacita.server.answers import Format, RowsResponse
-from tacita.server.auth import allow
+from tacita.server.auth import Services_, allow
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import PolicyModel
 from tacita.server.policies import Policy
@@ -29,6 +31,9 @@ from tacita.server.tokens import Token
 __all__ = ["router"]
 
 router = APIRouter(tags=["releases"], responses=DOCUMENTED)
+
+_IN_MEMORY = 8  # times the largest upload: what the rows of a packed file may take
+_ROWS = 65_536
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 
@@ -42,6 +47,7 @@ Steward = Annotated[Token, Depends(allow("steward"))]
 )
 def anonymize_file(
     token: Steward,
+    services: Services_,
     file: Annotated[UploadFile, File(description="CSV, or Parquet.")],
     domain: Annotated[str, Form(alias="schema", description="The schema, YAML or JSON.")],
     options: Annotated[str, Form(description="JSON: quasi, sensitive, keep, k, l, t, suppress, hierarchies.")],
@@ -50,11 +56,14 @@ def anonymize_file(
     """Multipart. For the owner of the rows: they come and go with the request, and what leaves holds what was asked."""
     public, policy = Domain.from_text(domain), _policy(options)
     policy.check(public)
-    plan, table = policy.recipe(k=policy.k).prepare(public), _read(file)
-    for name in plan.reading:
-        if name not in table.column_names:
-            raise DataError("must have every column of the schema that is used", field="file", value=name)
-    made = plan.run_on(table)
+    recipe = policy.recipe(k=policy.k)
+    plan, about = recipe.prepare(public), recipe.method.as_dict() | policy.told
+    try:
+        made = plan.run_on(_read(file, plan.reading, _IN_MEMORY * services.settings.max_upload_bytes))
+    except TacitaError as error:  # its code alone: its words may be about rows
+        services.events.record("file-anonymized", "", token.principal, outcome=error.code, **about)
+        raise
+    services.events.record("file-anonymized", "", token.principal, outcome="left", **about)
     folder = tempfile.TemporaryDirectory(prefix="tacita-")
     path = Path(folder.name) / "rows.parquet"
     write_rows(made.rows, path)
@@ -73,16 +82,37 @@ def _policy(text: str) -> Policy:
         raise InvalidInput(first["msg"].lower(), field=f"options.{place}" if place else "options") from None
 
 
-def _read(file: UploadFile) -> pa.Table:
-    data = file.file.read()
+def _read(file: UploadFile, columns: Sequence[str], most: int) -> pa.Table:
+    """These columns of a file; as rows they may take so many bytes."""
+    data = io.BytesIO(file.file.read())
+    parquet = data.read(4) == b"PAR1"
+    data.seek(0)
     try:
-        if data[:4] == b"PAR1":
-            return pq.read_table(io.BytesIO(data))
-        head = pacsv.open_csv(io.BytesIO(data)).schema.names
+        head = pq.read_schema(data).names if parquet else pacsv.open_csv(data).schema.names
         if len(set(head)) < len(head):
             raise DataError("must not have two columns of one name", field="file")
-        # as texts: 01234 is no number, and what leaves must be what came
-        texts = pacsv.ConvertOptions(column_types=dict.fromkeys(head, pa.string()), strings_can_be_null=False)
-        return pacsv.read_csv(io.BytesIO(data), convert_options=texts)
-    except (pa.ArrowInvalid, pa.ArrowKeyError):
+        for name in columns:
+            if name not in head:
+                raise DataError("must have every column of the schema that is used", field="file", value=name)
+        data.seek(0)
+        return _parquet(data, columns, most) if parquet else _csv(data, head)
+    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, OSError):
         raise DataError("cannot be read as CSV or Parquet", field="file") from None
+
+
+def _csv(data: io.BytesIO, head: Sequence[str]) -> pa.Table:
+    # as texts: 01234 is no number, and what leaves must be what came
+    texts = pacsv.ConvertOptions(column_types=dict.fromkeys(head, pa.string()), strings_can_be_null=False)
+    return pacsv.read_csv(data, convert_options=texts)
+
+
+def _parquet(data: io.BytesIO, columns: Sequence[str], most: int) -> pa.Table:
+    """Piece by piece: a small file may hold a word that stands for gigabytes of rows."""
+    parts, size = [], 0
+    for batch in batches_of(data, columns, row_bytes(data, columns), _ROWS):
+        size += batch.nbytes
+        if size > most:
+            hint = "Bring it as a source and make a release of it, or raise max_upload_bytes"
+            raise InvalidInput(f"its rows must take at most {most} bytes", field="file", hint=hint)
+        parts.append(batch)
+    return pa.Table.from_batches(parts, schema=None if parts else pq.read_schema(data))

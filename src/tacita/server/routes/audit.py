@@ -28,6 +28,7 @@ def list_events(
     kind: Annotated[EventKind | None, Query(description="Only lines of one kind.")] = None,
 ) -> AuditPage:
     """Newest first. A token with a scope sees only what was done to what is in it."""
+    services.refused_tokens.flush()
     found = services.events.list(limit=limit + 1, before=before, kind=kind, subjects=token.datasets)
     shown = [EventInfo.model_validate(line.as_dict()) for line in found[:limit]]
     return AuditPage(events=shown, next_before=shown[-1].id if len(found) > limit else None)

@@ -31,7 +31,7 @@ from tacita.privacy.budget import Budget
 from tacita.query.aggregates import Aggregate, Aggregates
 from tacita.query.numbers import check_reach
 from tacita.server.anonymized import make_anonymized, record
-from tacita.server.auth import Services_, check_anonymous, check_scope
+from tacita.server.auth import Services_, check_anonymous, check_scope, note_refused
 from tacita.server.datasets import Dataset
 from tacita.server.policies import Policy
 from tacita.server.queries import answer, check_cells
@@ -66,7 +66,8 @@ def _token(request: Request, services: Services, text: str | None) -> Token:
         )
     try:
         token = services.tokens.authenticate(given)
-    except Unauthorized:
+    except Unauthorized as error:
+        note_refused(request, services, error)
         check_anonymous(request.scope, services)
         raise
     request.scope["state"]["token"] = token.id

@@ -17,7 +17,7 @@ from tacita.server.models import SourceInfo
 from tacita.server.models.base import Name
 from tacita.server.refusals import without_details
 from tacita.server.services import Services
-from tacita.server.sources import Kind
+from tacita.server.sources import Kind, check_unrolling
 from tacita.server.tokens import Token
 
 __all__ = ["MEDIA", "router"]
@@ -83,8 +83,10 @@ def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[
     if place.path is None:
         hint = "Write the schema by hand; docs/guides/schema.md says how"
         raise Conflict("is a database: a draft is made from files alone", field="source", value=name, hint=hint)
+    services.events.record("schema-drafted", name, token.principal)
     with without_details("source", ask="whoever runs the server", value=name):
         source = open_source(str(place.path.expanduser()))
+        check_unrolling(source, services.settings.max_unrolling)
         return infer(source.batches(source.columns), title=name).as_dict()
 
 
