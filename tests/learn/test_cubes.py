@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from tacita.errors import InvalidInput
+from tacita.learn import Regression
 from tacita.learn.cubes import CubeNoise, parts_of
 from tacita.learn.design import Points
+from tacita.learn.functional import FromMoments, functional
 from tacita.learn.monomials import ExactMoments, Monomials
 from tacita.noise import DiscreteCube, SeededSource
 from tacita.privacy.accountant import cost
@@ -164,9 +166,12 @@ def test_rows_and_targets_are_read_off_the_levels():
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (12, 0), (2, 9)])
-def test_no_other_shares_blur_less(shape):
-    noise = noise_of(shape)
-    blurs = np.array([part.blur for part in noise.parts])
+@pytest.mark.parametrize("norm", [None, 0.5])
+def test_no_other_shares_blur_less(shape, norm):
+    noise = noise_of(shape, norm=norm)
+    # what the noise that is drawn blurs at its share, so at a share of 1
+    stds = np.array([law.std for law in noise.laws]) * np.array(noise.shares, float)
+    blurs = np.array([part.many * part.weight for part in noise.parts]) * stds**2
 
     def blurred(shares):
         return (blurs / np.array(shares, float) ** 2).sum()
@@ -188,6 +193,17 @@ def test_numbers_get_less_than_half_of_laplace_noise():
     )
     assert noise.std < 0.5 * laplace.std
     assert noise.linear_std < 0.5 * laplace.linear_std
+
+
+def test_where_a_cube_would_take_too_long_laplace_noise_is_used():
+    setting = (
+        Regression(target="y", features=design(150, 0).features, method="functional")
+        .calibrate(design(150, 0).domain, Budget.pure(1000.0), unit=ROW, neighbours=ADD)
+        .setting
+    )
+    with pytest.raises(InvalidInput, match="dimensions"):
+        FromMoments.plan(setting, "cube")
+    assert functional(setting).noise.noise == "laplace"
 
 
 def test_what_cannot_be():

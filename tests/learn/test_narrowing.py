@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tacita.assess.audit import audit
-from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
+from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import NarrowedRegression, Regression, read_model, recipe_of
@@ -63,6 +63,66 @@ def test_both_parts_together_cost_the_budget(budget, neighbours, domain, unit):
         assert 0 < cost([(part.event, 1)], budget, neighbours) < spent
 
 
+@pytest.mark.parametrize("method", ["functional", "objective", "output", "dpme"])
+@pytest.mark.parametrize(("epsilon", "narrow"), [(0.5, 0.7), (0.3, 0.1), (0.7, 1 / 3), (1.1, 0.123456789)])
+def test_odd_shares_never_cost_more_than_there_is(method, epsilon, narrow):
+    budget = Budget.pure(epsilon)
+    plan = plan_of(budget, narrow=narrow, method=method, people=3000, features=("age",))
+    assert 0.99 * exact(epsilon) < cost([(plan.event, 1)], budget, ADD) <= exact(epsilon)
+
+
+# -- the shells: what one unit can do, what noise they have, what is charged -----------------------------------------
+
+
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_shells_are_charged_for_all_that_a_unit_can_move(neighbours, rows):
+    """By brute force over units of so many rows, against the charge of the noise that is drawn."""
+    domain, unit = (DOMAIN, ROW) if rows == 1 else (PERSONS, Unit(person="who", max_rows=rows))
+    budget = Budget.pure(1.0)
+    plan = plan_of(budget, domain=domain, unit=unit, neighbours=neighbours)
+    rng, middles = np.random.default_rng(4), np.array([0.1, -0.4, 0.8])
+
+    def one():
+        """A unit: rows at the ends and in the middles, all alike or not."""
+        places, count = [-1.0, -0.4, 0.1, 0.8, 1.0], int(rng.integers(0, rows + 1))
+        alike = np.repeat(rng.choice(places, (1, 3)), count, axis=0)
+        return shells_of(alike if rng.random() < 0.5 else rng.choice(places, (count, 3)), middles)
+
+    pairs = [(one(), one() if neighbours is REPLACE else 0) for _ in range(4000)]
+    far = max(int(np.abs(a - b).sum()) for a, b in pairs)
+    assert far == 3 * rows * (2 if neighbours is REPLACE else 1)
+    others = cost([(plan.medians.event, 1), (plan.fit.event, 1)], budget, neighbours)
+    assert far / plan.shells.scale == cost([(plan.event, 1)], budget, neighbours) - others
+
+
+@pytest.mark.parametrize("budget", [Budget.pure(0.5), Budget.zcdp(0.1)], ids=str)
+def test_shells_have_the_noise_that_is_charged(budget, monkeypatch):
+    plan, rows = plan_of(budget), people(300)
+    engine, seen = LocalEngine(DOMAIN, rows), []
+    design = plan.fit.setting.design
+    points = design.points(rows)
+
+    def spied(counts, middles):
+        seen.append([middles])
+        return shells_of(counts, middles)
+
+    def reached(counts, std):
+        seen[-1].append(counts)
+        return 2.0
+
+    monkeypatch.setattr("tacita.learn.narrowing.shells_of", spied)
+    monkeypatch.setattr("tacita.learn.narrowing.reach_of", reached)
+    for seed in range(60):
+        plan.limits(engine, SeededSource(seed))
+    columns = np.column_stack([points.x[:, [0, 1]], points.y])
+    noise = np.array([np.array(counts) - shells_of(columns, middles) for middles, *counts in seen])
+    assert noise.std() == pytest.approx(plan.shells.std, rel=0.1)
+    assert abs(noise.mean()) < 5 * plan.shells.std / np.sqrt(noise.size)
+    medians = np.array([middles for middles, *_ in seen])
+    assert min(len(np.unique(each)) for each in medians.T) > 5  # a tenth of so little budget finds them roughly
+
+
 def test_whatever_the_ends_are_rows_stay_inside():
     rng = np.random.default_rng(1)
     points = Points(x=rng.uniform(-1, 1, (500, 3)), y=rng.uniform(-1, 1, 500), outside=3)
@@ -111,7 +171,7 @@ def test_no_attack_on_the_ends_shows_more_than_was_claimed():
         return lambda engine, source: plan.limits(engine, source)[0]
 
     assert shown(ends(plan), 0.5, small=rows) <= 0
-    assert shown(ends(replace(plan, shells=DiscreteLaplace.at_least(0.01))), 0.5, small=rows) > 0
+    assert shown(ends(replace(plan, shells=DiscreteLaplace.at_least(0.01))), 0.5, small=rows) > 0  # and so no blur
 
 
 def test_shells_hold_every_row_once():
@@ -210,7 +270,7 @@ def test_the_model_goes_through_json():
     assert again.to_json() == model.to_json()
     assert np.array_equal(again.limits, model.limits)
     assert again.predict(rows).equals(model.predict(rows))
-    for limits in ("[[0.5, -0.5]]", "[[-2, 2]]", "[1, 2]"):
+    for limits in ("[[0.5, -0.5]]", "[[-2, 2]]", "[1, 2]", f"[[-1, {10**400}]]"):
         text = model.to_json().replace('"limits":', f'"limits": {limits}, "other":', 1)
         with pytest.raises(InvalidInput):
             read_model(text)
@@ -223,6 +283,34 @@ def test_the_model_goes_through_json():
 def test_a_share_is_a_share(narrow):
     with pytest.raises(InvalidInput, match="narrow"):
         plan_of(narrow=narrow)
+
+
+@pytest.mark.parametrize("narrow", ["0.2", None, True])
+def test_a_share_is_a_number(narrow):
+    with pytest.raises(InvalidInput, match="narrow"):
+        recipe_of("linear", target="cost", features=FEATURES, options={"narrow": narrow})
+
+
+def test_what_goes_not_together():
+    with pytest.raises(InvalidInput, match="intercept"):
+        plan_of(intercept=False)
+    with pytest.raises(InvalidInput, match="narrow: leaves a part of the budget too small"):
+        plan_of(Budget.pure(1e-4))
+
+
+def test_ends_of_dates_are_dates():
+    domain = Domain(
+        attributes=[Date(name="day", bounds=("1900-01-01", "2099-12-31")), Numeric(name="y", bounds=(0, 1), bins=2)]
+    )
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 300, 3000)
+    rows = pa.table({"day": pa.array(days.astype("datetime64[D]")), "y": rng.random(3000)})
+    plan = plan_of(Budget.pure(8.0), domain=domain, target="y", features=("day",))
+    model = plan.run(LocalEngine(domain, rows), SeededSource(1))
+    low, high = model.notes["narrowed"]["day"]
+    assert "2017" < low < "2020-05"
+    assert "2020-08" < high < "2024"
+    assert read_model(model.to_json()).notes["narrowed"]["day"] == [low, high]
 
 
 def test_levels_cannot_be_narrowed():

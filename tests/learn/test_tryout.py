@@ -144,3 +144,12 @@ def test_what_made_up_rows_cannot_be_like_is_not_tried():
     )
     recipe = Regression(target="y", features=("a",), people=100)
     assert not can_be_tried(recipe.calibrate(domain, APPROX, unit=ROW, neighbours=ADD).setting)
+
+
+def test_many_columns_and_people_end():
+    """Noise for one copy of very many is narrower than can be drawn quickly: it stays that wide."""
+    plan = FromMoments.plan(setting_of(Budget.approx(4.0, 1e-6), columns=60, people=10**7), "cube")
+    divided = for_one_copy(plan, 10_000)
+    assert all(law.scale >= part.many for part, law in zip(divided.noise.parts, divided.noise.laws, strict=True))
+    assert divided.noise.std < 5
+    divided.fit([points_of(plan.setting)], SeededSource(1))

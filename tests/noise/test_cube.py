@@ -21,7 +21,7 @@ def law(cube, reach):
 @pytest.mark.parametrize(("scale", "dimensions"), [(Fraction(3), 1), (Fraction(2), 2), (Fraction(5, 3), 3)])
 @pytest.mark.parametrize("source", [SeededSource(1), SecureSource()], ids=["seeded", "secure"])
 def test_vectors_follow_the_law(scale, dimensions, source):
-    cube, reach = DiscreteCube(scale=scale, dimensions=dimensions), 6
+    cube, reach = DiscreteCube(scale=scale, dimensions=dimensions), 4
     draws = np.array([cube.draw(source) for _ in range(4000)])
     inside = np.abs(draws).max(axis=1) <= reach
     shape = (2 * reach + 1,) * dimensions
@@ -70,7 +70,30 @@ def test_a_tape_that_ends_in_the_middle_changes_nothing(monkeypatch):
     cube = DiscreteCube.at_least(12, 40)
     whole = cube.draw(SeededSource(4))
     monkeypatch.setattr("tacita.noise.cube._WORDS", 0)
-    assert np.array_equal(cube.draw(SeededSource(4)), whole)
+
+    class Counted:
+        simulated = True
+
+        def __init__(self):
+            self.inside, self.asked = SeededSource(4), 0
+
+        def words(self, count):
+            self.asked += 1
+            assert self.asked < 100, "it does not end"
+            return self.inside.words(count)
+
+    source = Counted()
+    assert np.array_equal(cube.draw(source), whole)
+    assert source.asked > 1
+
+
+def test_narrow_noise_on_many_coordinates_ends_and_keeps_its_law():
+    """Attempts fail dozens of times here: those that failed are over, and what is kept has the law."""
+    cube = DiscreteCube.at_least(3, 24)
+    far = np.array([np.abs(cube.draw(SeededSource(seed))).max() for seed in range(1500)])
+    shares = np.array([(2 * m + 1.0) ** 24 - (2 * m - 1.0) ** 24 * (m > 0) for m in range(400)])
+    shares *= np.exp(-np.arange(400) / 3)
+    assert chi_square_p(np.bincount(far, minlength=400), shares / shares.sum()) > 1e-4
 
 
 def test_plain_data():
@@ -93,6 +116,14 @@ def test_bad_input(scale, dimensions, field):
         DiscreteCube.at_least(scale, dimensions)
 
 
-def test_a_scale_is_a_ratio():
+def test_a_scale_is_a_ratio_of_terms_that_the_sampler_takes():
     with pytest.raises(InvalidInput, match="ratio"):
         DiscreteCube(scale=1.5, dimensions=2)
+    for scale in (Fraction(2**62), Fraction(2**40 + 1, 2**40)):
+        with pytest.raises(InvalidInput, match="terms"):
+            DiscreteCube(scale=scale, dimensions=2)
+
+
+def test_noise_that_would_take_too_long_is_refused():
+    with pytest.raises(InvalidInput, match="dimensions"):
+        DiscreteCube.at_least(10, 81)

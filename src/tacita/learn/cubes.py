@@ -150,13 +150,16 @@ class CubeNoise:
 
     def moved(self, part: Part) -> int:
         """How far a unit moves a part: the largest of its numbers, or all in sum."""
-        cell = min(1.0, self.monomials.square) if part.power == 2 else min(1.0, math.sqrt(self.monomials.square))
-        return self._times * part.moved * math.ceil(cell * (1 << (2 * self.bits)) - 1e-6)
+        return self._times * part.moved * math.ceil(self._cell(part) * (1 << (2 * self.bits)) - 1e-6)
+
+    def _cell(self, part: Part) -> float:
+        """How far a row can move one number of a part."""
+        return min(1.0, math.pow(self.monomials.square, part.power / 2))
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """What part of epsilon each part has; together a little less than what levels and outside leave."""
-        roots = [math.pow(part.blur, 1 / 3) for part in self.parts]
+        roots = [math.pow(part.blur * self._cell(part) ** 2, 1 / 3) for part in self.parts]
         rest = 1 - LEVELS["laplace"] - OUTSIDE
         return tuple(rest * Fraction(max(1, int(root / sum(roots) * (_SHARES - 10))), _SHARES) for root in roots)
 
@@ -168,6 +171,12 @@ class CubeNoise:
             DiscreteCube.at_least(size, part.many) if part.cube else DiscreteLaplace.at_least(size)
             for part, size in zip(self.parts, sizes, strict=True)
         )
+
+    @property
+    def finest(self) -> Fraction:
+        """The least size for which drawing is quick: noise of as many steps as a cube has coordinates."""
+        found = zip(self.parts, self.shares, strict=True)
+        return max((share * part.many / self.moved(part) for part, share in found if part.cube), default=Fraction(0))
 
     @property
     def _levels_moved(self) -> int:

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tacita.errors import InvalidInput
 from tacita.learn.cubes import LENGTH, CubeNoise
 from tacita.learn.design import Points
 from tacita.learn.logistic import unfolded
@@ -42,9 +43,16 @@ def favour_of(setting: Setting, noise: Noise) -> int:
 
 
 def functional(setting: Setting) -> FromMoments:
-    """The functional mechanism with the noise that blurs less: Laplace, or on cubes where epsilon is given."""
-    noises: tuple[Noise, ...] = ("laplace", "cube") if setting.budget.epsilon is not None else ("laplace",)
-    return min((FromMoments.plan(setting, noise) for noise in noises), key=lambda plan: plan.blur)
+    """The functional mechanism with the noise that blurs less: Laplace, or on cubes where these can be drawn."""
+    laplace = FromMoments.plan(setting, "laplace")
+    if setting.budget.epsilon is None:
+        return laplace
+    try:
+        return min((FromMoments.plan(setting, "cube"), laplace), key=lambda plan: plan.blur)
+    except InvalidInput as error:
+        if error.field != "dimensions":
+            raise
+        return laplace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,10 +66,11 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
         raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)
     given, tuned = dict(options or {}), kind in ("linear", "logistic")
     taken = set(_CLASSES[kind].__dataclass_fields__) - {"target", "features"} - ({"task"} if tuned else set())
+    more = {*_TUNING, "narrow"} if tuned else set()
     for name in given:
-        if name not in taken and not (tuned and name in (*_TUNING, "narrow")):
+        if name not in taken | more:
             raise InvalidInput(
-                f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken) or ["none"])
+                f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken | more) or ["none"])
             )
     for name in ("penalty", "alpha", "narrow"):
         if name in given and "penalties" in given:
@@ -103,7 +104,7 @@ def read_model(text: str) -> Fitted:
         raise InvalidInput("must be one of " + ", ".join(_READERS), field="model", value=kind)
     try:
         return _READERS[kind](text)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         if isinstance(error, TacitaError):
             raise
         raise InvalidInput("is broken: parts of the model are missing", field="model") from None

@@ -131,6 +131,11 @@ class MomentNoise:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return MomentNoise(**fields | {"size": size})
 
+    @property
+    def finest(self) -> Fraction:
+        """The least size for which drawing is quick: any."""
+        return Fraction(0)
+
     # -- how far things move, in steps --------------------------------------------------------------------------------
 
     @property

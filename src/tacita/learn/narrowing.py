@@ -20,11 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 
-from tacita.domain import Boolean, Domain
+from tacita.domain import Boolean, Date, Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design, Points
@@ -32,11 +33,11 @@ from tacita.learn.fitted import FittedModel
 from tacita.learn.monomials import Integers
 from tacita.learn.regression import CalibratedRegression, Regression
 from tacita.learn.setting import Found
-from tacita.mechanisms.additive import Family, families_of, shift_event
+from tacita.mechanisms.additive import families_of, shift_event
 from tacita.mechanisms.recipe import check_engine
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.privacy.accountant import cost
-from tacita.privacy.budget import Budget
+from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event, Sequence
 from tacita.privacy.unit import Neighbours, Unit
@@ -48,6 +49,7 @@ __all__ = ["CalibratedNarrowing", "NarrowedRegression", "narrowed", "reach_of", 
 
 _TAIL, _MOST_BLUR = 1 / 50, 1 / 10
 """Of the rows: how many may lie beyond the ends, and how much noise there may be in saying so."""
+_FIRST_DAY = date(1970, 1, 1).toordinal()
 _SHELLS = 12
 """The shortest reach is 2 / 2^(_SHELLS - 1)."""
 
@@ -59,14 +61,20 @@ class NarrowedRegression:
     Args:
         base: The regression.
         narrow: Share of the budget that finds them.
+
+    A penalty of the base counts for features stretched between the ends that are found. With a delta, part of the
+    budget may stay unspent: what is charged is what both parts cost together.
     """
 
     base: Regression
     narrow: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 < self.narrow < 1:
+        if isinstance(self.narrow, bool) or not isinstance(self.narrow, int | float) or not 0 < self.narrow < 1:
             raise InvalidInput("must lie strictly between 0 and 1", field="narrow", value=self.narrow)
+        if not self.base.intercept:
+            hint = "The middle of what is found is none of the data's; fit without narrow"
+            raise InvalidInput("needs an intercept", field="narrow", value=self.narrow, hint=hint)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedNarrowing:
         """Fix all noises; reads no data."""
@@ -74,20 +82,14 @@ class NarrowedRegression:
         share, rest = _shared(budget, self.narrow)
         half = _shared(share, 0.5)[0]
         asked = tuple(Aggregate(kind="median", column=name, interval=False) for name in names)
-        medians = Aggregates(aggregates=asked).calibrate(domain, half, unit=unit, neighbours=neighbours)
-        fit = self.base.calibrate(domain, rest, unit=unit, neighbours=neighbours)
-        plans = [
-            CalibratedNarrowing(
-                recipe=self,
-                names=names,
-                medians=medians,
-                shells=_narrowest(family, len(names), half, unit, neighbours),
-                fit=fit,
-                budget=budget,
-            )
-            for family in families_of("auto", half)
-        ]
-        return min(plans, key=lambda plan: plan.shells.variance)
+        return CalibratedNarrowing(
+            recipe=self,
+            names=names,
+            medians=Aggregates(aggregates=asked).calibrate(domain, half, unit=unit, neighbours=neighbours),
+            shells=_narrowest(len(names), half, unit, neighbours),
+            fit=self.base.calibrate(domain, rest, unit=unit, neighbours=neighbours),
+            budget=budget,
+        )
 
     def _numbers(self, domain: Domain) -> tuple[str, ...]:
         wanted = [*self.base.features, *([self.base.target] if self.base.task == "linear" else [])]
@@ -104,20 +106,28 @@ class NarrowedRegression:
 
 
 def _shared(budget: Budget, share: float) -> tuple[Budget, Budget]:
-    """What finds the ends, and what fits; the delta goes to the fit."""
-    if budget.rho is not None:
-        return Budget(rho=budget.rho * share), Budget(rho=budget.rho * (1 - share))
-    assert budget.epsilon is not None
-    return Budget(epsilon=budget.epsilon * share), replace(budget, epsilon=budget.epsilon * (1 - share))
+    """What finds the ends, and what fits; the delta goes to the fit. Together never more than there is."""
+    name = "epsilon" if budget.rho is None else "rho"
+    amount = float(getattr(budget, name))
+    first = amount * share
+    rest = float(exact(amount) - exact(first))
+    while exact(first) + exact(rest) > exact(amount):
+        rest = math.nextafter(rest, 0)
+    try:
+        return Budget(**{name: first}), replace(budget, **{name: rest})
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"leaves a part of the budget too small: {error.rule}", field="narrow", value=share, hint="Spend more"
+        ) from None
 
 
-def _narrowest(family: Family, numbers: int, budget: Budget, unit: Unit, neighbours: Neighbours) -> Law:
+def _narrowest(numbers: int, budget: Budget, unit: Unit, neighbours: Neighbours) -> Law:
     """The least noise for the shells of so many numbers."""
+    (family,) = families_of("auto", budget)  # without a delta there is one
     kind = DiscreteLaplace if family == "laplace" else DiscreteGaussian
-    law: Law = kind.at_least(
+    return kind.at_least(
         smallest(lambda size: _shells_event(kind.at_least(size), numbers, unit, neighbours), budget, neighbours)
     )
-    return law
 
 
 def _shells_event(law: Law, numbers: int, unit: Unit, neighbours: Neighbours) -> Event:
@@ -263,10 +273,16 @@ class CalibratedNarrowing:
         }
 
 
-def _named(design: Design, limits: Array) -> Mapping[str, list[float]]:
+def _named(design: Design, limits: Array) -> Mapping[str, list[float | str]]:
     """The ends that were narrowed, in units of the data."""
     ends = np.concatenate([design.ends, [design.target_ends]])
     found = ends.mean(axis=1, keepdims=True) + limits * (ends[:, 1:] - ends[:, :1]) / 2
     names = (*design.names, design.target)
     inside = (limits[:, 0] > -1) | (limits[:, 1] < 1)
-    return {name: each.tolist() for name, each, moved in zip(names, found, inside, strict=True) if moved}
+    told = zip(names, found.tolist(), inside, strict=True)
+    return {name: [_said(design, name, end) for end in each] for name, each, moved in told if moved}
+
+
+def _said(design: Design, name: str, end: float) -> float | str:
+    dated = isinstance(design.domain[name], Date)  # only numbers are narrowed, and their columns have their names
+    return str(date.fromordinal(_FIRST_DAY + round(end))) if dated else end

@@ -1,6 +1,6 @@
 """Linear and logistic regression under a budget: one recipe, eight methods.
 
-    functional   Laplace noise on moments; pure                  objective   a random tilt of the objective; pure
+    functional   Laplace or cube noise on moments; pure          objective   a random tilt of the objective; pure
     sufficient   Gaussian noise on moments                       output      noise on coefficients
     adassp       Gaussian noise, a ridge that adapts             dpme        a noisy histogram
     dpsgd        noisy gradients; needs the extra `nets`         auto        picks, and says why

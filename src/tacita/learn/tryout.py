@@ -82,8 +82,12 @@ def _tried(setting: Setting) -> tuple[tuple[str, float], ...]:
 
 
 def for_one_copy(plan: FromMoments, copies: float) -> FromMoments:
-    """A plan that makes of each row once what this one makes of so many copies. It promises nothing."""
-    return replace(plan, noise=plan.noise.sized(plan.noise.size / Fraction(copies).limit_denominator(10**6)))
+    """A plan that makes of each row once what this one makes of so many copies. It promises nothing.
+
+    Noise stays as wide as can be drawn quickly, which is a few rows where there are very many columns.
+    """
+    size = plan.noise.size / Fraction(copies).limit_denominator(10**6)
+    return replace(plan, noise=plan.noise.sized(max(size, plan.noise.finest)))
 
 
 def _error(setting: Setting, points: Points, found: Found) -> float:

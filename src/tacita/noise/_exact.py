@@ -115,10 +115,10 @@ def laplace(words: Words, at: int, bits: int, top: Any, bottom: Any) -> tuple[in
 
 @compiled
 def try_radius(words: Words, at: int, bits: int, top: Any, bottom: Any, k: Any) -> tuple[int, int]:
-    """One attempt at `radius`; -1 where it fails.
+    """One attempt at a radius r with a probability proportional to (2r + 1)^k exp(-r bottom/top); -1 where it fails.
 
     The sum n of k + 1 geometric draws has a probability proportional to (n+1) ... (n+k) exp(-n bottom/top). It is kept
-    with k coins of probability (2n + 1) / (2n + 2i), for i = 1 .. k: nearly always, where noise is wide against k.
+    with k coins of probability (2n + 1) / (2n + 2i), for i = 1 .. k: about every exp(k bottom / (2 top))-th time.
     """
     two, n = np.uint64(2), _ZERO
     for _ in range(k + _ONE):
@@ -133,15 +133,6 @@ def try_radius(words: Words, at: int, bits: int, top: Any, bottom: Any, k: Any) 
         if draw > two * n:
             return -1, at
     return np.int64(n), at  # type: ignore[return-value]
-
-
-@compiled
-def radius(words: Words, at: int, bits: int, top: Any, bottom: Any, k: Any) -> tuple[int, int]:
-    """Probability of r = 0, 1, ... proportional to (2r + 1)^k exp(-r bottom/top)."""
-    while True:
-        r, at = try_radius(words, at, bits, top, bottom, k)
-        if at == ENDED or r >= 0:
-            return r, at
 
 
 @compiled
@@ -193,15 +184,23 @@ def fill_gaussian(
 
 
 @compiled
-def fill_cube(out: npt.NDArray[np.int64], words: Words, top: Any, bottom: Any) -> int:
-    """One even point of a cube with a random radius; ENDED when there were too few words."""
-    at: int
-    r, at = radius(words, 0, 64, top, bottom, np.uint64(len(out)))
-    if at == ENDED:
-        return ENDED
-    for i in range(len(out)):
-        place, at = below(words, at, 64, np.uint64(2 * r + 1))
+def fill_cube(out: npt.NDArray[np.int64], words: Words, top: Any, bottom: Any) -> tuple[bool, int]:
+    """One even point of a cube with a random radius.
+
+    Returns whether it is done, and else where the last attempt began: with the words from there, and fresh ones behind
+    them, it goes on. Attempts that failed are over, so their words are not needed again.
+    """
+    at = 0
+    while True:
+        begun = at
+        r, at = try_radius(words, begun, 64, top, bottom, np.uint64(len(out)))
         if at == ENDED:
-            return ENDED
-        out[i] = np.int64(place) - r
-    return at
+            return False, begun
+        if r < 0:
+            continue
+        for i in range(len(out)):
+            place, at = below(words, at, 64, np.uint64(2 * r + 1))
+            if at == ENDED:
+                return False, begun
+            out[i] = np.int64(place) - r
+        return True, at

@@ -4,7 +4,7 @@ Law:      P(z) proportional to exp(-max |z_i| / scale) over vectors z of k integ
 Privacy:  a vector that moves by at most D in every coordinate is (D/scale)-DP, pure and exact.
 Utility:  standard deviation about scale sqrt((k+1)(k+2) / 3) a coordinate; independent Laplace noise, for which all k
           moves add up, has k scale sqrt 2: two and a half times as much for many coordinates that all move.
-Sampling: exact (`_exact.radius`): a radius with probability proportional to (2r+1)^k exp(-r/scale), then a point of
+Sampling: exact (`_exact.fill_cube`): a radius with probability proportional to (2r+1)^k exp(-r/scale), then a point of
           the cube of that radius, all alike. A point at distance m is in all cubes from m on, so its probability is
           proportional to the sum of exp(-r/scale) over r >= m: to exp(-m/scale).
 Claim:    docs/claims/cube-noise.md
@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.noise._exact import ENDED, fill_cube
-from tacita.noise.law import Integers, ratio_at_least
+from tacita.noise._exact import fill_cube
+from tacita.noise.law import LARGEST_TERM, Integers, ratio_at_least
 from tacita.noise.source import Source
 
 __all__ = ["DiscreteCube"]
 
 _MOST = 1 << 20
+_LEAST = 8  # coordinates for each unit of the scale, at most: with more, a radius takes very many attempts
 _WORDS = 12  # about what a coordinate takes
 
 
@@ -40,8 +41,13 @@ class DiscreteCube:
     def __post_init__(self) -> None:
         if not isinstance(self.scale, Fraction) or self.scale <= 0:
             raise InvalidInput("must be a positive ratio", field="scale", value=self.scale)
+        if max(self.scale.numerator, self.scale.denominator) > LARGEST_TERM:
+            raise InvalidInput("must have terms of at most 2^31", field="scale", value=float(self.scale))
         if not 1 <= self.dimensions <= _MOST:
             raise InvalidInput(f"must lie between 1 and {_MOST}", field="dimensions", value=self.dimensions)
+        if self.dimensions > 8 and self.dimensions > _LEAST * self.scale:
+            rule = f"must be at most {_LEAST} times the scale, for which noise on a cube takes too long"
+            raise InvalidInput(rule, field="dimensions", value=self.dimensions, hint="Use a finer grid")
 
     @classmethod
     def at_least(cls, scale: float | Fraction, dimensions: int) -> DiscreteCube:
@@ -64,11 +70,13 @@ class DiscreteCube:
         """One vector; exact."""
         top, bottom = np.uint64(self.scale.numerator), np.uint64(self.scale.denominator)
         out, tape = np.empty(self.dimensions, np.int64), np.empty(0, np.uint64)
-        while True:
-            # the same words come first again: fresh ones alone would favour vectors that need few, see `_exact`
+        done = False
+        while not done:
+            # the words of the attempt that was cut off come first again, see `_exact`
             tape = np.concatenate([tape, source.words(_WORDS * self.dimensions + 256)])
-            if fill_cube(out, tape, top, bottom) != ENDED:
-                return out
+            done, used = fill_cube(out, tape, top, bottom)
+            tape = tape[used:]
+        return out
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

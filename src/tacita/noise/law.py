@@ -24,7 +24,8 @@ Integers = npt.NDArray[np.int64]
 OPENDP_AT_MOST = 4096
 """Up to here OpenDP draws (about 10 us a draw); above, the own vectorised sampler does."""
 
-_LARGEST_TERM = 1 << 31
+LARGEST_TERM = 1 << 31
+"""Of a ratio, that the samplers take."""
 _FINEST_GRID = 1 << 21
 _MANY_TERMS = 10_000
 
@@ -118,11 +119,11 @@ def ratio_at_least(value: float | Fraction) -> Fraction:
     A float is taken as the decimal it is written as: 0.1 means one tenth.
     """
     exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
-    if max(exact.numerator, exact.denominator) <= _LARGEST_TERM:
+    if max(exact.numerator, exact.denominator) <= LARGEST_TERM:
         return exact
-    unit = max(1, int(_LARGEST_TERM // (exact + 1)))
+    unit = max(1, int(LARGEST_TERM // (exact + 1)))
     rounded = Fraction(math.ceil(exact * unit), unit)
-    if rounded.numerator > _LARGEST_TERM:
+    if rounded.numerator > LARGEST_TERM:
         raise InvalidInput("is too large for exact noise", field="scale", value=float(exact))
     return rounded
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from tacita.collect.protocol import About, Channel, EnumerableChannel
 from tacita.noise.source import SeededSource
@@ -278,18 +278,27 @@ def _people(channel: EnumerableChannel) -> int:
 def chi_square_p(counts: NDArray[np.int64], law: NDArray[np.float64]) -> float:
     """How likely counts at least so far from a law are.
 
-    The chi-square law holds where some are expected: the rarest cells are pooled until at least 5 are, together. One
-    draw in a cell where a hundredth was expected would else look impossible, and happens every hundredth time. A draw
-    where the law allows none is impossible however few they are.
+    The chi-square law holds where at least 5 are expected. Cells with fewer are one cell; if even that has fewer, its
+    count is held against its binomial law, and the smaller of both p-values counts twice. One draw where a hundredth
+    was expected would else look impossible, and happens every hundredth time. A draw where the law allows none is
+    impossible however few they are.
     """
     if counts[law == 0].any():
         return 0.0
-    rarest = np.argsort(law, kind="stable")
-    seen, wanted = counts[rarest], law[rarest] * counts.sum()
-    pooled = int(np.searchsorted(np.cumsum(wanted), 5)) + 1
-    seen = np.append(seen[:pooled].sum(), seen[pooled:])
-    wanted = np.append(wanted[:pooled].sum(), wanted[pooled:])
-    return float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1)) if seen.size > 1 else 1.0
+    total = int(counts.sum())
+    rare = law * total < 5
+    seen, shares = counts[~rare], law[~rare]
+    few, share = int(counts[rare].sum()), float(law[rare].sum())
+    if share * total >= 5:
+        seen, shares, few, share = np.append(seen, few), np.append(shares, share), 0, 0.0
+    wanted = shares / max(float(shares.sum()), 1e-300) * seen.sum()
+    usual = (
+        float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1)) if seen.size > 1 and seen.any() else 1.0
+    )
+    if not 0 < share < 1:
+        return usual
+    tails = binom.sf(few - 1, total, share), binom.cdf(few, total, share)
+    return min(1.0, 2 * min(usual, 1.0, *(2 * float(tail) for tail in tails)))
 
 
 def zipf(levels: int, power: float = 1.1) -> NDArray[np.float64]:
