@@ -38,7 +38,7 @@ def test_who_is_not_let_in_leaves_a_line_for_each_reason_and_no_more(doored):
     ended = world.services.tokens.issue(name="Ada", role="admin")
     world.services.tokens.revoke(ended.token.id)
     form = {"Content-Type": "application/x-www-form-urlencoded"}
-    for body in ("code=guess-1", "code=guess-2", "token=tct_x", "token=hunter2", f"token={ended.text}"):
+    for body in ("", "token=", "code=guess-1", "code=guess-2", "token=tct_x", "token=hunter2", f"token={ended.text}"):
         assert world.call("POST", "/console/enter", content=body, headers=form).status_code == 401
     found = world.services.events.list(kind="token-refused")
     assert [(line.principal, line.detail["reason"]) for line in found] == [

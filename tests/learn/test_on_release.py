@@ -240,7 +240,8 @@ def test_two_runs_of_one_second_without_a_charge_both_count():
     assert whole.provenance.run == mine.run
 
 
-def test_what_was_written_before_there_were_runs_counts_as_it_did():
+def test_what_was_written_before_there_were_runs_counts_table_by_table():
+    """Two runs of one second looked alike then: nothing tells them from two tables of one."""
     plan = BAYES.calibrate(DOMAIN, Budget.pure(1.0), unit=ROW, neighbours=ADD)
     one = [
         as_before_runs(release)
@@ -248,9 +249,19 @@ def test_what_was_written_before_there_were_runs_counts_as_it_did():
     ]
     assert [release.provenance.run for release in one] == [None, None]
     assert "run" not in one[0].as_dict()["provenance"]
-    assert bayes_of(*one).event == plan.event  # its recipe names both tables
-    later = replace(one[1], provenance=replace(one[1].provenance, created="2020-01-01T00:00:00+00:00"))
-    assert spent(bayes_of(one[0], later)) == pytest.approx(2)
+    assert spent(bayes_of(*one)) == pytest.approx(2)
+    assert spent(read_model(bayes_of(*one).to_json())) == pytest.approx(2)
+    paid = [release.with_charge("ch_1", "people") for release in one]
+    assert bayes_of(*paid).event == plan.event
+
+
+def test_charges_say_more_than_run_ids():
+    """An id that was copied, or is empty, does not make one run of two."""
+    plan = BAYES.calibrate(DOMAIN, Budget.pure(1.0), unit=ROW, neighbours=ADD)
+    one, two = plan.tables.run(LocalEngine(DOMAIN, people(500)), SecureSource()).values()
+    assert spent(bayes_of(one.with_charge("ch_1", "people"), two.with_charge("ch_2", "people"))) == pytest.approx(2)
+    empty = [replace(each, provenance=replace(each.provenance, run="")) for each in (one, two)]
+    assert spent(bayes_of(*empty)) == pytest.approx(2)
 
 
 def test_tables_of_one_campaign_cost_once_and_of_two_twice():

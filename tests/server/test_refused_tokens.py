@@ -133,9 +133,12 @@ def test_threads_lose_and_double_no_try(events):
     assert told(events) == [799, 1]
 
 
-def test_a_database_that_is_away_does_not_change_the_refusal_and_is_told_later(world, monkeypatch):
+@pytest.mark.parametrize(
+    "error", [SourceUnavailable("the state database cannot be reached", field="state"), RuntimeError("broken")]
+)
+def test_a_database_that_is_away_does_not_change_the_refusal_and_is_told_later(world, monkeypatch, error):
     def away(*_, **__):
-        raise SourceUnavailable("the state database cannot be reached", field="state")
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(type(world.services.events), "record", away)

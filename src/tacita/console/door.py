@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -56,9 +57,10 @@ def routes(app: FastAPI, sessions: Sessions) -> list[Route | Mount]:
             return _page("This form was sent from another site.", 403)
         given = await _form(request)
         try:
-            id = _enter(sessions, given)
+            id = await run_in_threadpool(_enter, sessions, given)  # both look into the database, which may be busy
         except Unauthorized as error:
-            refused.note("console", error.rule, whose=error.private, route=ENTER)
+            if any(given.values()):
+                await run_in_threadpool(refused.note, "console", error.rule, whose=error.private, route=ENTER)
             address = request.client.host if request.client else "unknown"
             try:
                 limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow

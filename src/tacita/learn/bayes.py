@@ -229,13 +229,16 @@ class FittedBayes:
 
 
 def _same_run(one: Release, other: Release) -> bool:
-    """Whether two tables were paid for together: by one charge, in one run, or alike in all that is known of them.
+    """Whether two tables were paid for together: by one charge, or else in one run.
 
-    Where that is in doubt, both count.
+    Where that is in doubt, as for tables that were written before runs had ids, both count.
     """
     a, b = one.provenance, other.provenance
-    charged = a.charge is not None and (a.charge, a.dataset) == (b.charge, b.dataset)
-    return one.event == other.event and (charged or a == b or (a.run is not None and a.run == b.run))
+    if a.charge is not None and b.charge is not None:
+        together = (a.charge, a.dataset) == (b.charge, b.dataset)
+    else:
+        together = bool(a.run) and a.run == b.run
+    return together and one.event == other.event
 
 
 def _agreed(values: list[str | None]) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -260,7 +260,7 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
     if isinstance(release, Releases):
         for each in release.values():
             each.domain.require_public()
-        found = _told_apart(release, [release.project(key) for key in keys])
+        found = [release.project(key) for key in keys]
         return FittedBayes(recipe=recipe, releases=Releases(map(_counts, found)))
     rows, weights = _rows(release, (*recipe.features, recipe.target), rng)
     codes = release.domain.encode(rows, [recipe.target, *recipe.features])
@@ -287,35 +287,6 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
         )
 
     return FittedBayes(recipe=recipe, releases=Releases(table(key) for key in keys))
-
-
-def _told_apart(given: Releases, tables: Sequence[Release]) -> list[Release]:
-    """Tables whose provenance differs unless they surely come from one run, so that each run counts.
-
-    What tells its run needs no more. Without run and charge, as it was written before there were runs, tables that look
-    alike are of one run only if its recipe names them: campaigns of one size that are evaluated in one second look
-    alike too.
-    """
-    sources = {id(release.provenance): release for release in given.values()}
-    runs: list[Provenance] = []
-
-    def same(one: Provenance, other: Provenance) -> bool:
-        if one is other or one != other or one.charge is not None or one.run is not None:
-            return one is other or one == other
-        named = [list(key) for key in one.recipe.get("tables", ())]
-        return all(list(sources[id(each)].attributes) in named for each in (one, other))
-
-    made = []
-    for table in tables:
-        mine = table.provenance
-        place = next((at for at, known in enumerate(runs) if same(known, mine)), len(runs))
-        alike = sum(known == mine for known in runs[:place])
-        if place == len(runs):
-            runs.append(mine)
-        made.append(
-            table if not alike else replace(table, provenance=replace(mine, recipe=dict(mine.recipe) | {"run": alike}))
-        )
-    return made
 
 
 def _counts(release: Release) -> Release:

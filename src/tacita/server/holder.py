@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import uvicorn
@@ -49,7 +51,15 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
         token: What an analyst must show.
         database: Where the holder's ledger is.
     """
+    refused = RefusedTokens(Events(database))
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        refused.close()
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Tacita holder",
         version=__version__,
         docs_url=None,  # those pages load their scripts from a third party
@@ -66,7 +76,6 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
         },
     )
     metrics, limiter, ledger = Metrics(database), RateLimiter(), Ledger(database)
-    refused = RefusedTokens(Events(database))
     app.add_middleware(Gate, metrics=metrics, max_request_bytes=_MOST_BYTES, max_upload_bytes=_MOST_BYTES)
     errors.install(app)
     expected = hashlib.sha256(token.encode()).digest()

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tacita.errors import TacitaError
 from tacita.server.events import Events
 
 __all__ = ["Door", "RefusedTokens"]
@@ -87,6 +86,6 @@ class RefusedTokens:
             count, tries.waiting, tries.written, route = tries.waiting, 0, now, tries.route
         try:
             self._events.record("token-refused", "", principal, door=door, reason=reason, route=route, tries=count)
-        except TacitaError:  # the database is away: they are told of when it is back
+        except Exception:  # whatever is wrong with the database: they are told of when it is back
             with self._lock:
                 tries.waiting += count
