@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from tacita.engines.local.unrolling import batches_of, check_unrolling, row_bytes
+from tacita.engines.local.unrolling import batches_of, check_unrolling, pieces
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 
 __all__ = ["CsvSource", "FrameSource", "ParquetSource", "Source", "open_source"]
@@ -99,7 +99,7 @@ class ParquetSource:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
-        self._row_bytes: dict[Path, list[int]] = {}
+        self._pieces: dict[Path, tuple[object, list[int]]] = {}
         self._rows = 0
         self.columns: tuple[str, ...] = ()
         for path in _files(self._paths):
@@ -129,24 +129,28 @@ class ParquetSource:
         """All rows, with these columns; fewer at once where rows can be long, whichever columns are asked for."""
         for path in _files(self._paths):
             with _reading(path, "Parquet"):
-                yield from batches_of(path, columns, self._sizes(path), READ_ROWS)
+                yield from batches_of(path, columns, self._cut(path))
 
     def check_unrolling(self, most: int) -> None:
-        """Refuse a file whose rows could take far more bytes than it has: see `unrolling`."""
+        """Refuse a file whose rows take far more bytes than it has: see `unrolling`."""
         for path in _files(self._paths):
             with _reading(path, "Parquet"):
-                check_unrolling(path, self._sizes(path), most)
+                check_unrolling(path, self.columns, most)
 
     def only(self, columns: Sequence[str]) -> ParquetSource:
         """The same with these columns alone, so that others cannot make its batches small."""
         narrow = copy(self)
-        narrow.columns, narrow._row_bytes = tuple(columns), {}
+        narrow.columns, narrow._pieces = tuple(columns), {}
         return narrow
 
-    def _sizes(self, path: Path) -> list[int]:
-        if path not in self._row_bytes:
-            self._row_bytes[path] = row_bytes(path, self.columns)
-        return self._row_bytes[path]
+    def _cut(self, path: Path) -> list[int]:
+        """Its pieces, found again when the file has changed."""
+        stamp = _stamps([path])
+        known, cut = self._pieces.get(path, (None, []))
+        if known != stamp:
+            cut = pieces(path, self.columns, READ_ROWS)
+            self._pieces[path] = (stamp, cut)
+        return cut
 
 
 class CsvSource:

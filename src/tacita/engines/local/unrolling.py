@@ -3,29 +3,38 @@
 A page of a Parquet file can say "this value, a million times" in a few bytes. So a small file may stand for any number
 of rows, and a long text that is there once for gigabytes of text.
 
-    row_bytes         the most that a row can take, in each row group
-    batches_of        the rows, as many at once as take `BATCH_BYTES` at most
-    check_unrolling   refuse a file whose rows could take far more bytes than it has
+    pieces            how many rows to read at once, so that they take `BATCH_BYTES` at most
+    batches_of        the rows, in these pieces
+    unrolled_bytes    what all rows take
+    check_unrolling   refuse a file whose rows take far more bytes than it has
 
-Utility:  a file of any number of rows streams through a few times `BATCH_BYTES`. What counts is the longest text of a
-          dictionary, and the size that the footer gives for what is in none. So a file that was forged, with a footer
-          that lies about its pages or a dictionary that comes after plain values, can still make a piece large.
+Numbers take their width. Texts take at most what the headers of their pages allow; where that is much, they are
+measured once, in steps that are small by the same bound.
+
+Utility:  a file of any number of rows streams through a few times `BATCH_BYTES`, and a page of each column: a reader
+          unpacks a page whole, so texts that were written into one large page are there together.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tacita.engines.local.pages import DICTIONARY, WHOLE, Page, pages_of
 from tacita.errors import DataError, InvalidInput
 
-__all__ = ["BATCH_BYTES", "FREE_BYTES", "File", "batches_of", "check_unrolling", "row_bytes", "unrolled_bytes"]
+__all__ = ["BATCH_BYTES", "FREE_BYTES", "File", "batches_of", "check_unrolling", "pieces", "unrolled_bytes"]
 
 BATCH_BYTES = 1 << 27
 """Most bytes that rows take at once, if one row takes no more."""
@@ -34,59 +43,194 @@ FREE_BYTES = 1 << 33
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 8}
 _DECIMAL = 32  # the widest in memory, however few bytes the file has of it
-_LOOK, _BUFFER = 4096, 1 << 16
+_LOOK, _STEPS, _BUFFER = 4096, 1 << 12, 1 << 16
+_SHORT = 64  # a dictionary that takes no more is not looked into
+_LARGE = 8  # bounds above this part of a piece are looked into
 
 File = Path | BinaryIO
 
 
-def row_bytes(file: File, columns: Sequence[str]) -> list[int]:
-    """The most bytes that a row of these columns takes, by row group.
+@dataclass(frozen=True)
+class _Span:
+    """Rows in succession: the most bytes that their texts take together, and one of them."""
 
-    A value takes its width; a text takes what the longest one of its dictionary does, or as much as plain texts take on
-    the average. Columns of lists or records have no bound, and are left out: they cannot be read.
+    rows: int
+    total: int
+    one: int
+
+    def of(self, rows: int) -> int:
+        return min(self.total, rows * self.one)
+
+
+class _Line:
+    """Spans one after the other."""
+
+    def __init__(self, spans: Sequence[_Span]) -> None:
+        self._spans = spans
+        self._starts = [0, *accumulate(span.rows for span in spans)]
+        self._totals = [0, *accumulate(span.total for span in spans)]
+
+    def between(self, start: int, stop: int) -> int:
+        """The most bytes that these rows take."""
+        first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1) - 1
+        if last >= len(self._spans):
+            raise pa.ArrowInvalid("a column has fewer values than there are rows")
+        if first == last:
+            return self._spans[first].of(stop - start)
+        whole = self._totals[last] - self._totals[first + 1]
+        ends = self._spans[first].of(self._starts[first + 1] - start) + self._spans[last].of(stop - self._starts[last])
+        return whole + ends
+
+
+class _Chunk:
+    """The texts of one column in one row group."""
+
+    def __init__(
+        self, opened: pq.ParquetFile, folded: pq.ParquetFile, group: int, name: str, pages: list[Page]
+    ) -> None:
+        self._rows, self._group, self._name = int(opened.metadata.row_group(group).num_rows), group, name
+        self._pages = [page for page in pages if page.encoding is not None]
+        used = {page.encoding for page in self._pages}
+        # a reader can hold places in a dictionary instead of texts, where pages are of these kinds
+        self._folds = bool(used & DICTIONARY) and used <= DICTIONARY | {0}
+        self._opened = folded if self._folds else opened
+        self._dictionary = max((page.size for page in pages if page.encoding is None), default=0)
+
+    def bound(self) -> list[_Span]:
+        """By the headers of the pages.
+
+        A page of whole texts has no more bytes of text than bytes. A text of its dictionary can be in every row; and a
+        text that goes on from the one before, or is written in a way that is not known here, as long as its page.
+        """
+        return [self._span(page) for page in self._pages]
+
+    def measured(self) -> Iterator[_Span]:
+        """By reading them, in small steps."""
+        for batch in self._batches():
+            lengths = pc.fill_null(_lengths(batch.column(0)), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+            # a span ends where it has its share of a piece, so that long texts do not weigh on short ones beside them
+            shares = (np.cumsum(lengths) - lengths) // max(1, BATCH_BYTES // _LARGE)
+            starts = np.flatnonzero(np.diff(shares, prepend=-1))
+            totals, longest = np.add.reduceat(lengths, starts), np.maximum.reduceat(lengths, starts)
+            rows = np.diff(starts, append=len(lengths))
+            yield from map(_Span, rows.tolist(), totals.tolist(), longest.tolist())
+
+    def is_exact(self) -> bool:
+        """Whether the bound is about what there is: whole texts only."""
+        return all(page.encoding in WHOLE for page in self._pages)
+
+    def _span(self, page: Page) -> _Span:
+        if page.encoding in WHOLE:
+            return _Span(page.values, page.size, page.size)
+        one = self._word if page.encoding in DICTIONARY else page.size
+        return _Span(page.values, page.values * one, one)
+
+    def _step(self) -> int:
+        """Rows to read at once: those of a piece, or of two pages at most where that would be too many steps."""
+        # what is folded takes its places only
+        folded = DICTIONARY if self._folds else frozenset[int]()
+        line = _Line([_Span(p.values, 0, 0) if p.encoding in folded else self._span(p) for p in self._pages])
+        pages, step = 2 * max((page.size for page in self._pages), default=0), _LOOK
+        while step > 1:
+            starts = range(0, self._rows, step)
+            most = BATCH_BYTES if len(starts) < _STEPS else max(BATCH_BYTES, pages)
+            if all(line.between(at, min(at + step, self._rows)) <= most for at in starts):
+                break
+            step //= 2
+        return step
+
+    @cached_property
+    def _word(self) -> int:
+        """The most that a text of the dictionary takes; it comes with the first page that uses it."""
+        if not self._folds or self._dictionary <= _SHORT:
+            return self._dictionary
+        for batch in self._batches():
+            words = batch.column(0).dictionary
+            if len(words):
+                return int(pc.max(_lengths(words)).as_py() or 0)
+        return 0
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        return self._opened.iter_batches(batch_size=self._step(), row_groups=[self._group], columns=[self._name])  # type: ignore[no-any-return]
+
+
+def pieces(file: File, columns: Sequence[str], most_rows: int) -> list[int]:
+    """How many rows to read at once, in succession, whichever of these columns are read.
+
+    They take `BATCH_BYTES` at most, or are one row. Columns of lists or records have no bound, and are left out: they
+    cannot be read.
     """
-    with pq.ParquetFile(file) as opened:
-        found, schema = opened.metadata, opened.schema_arrow
-    flat = {name for name in columns if not pa.types.is_nested(schema.field(name).type)}
-    places = [at for at in range(found.num_columns) if found.schema.column(at).path in flat]
-    texts = [found.schema.column(at).path for at in places if _is_text(found.schema.column(at))]
-    if not texts:
-        return [sum(map(_width, map(found.schema.column, places)))] * found.num_row_groups
-    with pq.ParquetFile(file, metadata=found, read_dictionary=texts, buffer_size=_BUFFER) as opened:
-        return [_row_bytes(opened, group, places) for group in range(found.num_row_groups)]
+    with ExitStack() as stack:
+        found, width, columns_of_texts = _texts(file, columns, stack)
+        lines = []
+        for chunks in columns_of_texts:
+            spans: list[_Span] = []
+            for chunk in chunks:
+                bound = chunk.bound()
+                large = any(span.of(most_rows) > BATCH_BYTES // _LARGE for span in bound)
+                spans += list(chunk.measured()) if large else bound
+            lines.append(_Line(spans))
+    rows, at = int(found.num_rows), 0
+    cut: list[int] = []
+    while at < rows:
+        # the most rows that fit: usually all
+        fits, beyond = 1, min(most_rows, rows - at) + 1
+        tried = beyond - 1
+        while fits + 1 < beyond:
+            if tried * width + sum(line.between(at, at + tried) for line in lines) <= BATCH_BYTES:
+                fits = tried
+            else:
+                beyond = tried
+            tried = (fits + beyond) // 2
+        cut.append(fits)
+        at += fits
+    return cut
 
 
-def unrolled_bytes(file: File, sizes: Sequence[int]) -> int:
-    """The most bytes that all rows take together once they are read, by the `row_bytes` of the file."""
-    with pq.ParquetFile(file) as opened:
-        found = opened.metadata
-    rows = (int(found.row_group(at).num_rows) for at in range(found.num_row_groups))
-    return sum(count * size for count, size in zip(rows, sizes, strict=True))
+def unrolled_bytes(file: File, columns: Sequence[str], enough: int) -> int:
+    """The bytes that all rows of these columns take; a bound where it is at most `enough`, or some number above it."""
+    with ExitStack() as stack:
+        found, width, columns_of_texts = _texts(file, columns, stack)
+        total = int(found.num_rows) * width
+        if total > enough:
+            return total
+        chunks = [chunk for column in columns_of_texts for chunk in column]
+        bounds = [sum(span.total for span in chunk.bound()) for chunk in chunks]
+        if total + sum(bounds) <= enough:
+            return total + sum(bounds)
+        total += sum(bound for chunk, bound in zip(chunks, bounds, strict=True) if chunk.is_exact())
+        for chunk in chunks:
+            for span in () if chunk.is_exact() else chunk.measured():
+                total += span.total
+                if total > enough:
+                    return total
+        return total
 
 
-def check_unrolling(path: Path, sizes: Sequence[int], most: int) -> None:
-    """Refuse a file whose rows could take more than `FREE_BYTES`, and more than `most` bytes for each byte of the file.
+def check_unrolling(path: Path, columns: Sequence[str], most: int) -> None:
+    """Refuse a file whose rows take more than `FREE_BYTES`, and more than `most` bytes for each byte of the file.
 
     How many it would be, and so how many rows there are, stays in the private part of the error.
     """
-    size, unrolled = path.stat().st_size, unrolled_bytes(path, sizes)
-    if unrolled > max(FREE_BYTES, most * size):
+    size = path.stat().st_size
+    enough = max(FREE_BYTES, most * size)
+    unrolled = unrolled_bytes(path, columns, enough)
+    if unrolled > enough:
         raise InvalidInput(
-            f"its rows can take more than {most} times the bytes of the file, and more than {FREE_BYTES} bytes",
+            f"its rows take more than {most} times the bytes of the file, and more than {FREE_BYTES} bytes",
             field="file",
             hint="Leave out columns of long texts, or write it as CSV; who runs the server can raise max_unrolling",
-            private=f"{unrolled} bytes, from {size}",
+            private=f"at least {unrolled} bytes, from {size}",
         )
 
 
-def batches_of(file: File, columns: Sequence[str], sizes: Sequence[int], most_rows: int) -> Iterator[pa.RecordBatch]:
+def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
     """All rows of a file with these columns, in batches that are the same for every choice of columns.
 
     Args:
         file: A Parquet file.
         columns: Which to read.
-        sizes: Its `row_bytes`, for all columns that are ever chosen.
-        most_rows: Rows of a batch; fewer where a row can take more than its share of `BATCH_BYTES`.
+        cut: Its `pieces`, for all columns that are ever chosen.
     """
     names = list(columns)
     with pq.ParquetFile(file) as opened:
@@ -94,39 +238,70 @@ def batches_of(file: File, columns: Sequence[str], sizes: Sequence[int], most_ro
             if pa.types.is_nested(opened.schema_arrow.field(name).type):
                 hint = "Flatten it before, or leave it out"
                 raise DataError("a column of lists or records cannot be read", field=name, hint=hint)
-        at_once = [max(1, min(most_rows, BATCH_BYTES // max(size, 1))) for size in sizes]
-        for rows, groups in groupby(range(len(at_once)), at_once.__getitem__):
-            held: list[pa.RecordBatch] = []
-            # where a dictionary ends the reader ends a batch; these go on to where every choice of columns ends one
-            for part in opened.iter_batches(batch_size=rows, row_groups=list(groups), columns=names):
-                held.append(part.select(names))
-                if sum(each.num_rows for each in held) >= rows:
+        if opened.metadata.num_rows != sum(cut):
+            raise DataError(
+                "the file has changed while it was read", field="source", hint="Try again when it is at rest"
+            )
+        sizes, held = iter(cut), list[pa.RecordBatch]()
+        missing = next(sizes, 0)
+        # where a dictionary ends the reader ends a batch; pieces go on to where every choice of columns ends one
+        for part in _parts(opened, names, cut):
+            at = 0
+            while at < part.num_rows:
+                held.append(part.slice(at, missing))
+                at += held[-1].num_rows
+                missing -= held[-1].num_rows
+                if not missing:
                     yield _joined(held)
-                    held = []
-            if held:
-                yield _joined(held)
+                    missing, held = next(sizes, 0), []
 
 
-def _row_bytes(opened: pq.ParquetFile, group: int, places: Sequence[int]) -> int:
-    part, total = opened.metadata.row_group(group), 0
-    folded = []
-    for at in places:
-        chunk, column = part.column(at), opened.metadata.schema.column(at)
-        total += _width(column)
-        if _is_text(column):
-            total += -(-int(chunk.total_uncompressed_size) // max(int(part.num_rows), 1))
-            if any("DICTIONARY" in encoding for encoding in chunk.encodings):
-                folded.append(column.path)
-    return total + sum(_longest(opened, group, name) for name in folded)
+def _parts(opened: pq.ParquetFile, names: list[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """What a reader gives, never more at once than the smallest piece of a row group: so at most two pieces."""
+    steps, ends = [], list(accumulate(cut))
+    start = 0
+    for group in range(opened.num_row_groups):
+        stop = start + int(opened.metadata.row_group(group).num_rows)
+        first, last = bisect_right(ends, start), bisect_right(ends, stop - 1)
+        # the last piece of a file is short because the file ends
+        steps.append(min(cut[first : min(last, len(cut) - 2) + 1], default=max(cut[-2:], default=1)))
+        start = stop
+    for step, groups in groupby(range(len(steps)), steps.__getitem__):
+        for batch in opened.iter_batches(batch_size=step, row_groups=list(groups), columns=names):
+            yield _widened(batch.select(names))
 
 
-def _longest(opened: pq.ParquetFile, group: int, name: str) -> int:
-    """Bytes of the longest text of a row group's dictionary, which comes with the first page that uses it."""
-    for batch in opened.iter_batches(batch_size=_LOOK, row_groups=[group], columns=[name]):
-        texts = batch.column(0).dictionary
-        if len(texts):
-            return int(pc.max(pc.binary_length(texts)).as_py() or 0)
-    return 0
+def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.FileMetaData, int, list[list[_Chunk]]]:
+    """The footer, what a row takes besides its texts, and the chunks of each column of texts."""
+    opened = stack.enter_context(pq.ParquetFile(file, buffer_size=_BUFFER))
+    found, schema = opened.metadata, opened.schema_arrow
+    flat = {name for name in columns if not pa.types.is_nested(schema.field(name).type)}
+    places = [at for at in range(found.num_columns) if found.schema.column(at).path in flat]
+    width = sum(_width(found.schema.column(at)) for at in places)
+    texts = {at: found.schema.column(at).path for at in places if _is_text(found.schema.column(at))}
+    if not texts:
+        return found, width, []
+    options = {"metadata": found, "read_dictionary": list(texts.values()), "buffer_size": _BUFFER}
+    folded = stack.enter_context(pq.ParquetFile(file, **options))
+    raw = stack.enter_context(file.open("rb")) if isinstance(file, Path) else file
+    chunks = [
+        [
+            _Chunk(opened, folded, group, name, pages_of(raw, found.row_group(group).column(at)))
+            for group in range(found.num_row_groups)
+        ]
+        for at, name in texts.items()
+    ]
+    return found, width, chunks
+
+
+def _lengths(texts: pa.Array) -> pa.Array:
+    if isinstance(texts, pa.ExtensionArray):
+        texts = texts.storage
+    if isinstance(texts, pa.DictionaryArray):
+        return _lengths(texts.dictionary).take(texts.indices)
+    if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
+        texts = texts.cast(pa.large_binary())
+    return pc.binary_length(texts)
 
 
 def _width(column: pq.ColumnSchema) -> int:
@@ -137,6 +312,18 @@ def _width(column: pq.ColumnSchema) -> int:
 
 def _is_text(column: pq.ColumnSchema) -> bool:
     return bool(column.physical_type == "BYTE_ARRAY" and column.logical_type.type != "DECIMAL")
+
+
+def _widened(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same, with room for the places of all dictionaries of a file: each row group has one of its own."""
+    for at, field in enumerate(batch.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:
+            column = batch.column(at)
+            places = column.indices.cast(pa.int32())
+            wide = pa.DictionaryArray.from_arrays(places, column.dictionary, ordered=kind.ordered)
+            batch = batch.set_column(at, field.with_type(wide.type), wide)
+    return batch
 
 
 def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 
 from tacita.domain import Domain
-from tacita.engines.local.unrolling import batches_of, row_bytes
+from tacita.engines.local.unrolling import batches_of, pieces
 from tacita.errors import DataError, InvalidInput, TacitaError
 from tacita.server.anonymized import write_rows
 from tacita.server.answers import Format, RowsResponse
@@ -109,7 +109,7 @@ def _csv(data: io.BytesIO, head: Sequence[str]) -> pa.Table:
 def _parquet(data: io.BytesIO, columns: Sequence[str], most: int) -> pa.Table:
     """Piece by piece: a small file may hold a word that stands for gigabytes of rows."""
     parts, size = [], 0
-    for batch in batches_of(data, columns, row_bytes(data, columns), _ROWS):
+    for batch in batches_of(data, columns, pieces(data, columns, _ROWS)):
         size += batch.nbytes
         if size > most:
             hint = "Bring it as a source and make a release of it, or raise max_upload_bytes"
