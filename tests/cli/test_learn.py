@@ -1,6 +1,7 @@
 """Models on the command line: paid from an account, stored, and used for nothing more."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -91,6 +92,7 @@ def test_bounds_are_narrowed_first_if_that_is_asked_for(folder):
     done = fit(*line, "--narrow", "0.2")
     assert done.code == 0, done.err
     assert "between bounds that are narrowed privately" in done.out
+    assert re.search(r"narrowed +(nothing|\w+ [-\d.e+]+ to [-\d.e+]+)", done.out), done.out
     told = run("learn", "predict", "model.json", "new.csv", "-o", "told.csv")
     assert told.code == 0, told.err
     assert float((folder / "told.csv").read_text().splitlines()[1]) == pytest.approx(25, abs=5)

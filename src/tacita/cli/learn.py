@@ -197,6 +197,8 @@ def fit(
 
 
 def _said(value: Any) -> str:
+    if isinstance(value, dict):  # ends of bounds that were narrowed, by name
+        return ", ".join(f"{name} {' to '.join(map(_said, ends))}" for name, ends in value.items()) or "nothing"
     return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
