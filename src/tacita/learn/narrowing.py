@@ -28,22 +28,21 @@ import numpy as np
 from tacita.domain import Boolean, Date, Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
+from tacita.learn.around_fit import AroundFit
 from tacita.learn.design import Array, Design, Points
 from tacita.learn.fitted import FittedModel
 from tacita.learn.monomials import Integers
-from tacita.learn.regression import CalibratedRegression, Regression
+from tacita.learn.regression import Regression
 from tacita.learn.setting import Found
 from tacita.mechanisms.additive import families_of, shift_event
 from tacita.mechanisms.recipe import check_engine
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
-from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.aggregates import Aggregate, Aggregates, CalibratedAggregates
 from tacita.query.numbers import bounds_of, measurable
-from tacita.release import Provenance
 
 __all__ = ["CalibratedNarrowing", "NarrowedRegression", "narrowed", "reach_of", "shells_of", "widened"]
 
@@ -89,6 +88,7 @@ class NarrowedRegression:
             shells=_narrowest(len(names), half, unit, neighbours),
             fit=self.base.calibrate(domain, rest, unit=unit, neighbours=neighbours),
             budget=budget,
+            neighbours=neighbours,
         )
 
     def _numbers(self, domain: Domain) -> tuple[str, ...]:
@@ -177,30 +177,13 @@ def widened(found: Found, limits: Array, *, target: bool) -> Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedNarrowing:
+class CalibratedNarrowing(AroundFit):
     """All noises, fixed."""
 
     recipe: NarrowedRegression
     names: tuple[str, ...]
     medians: CalibratedAggregates = field(repr=False)
     shells: Law
-    fit: CalibratedRegression = field(repr=False)
-    budget: Budget
-
-    @property
-    def domain(self) -> Domain:
-        """What the data must look like."""
-        return self.fit.domain
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.fit.unit
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Against what change."""
-        return self.fit.neighbours
 
     @property
     def why(self) -> str:
@@ -243,32 +226,12 @@ class CalibratedNarrowing:
         limits = self.limits(engine, source)
         rows = (narrowed(points, limits, target=target) for points in design.read(engine, self.unit))
         found = widened(method.fit(rows, source), limits, target=target)
-        return FittedModel(
-            design=design,
-            coefficients=np.asarray(found.coefficients, float),
-            intercept=float(found.intercept),
-            method=str(method.as_dict()["method"]),
-            why=self.why,
-            notes=dict(found.notes) | {"narrowed": _named(design, limits)},
-            limits=limits[:-1],
-            event=self.event,
-            unit=self.unit,
-            neighbours=self.neighbours,
-            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
-        )
-
-    def read(self, text: str, /) -> FittedModel:
-        """The model that `to_json` wrote."""
-        return FittedModel.from_json(text)
+        notes = dict(found.notes) | {"narrowed": _named(design, limits)}
+        return self.released(found, source, notes=notes, limits=limits[:-1])
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        return self.fit.as_dict() | {
-            "why": self.why,
-            "recipe": self.recipe.as_dict(),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
+        return super().as_dict() | {
             "narrowing": {"medians": self.medians.as_dict(), "shells": self.shells.as_dict()},
         }
 

@@ -29,7 +29,7 @@ from tacita.learn.fitted import FittedModel
 from tacita.learn.functional import functional
 from tacita.learn.objective import Objective
 from tacita.learn.output import Output
-from tacita.learn.setting import Method, Setting, check_people
+from tacita.learn.setting import Found, Method, Setting, check_people
 from tacita.learn.solve import Convexify, Penalty
 from tacita.learn.sufficient import sufficient
 from tacita.mechanisms.recipe import check_engine
@@ -165,17 +165,19 @@ class CalibratedRegression:
         """Read once, fit, add noise."""
         check_engine(self, engine)
         found = self.method.fit(self.setting.design.read(engine, self.unit), source)
+        return self.released(found, source, recipe=self.recipe.as_dict())
+
+    def released(self, found: Found, source: Source, *, recipe: dict[str, Any], **more: Any) -> FittedModel:
+        """The model that was found; plans around this one say what is theirs."""
+        about: dict[str, Any] = {"why": self.why, "event": self.event, "neighbours": self.neighbours}
         return FittedModel(
             design=self.setting.design,
             coefficients=np.asarray(found.coefficients, float),
             intercept=float(found.intercept),
             method=str(self.method.as_dict()["method"]),
-            why=self.why,
-            notes=found.notes,
-            event=self.event,
             unit=self.unit,
-            neighbours=self.neighbours,
-            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
+            provenance=Provenance(recipe=recipe, simulated=source.simulated),
+            **about | {"notes": found.notes} | more,
         )
 
     def read(self, text: str, /) -> FittedModel:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,21 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
+from tacita.learn.around_fit import AroundFit
 from tacita.learn.design import Array, Points
 from tacita.learn.fitted import FittedModel
 from tacita.learn.functional import FromMoments
 from tacita.learn.logistic import unfolded
 from tacita.learn.monomials import ExactMoments
-from tacita.learn.regression import CalibratedRegression, MethodName, Regression
+from tacita.learn.regression import MethodName, Regression
 from tacita.learn.setting import Found, gather
 from tacita.learn.solve import Penalty, solve_moments
 from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Source
 from tacita.noise.exponential import noisy_max
-from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Parallel, Pure
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 
 __all__ = ["CalibratedTuning", "TunedRegression", "errors_of"]
 
@@ -114,24 +113,11 @@ class TunedRegression:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedTuning:
+class CalibratedTuning(AroundFit):
     """Both noises, fixed."""
 
     recipe: TunedRegression
-    fit: CalibratedRegression = field(repr=False)
     epsilon: float
-    budget: Budget
-    neighbours: Neighbours
-
-    @property
-    def domain(self) -> Domain:
-        """What the data must look like."""
-        return self.fit.domain
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.fit.unit
 
     @property
     def why(self) -> str:
@@ -163,30 +149,6 @@ class CalibratedTuning:
         errors = errors_of(found, Points(x=points.x[choosing], y=points.y[choosing], outside=0))
         best = noisy_max((-errors).tolist(), sensitivity=1 + 1e-9, epsilon=self.epsilon, source=source)
         chosen = found[best] if setting.design.task == "linear" else unfolded(found[best])
-        return FittedModel(
-            design=setting.design,
-            coefficients=chosen.coefficients,
-            intercept=chosen.intercept,
-            method=str(method.as_dict()["method"]),
-            why=f"{self.fit.why}; the best of {len(found)} penalties, chosen privately",
-            notes=chosen.notes,
-            event=self.event,
-            unit=self.unit,
-            neighbours=self.neighbours,
-            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
+        return self.released(
+            chosen, source, why=f"{self.fit.why}; the best of {len(found)} penalties, chosen privately"
         )
-
-    def read(self, text: str, /) -> FittedModel:
-        """The model that `to_json` wrote."""
-        return FittedModel.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return self.fit.as_dict() | {
-            "why": self.why,
-            "recipe": self.recipe.as_dict(),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
-        }
