@@ -1,4 +1,6 @@
-"""What a history of events adds up to, in one of three currencies.
+"""What the events of one plan add up to, in one of three currencies.
+
+Loss distributions hold for events that are fixed beforehand; what a ledger adds up is in `privacy/filter.py`.
 
     pure      sum of epsilons; only for events that are pure
     zcdp      sum of rhos; epsilon-DP counts as epsilon^2/2                       [Bun, Steinke 2016, prop. 1.4]
@@ -45,7 +47,17 @@ from tacita.privacy.event import (
 )
 from tacita.privacy.unit import Neighbours
 
-__all__ = ["check_sampled", "cost", "epsilon_at", "pure_epsilon", "zcdp_rho"]
+__all__ = [
+    "INFINITE",
+    "check_sampled",
+    "cost",
+    "epsilon_at",
+    "exact_sum",
+    "leaves",
+    "loss_distribution",
+    "pure_epsilon",
+    "zcdp_rho",
+]
 
 INFINITE = Fraction(10**30)
 """Stands for an infinite loss where amounts are ratios; no budget reaches it."""
@@ -145,7 +157,7 @@ def check_sampled(neighbours: Neighbours) -> None:
 
 def epsilon_at(event: Event, delta: float, neighbours: Neighbours) -> float:
     """Smallest epsilon that the accountant can show at this delta, for the whole event."""
-    counts, slack, spent_delta, rho = _flatten(event, neighbours)
+    counts, slack, spent_delta, rho = leaves(event, neighbours)
     if spent_delta == math.inf or spent_delta >= delta:
         return math.inf
     left = delta - spent_delta
@@ -176,7 +188,7 @@ def _by_pure(event: Event, neighbours: Neighbours) -> float:
         return math.inf
 
 
-def _flatten(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float, float, float]:
+def leaves(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float, float, float]:
     """The event as a multiset of leaves with a loss distribution, plus what only adds: epsilon, delta, rho."""
     counts: Counter[Event] = Counter()
     slack = delta = rho = 0.0
@@ -312,15 +324,20 @@ def _leaf_distribution(event: Event) -> Any:
     raise _unsupported(event, "approx")
 
 
-@lru_cache(maxsize=2048)
-def _pld_epsilon(counts: frozenset[tuple[Event, int]], delta: float) -> float:
+def loss_distribution(counts: Iterable[tuple[Event, int]]) -> Any:
+    """The loss distribution of leaves in sequence, for adding and for removing a unit, rounded against us."""
     total = None
     for event, count in sorted(counts, key=lambda item: item[0].to_json()):
         part = _leaf_distribution(event)
         part = part.self_compose(count) if count > 1 else part
         total = part if total is None else total.compose(part)
     assert total is not None
-    return float(total.get_epsilon_for_delta(delta))
+    return total
+
+
+@lru_cache(maxsize=2048)
+def _pld_epsilon(counts: frozenset[tuple[Event, int]], delta: float) -> float:
+    return float(loss_distribution(counts).get_epsilon_for_delta(delta))
 
 
 def _zcdp_epsilon(rho: float, delta: float) -> float:
@@ -341,8 +358,19 @@ def _zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, at((low + high) / 2))
 
 
+def exact_sum(events: Iterable[tuple[Event, int]], neighbours: Neighbours) -> Fraction | None:
+    """The sum of epsilons of a history, or None if an event in it is not pure."""
+    try:
+        return sum((count * pure_epsilon(event, neighbours) for event, count in events), Fraction(0))
+    except InvalidInput:
+        return None
+
+
 def cost(events: Iterable[tuple[Event, int]], budget: Budget, neighbours: Neighbours) -> Fraction:
-    """What a history adds up to in the currency of a budget, never rounded down.
+    """What one plan adds up to in the currency of a budget, never rounded down.
+
+    The events must be fixed before the first answer. For a history whose events were chosen one after the other, see
+    `filter.filter_cost`.
 
     Args:
         events: Each event with how often it happened.

@@ -7,7 +7,9 @@
 Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than
 the budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same
 key finds its charge again instead of paying twice, and since only the stored answer leaves, running twice for
-one charge tells nobody anything twice. A run that failed may have told something by failing: see `Session`.
+one charge reveals nothing twice. A run that failed may have revealed something by failing: see `Session`.
+
+The next question may depend on every earlier answer: an account accepts by a privacy filter (`privacy/filter.py`).
 Tested with killed processes in tests/privacy/test_ledger.py.
 """
 
@@ -17,17 +19,18 @@ import datetime as dt
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
-from tacita.privacy.accountant import INFINITE, cost
+from tacita.privacy.accountant import INFINITE
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.event import Event, Nothing, event_from_dict
+from tacita.privacy.filter import filter_cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
 from tacita.store.events import append
@@ -46,6 +49,12 @@ class Account:
     unit: Unit
     neighbours: Neighbours
     budget: Budget
+    opened: float | None = field(default=None, compare=False)
+    """Epsilon with which it was opened; it fixes the filter's orders, which a raised budget must not move."""
+
+    def cost(self, events: Iterable[tuple[Event, int]]) -> Fraction:
+        """What a history costs, if each event may depend on the answers before it."""
+        return filter_cost(events, self.budget, self.neighbours, opened=self.opened)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +158,7 @@ class Ledger:
             "neighbours": str(neighbours),
             "budget": json.dumps(budget.as_dict()),
             "charges": 0,
+            "opened": budget.epsilon,
             "created": now(),
         }
         try:
@@ -190,7 +200,7 @@ class Ledger:
         """Budget, spent and remaining."""
         with self._database.reading() as connection:
             account = self._account(connection, name)
-            spent = cost(self._history(connection, name), account.budget, account.neighbours)
+            spent = account.cost(self._history(connection, name))
             count = connection.execute(sa.select(accounts.c.charges).where(accounts.c.name == name)).scalar_one()
             return Balance(account=account, spent=spent, charges=count)
 
@@ -317,15 +327,11 @@ class Ledger:
 
     def _quote(self, connection: sa.Connection, account: Account, event: Event) -> Quote:
         history = self._history(connection, account.name)
-
-        def adds_up_to(events: list[tuple[Event, int]]) -> Fraction:
-            return cost(events, account.budget, account.neighbours)
-
         return Quote(
             budget=exact(account.budget.amount),
-            spent=adds_up_to(history),
-            alone=adds_up_to([(event, 1)]),
-            after=adds_up_to([*history, (event, 1)]),
+            spent=account.cost(history),
+            alone=account.cost([(event, 1)]),
+            after=account.cost([*history, (event, 1)]),
         )
 
     def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
@@ -393,6 +399,7 @@ def _read_account(row: sa.Row[Any]) -> Account:
         unit=Unit.parse(row.unit),
         neighbours=Neighbours(row.neighbours),
         budget=Budget.from_dict(json.loads(row.budget)),
+        opened=row.opened,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 __all__ = [
+    "account_data",
     "accounts",
     "answers",
     "campaigns",
@@ -48,7 +49,20 @@ accounts = sa.Table(
     sa.Column(
         "charges", sa.BigInteger, nullable=False
     ),  # how many; moves with each, so that no two can miss each other
+    sa.Column("opened", sa.Float),  # epsilon at opening: fixes what the privacy filter adds up
     sa.Column("created", Time, nullable=False),
+)
+
+account_data = sa.Table(  # which data an account was charged for: other accounts on the same data are refused
+    "account_data",
+    metadata,
+    sa.Column("account", sa.ForeignKey("accounts.name"), primary_key=True),
+    sa.Column("data", sa.String(64), primary_key=True),  # digest
+    sa.Column("schema", sa.String(64), nullable=False),  # fingerprint of its domain
+    sa.Column("reason", sa.Text, nullable=False),  # why a further account was allowed; empty for the first
+    sa.Column("principal", sa.String(200), nullable=False),
+    sa.Column("created", Time, nullable=False),
+    sa.Index(None, "data"),
 )
 
 charges = sa.Table(
