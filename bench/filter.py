@@ -1,7 +1,7 @@
 """The adaptive adversary against accounts with a delta: the exact best strategy of small grids, and random strategies.
 
-Figures are deltas, as multiples of the promised one, worked out exactly over all answers. The peer is the rule that adds
-up loss distributions as if all events had been fixed beforehand: the adversary exceeds it, so it is able to win.
+Figures are deltas, as multiples of the promised one, exact over all answers. The old rule adds up loss distributions as
+if all events had been fixed beforehand: the adversary exceeds it, so it is able to win.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ ROOMS_OF = {
     "numba": ("compiled",),
     "opendp": ("noise._opendp",),
     "cryptography": ("learn.functions.sealing", "noise.source", "signing"),
-    "dp_accounting": ("privacy.accountant",),
+    "dp_accounting": ("privacy.accountant", "privacy.renyi"),
     "psycopg": ("engines.postgres", "testing.postgres"),
     "adbc_driver_postgresql": ("engines.postgres",),
     "adbc_driver_manager": ("engines.postgres",),

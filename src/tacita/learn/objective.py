@@ -24,6 +24,7 @@ from tacita.learn.design import Array, Points
 from tacita.learn.setting import Found, Setting, gather
 from tacita.learn.unit_rows import GRID, bend, fitted, found_of, ridge_of, ridges_of, slope, unit_rows
 from tacita.noise import Source
+from tacita.noise.continuous import exponentials, normals
 from tacita.privacy.event import Event, Pure
 
 __all__ = ["Objective", "spherical"]
@@ -78,7 +79,6 @@ class Objective:
 
 def spherical(columns: int, scale: float, source: Source) -> Array:
     """A vector with density proportional to exp(-|b| / scale): a gamma length in an even direction."""
-    uniforms = ((source.words(3 * columns) >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
-    length = -scale * float(np.log(uniforms[:columns]).sum())
-    normal = np.sqrt(-2 * np.log(uniforms[columns : 2 * columns])) * np.cos(2 * np.pi * uniforms[2 * columns :])
+    length = scale * float(exponentials(columns, source).sum())
+    normal = normals(columns, source)
     return np.asarray(normal * (length / np.linalg.norm(normal)))

@@ -54,11 +54,11 @@ def lattice_event(event: Event, step: Fraction) -> LatticeEvent:
     if each.denominator != 1:
         raise ValueError("the losses are no multiples of the step")
     steps, inverse = np.unique(losses * int(each), return_inverse=True)
-    return LatticeEvent(event, steps, np.bincount(inverse, weights=weights / weights.sum()))
+    return LatticeEvent(event, steps, np.bincount(inverse, weights=weights / weights.sum()).astype(np.float64))
 
 
-def _excess(losses: npt.NDArray[np.float64], epsilon: float) -> npt.NDArray[np.float64]:
-    return np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon - losses)))
+def _excess(losses: npt.NDArray[np.floating], epsilon: float) -> npt.NDArray[np.float64]:
+    return np.asarray(np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon - losses))))
 
 
 def composed_delta(events: list[LatticeEvent], counts: Counts, step: Fraction, epsilon: float) -> float:
