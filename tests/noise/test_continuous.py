@@ -68,4 +68,3 @@ def test_noise_reaches_whatever_a_neighbour_can_give(epsilon, delta):
     empty = math.ceil(needed**2 / 2 / (53 * math.log(2)))
     reached = rounded_normal(1, 1e6, Scripted(*[0] * empty, 1 << 63, 0, 0))[0] / 1e6
     assert reached >= needed
-

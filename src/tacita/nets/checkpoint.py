@@ -12,9 +12,7 @@ a network that was trained without noise.   Claim: docs/claims/dp-sgd.md
 from __future__ import annotations
 
 import io
-import math
 import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -161,16 +159,15 @@ def reserved_steps(
     kept: Checkpoints | None,
     state: Checkpoint,
     parts: Mapping[str, Any],
-    until: float = math.inf,
 ) -> Iterator[None]:
-    """One for each step to make, until a time; what is about to be made is written down first."""
+    """One for each step to make; what is about to be made is written down first."""
 
     def write(reserved: int) -> None:
         if kept:
             states = {name: part.state_dict() for name, part in parts.items()}
             kept.write(replace(state, done=training.done, reserved=reserved, states=states))
 
-    while training.left and time.monotonic() <= until:
+    while training.left:
         if kept and (training.done - state.reserved) % kept.every == 0:
             write(min(training.done + kept.every, training.law.steps))
         yield

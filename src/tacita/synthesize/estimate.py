@@ -17,7 +17,6 @@ weak: measure all pairs if there are not too many.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -207,7 +206,6 @@ def fit_mixture(
     components: int = 300,
     fits: int = 3,
     steps: int = 400,
-    seconds: float = math.inf,
 ) -> Fitted:
     """The mixture that fits all targets.
 
@@ -218,18 +216,12 @@ def fit_mixture(
         components: Of each fit.
         fits: How many to mix.
         steps: Most steps of a fit.
-        seconds: Most time for all fits; at least one step is made. Which components come out depends on it.
     """
     check_width(domain)
     problem = _Problem(domain, targets)
     if problem.hidden:
         return Fitted(model=problem.product(), loss=problem.product_loss, steps=0, hidden=True)
-    until = time.monotonic() + seconds
-    found = []
-    for _ in range(fits):
-        found.append(problem.descend(rng, components, steps, until))
-        if time.monotonic() > until:
-            break
+    found = [problem.descend(rng, components, steps) for _ in range(fits)]
     model = Mixture.average([one.model for one in found])
     return Fitted(
         model=model,
@@ -305,7 +297,7 @@ class _Problem:
         total = float(np.vdot(slope, off)) / 2 + float(np.vdot(slope_ones, off_ones))
         return total / (self.unit * self.cells), slope, slope_ones
 
-    def descend(self, rng: np.random.Generator, components: int, steps: int, until: float) -> Fitted:
+    def descend(self, rng: np.random.Generator, components: int, steps: int) -> Fitted:
         """One fit from one start."""
         start = np.log(np.concatenate([self.start[name] for name in self.domain.names]))
         logits = (start + rng.normal(0, _SPREAD, (components, start.size))).astype(np.float32)
@@ -320,7 +312,7 @@ class _Problem:
             loss, slope, slope_ones = self._loss(tables.T @ weighted, weighted.sum(axis=0))
             if loss < best:
                 best, kept = loss, (heights.copy(), logits.copy())
-            if loss <= self.enough or time.monotonic() > until:
+            if loss <= self.enough:
                 break
             if step % _LOOK == 0:
                 if best > before * (1 - _LEAST_GAIN):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Release
+from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, shares_of, singles_of, targets_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.result import Model
@@ -60,7 +61,8 @@ class Pairs:
 
     Args:
         attributes: Which; all that can be counted if nothing is said.
-        components, fits, steps, seconds: See `fit_mixture`.
+        components, fits, steps: See `fit_mixture`.
+        seconds: About how long fitting may take: fewer steps are planned for, see `effort`.
         family: Noise; see `NoisyTables`.
     """
 
@@ -75,6 +77,7 @@ class Pairs:
         for name in ("components", "fits", "steps"):
             if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 100_000:
                 raise InvalidInput("must be a whole number from 1 to 100000", field=name, value=getattr(self, name))
+        check_seconds(self.seconds)
 
     def calibrate(
         self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours, reason: str = ""
@@ -82,7 +85,9 @@ class Pairs:
         """Fix the noise so that all pairs together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
         check_width(domain.project(names))
-        return _planned(self, pair_workload(names), domain, budget, unit, neighbours, names, reason)
+        whole = self.fits * self.steps * mixture_step(self.components, sum(domain.project(names).shape))
+        within = replace(self, steps=scaled(self.steps, self.seconds, whole))
+        return _planned(within, pair_workload(names), domain, budget, unit, neighbours, names, reason)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
@@ -169,7 +174,6 @@ class PairsPlan(SynthesisPlan):
             components=recipe.components,
             fits=recipe.fits,
             steps=recipe.steps,
-            seconds=recipe.seconds,
         )
         notes += (
             f"All {len(releases)} pairs were measured; the fit leaves {fitted.loss:.2f} of the noise's variance.",

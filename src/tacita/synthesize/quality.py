@@ -19,6 +19,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.gan.conditional import ConditionalGan
 from tacita.synthesize.gan.pate_gan import PateGan
 from tacita.synthesize.gan.wgan import Wgan
@@ -46,7 +47,7 @@ class Synthesize:
         method: One by name, or "quality" for the one that promises most.
         attributes: Which; all that can be counted if nothing is said.
         people: About how many rows there are, where that is public. It decides whether pairs stand out from noise.
-        seconds: About how long fitting may take.
+        seconds: About how long fitting may take; decides how many steps are planned, and no run looks at a clock.
     """
 
     method: Method = "quality"
@@ -60,8 +61,7 @@ class Synthesize:
         if self.people is not None and (type(self.people) is not int or self.people < 2):
             rule = "must be a whole number of at least 2: of fewer rows nothing can be told"
             raise InvalidInput(rule, field="people", value=self.people)
-        if math.isnan(self.seconds) or self.seconds <= 0:
-            raise InvalidInput("must be positive", field="seconds", value=self.seconds)
+        check_seconds(self.seconds)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
         """The plan of the method; reads no data. Its `reason` says why this one."""

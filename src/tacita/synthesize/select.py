@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -33,6 +32,7 @@ from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Release
 from tacita.synthesize.choose import Choice
+from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, rows_of, targets_of
 from tacita.synthesize.marginals import EMPTY, product_of
 from tacita.synthesize.noisy_network import network_of
@@ -43,6 +43,9 @@ from tacita.table import Table
 from tacita.tables import Workload
 
 __all__ = ["Adaptive", "ChosenPlan", "SpanningTree", "distance"]
+
+_BETWEEN = {"components": 100, "fits": 1, "steps": 80}
+"""The small fit between two rounds."""
 
 _ONES, _CHOICES = Fraction(1, 5), Fraction(1, 5)
 """Shares of the budget for single attributes and for choosing; the rest is for the pairs."""
@@ -90,7 +93,7 @@ class Adaptive:
     Args:
         attributes: Which; all that can be counted if nothing is said.
         rounds: How many pairs; twice as many as attributes if nothing is said.
-        seconds: No further round is begun after this; what it would have cost stays charged.
+        seconds: About how long it may take: fewer rounds are planned for, see `effort`.
     """
 
     attributes: Key | None = None
@@ -100,6 +103,7 @@ class Adaptive:
     def __post_init__(self) -> None:
         if self.rounds is not None and (type(self.rounds) is not int or self.rounds < 1):
             raise InvalidInput("must be a whole number of at least 1", field="rounds", value=self.rounds)
+        check_seconds(self.seconds)
 
     def calibrate(
         self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours, reason: str = ""
@@ -108,6 +112,8 @@ class Adaptive:
         names = check_attributes(domain, self.attributes, unit)
         check_width(domain.project(names))
         rounds = min(self.rounds or 2 * len(names), len(names) * (len(names) - 1) // 2)
+        each = _BETWEEN["steps"] * mixture_step(_BETWEEN["components"], sum(domain.project(names).shape))
+        rounds = scaled(rounds, self.seconds, rounds * each) if rounds else 0
         return _planned(self, rounds, names, domain, budget, unit, neighbours, reason)
 
     def as_dict(self) -> dict[str, Any]:
@@ -227,17 +233,16 @@ class ChosenPlan(SynthesisPlan):
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None
-        until = time.monotonic() + self.recipe.seconds
         rng = generator(source)
         chosen: list[Key] = []
         found = list(singles)
         current: Model = product
-        while len(chosen) < self.rounds and time.monotonic() < until:
+        while len(chosen) < self.rounds:
             left = [key for key in tables if key not in chosen]
             key = self._pick(tables, left, current, rows, source)
             chosen.append(key)
             found += self.measured(engine, source, [key], self.pairs)
             last = len(chosen) == self.rounds
-            size = {} if last else {"components": 100, "fits": 1, "steps": 80}
+            size = {} if last else _BETWEEN
             current = fit_mixture(domain, targets_of(found)[0], rng, **size).model
         return current, chosen

@@ -51,7 +51,7 @@ class Synthesizer:
         method: As `Synthesize` has it.
         attributes: Which; all that can be counted if nothing is said.
         people: About how many rows there are, where that is public.
-        seconds: About how long fitting may take.
+        seconds: About how long fitting may take; decides how many steps are planned.
         seed: For studies only: the same seed gives the same noise, and no guarantee.
 
     Attributes:

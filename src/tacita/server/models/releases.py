@@ -92,7 +92,12 @@ class SyntheticRequest(Sent):
         default=None, ge=0, le=100_000_000, description="How many; about as many as the data has if not given."
     )
     people: int | None = Field(default=None, ge=2, description="About how many rows the data has, where it is public.")
-    seconds: float = Field(default=60.0, gt=0, le=3600, description="About how long fitting may take.")
+    seconds: float = Field(
+        default=60.0,
+        gt=0,
+        le=3600,
+        description="About how long fitting may take; it fixes the number of steps before data is read.",
+    )
     decode: Decode = Field(default="label", description="What stands for a bin.")
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
 

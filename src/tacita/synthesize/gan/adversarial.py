@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,6 +48,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.release import Releases
+from tacita.synthesize.effort import check_seconds, network_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, targets_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
@@ -67,7 +67,11 @@ _CRITIC_RATE = 5e-3
 _LATER = 0.2
 """Of the generator's learning rate, when the critic joins."""
 
+_NOMINAL_BATCH = 1024
+"""Units of a step, for planning time: how many there are is private."""
+
 _P = TypeVar("_P", bound="AdversarialPlan")
+_R = TypeVar("_R", bound="Adversarial")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +90,7 @@ class Adversarial:
         latent, hidden, critic: Sizes of layers.
         starts: Rows that the generator makes for one of its steps.
         learning_rate: Of the generator.
-        seconds: About how long training may take; steps that are not made stay paid.
+        seconds: About how long training may take: fewer steps are planned and paid for, see `effort`.
     """
 
     attributes: Key | None = None
@@ -116,7 +120,8 @@ class Adversarial:
         for name in ("tables", "rate"):
             if not 0 < getattr(self, name) < 1:
                 raise InvalidInput("must lie between 0 and 1", field=name, value=getattr(self, name))
-        for name in ("clip", "learning_rate", "seconds"):
+        check_seconds(self.seconds)
+        for name in ("clip", "learning_rate"):
             if not getattr(self, name) > 0:
                 raise InvalidInput("must be positive", field=name, value=getattr(self, name))
         if not (math.isfinite(self.trust) and self.trust >= 0):
@@ -141,13 +146,14 @@ class Adversarial:
         if budget.currency != "approx":
             hint = "Give a delta"
             raise InvalidInput("training needs epsilon at a delta", field="budget", value=str(budget), hint=hint)
+        recipe = self.within(sum(domain.project(names).shape))
         given = self.given_of(domain, names)
         tables = NoisyTables(self.workload_of(names, given), family="gaussian").calibrate(
             domain, Budget.approx(self.tables * budget.amount, budget.delta), unit=unit, neighbours=neighbours
         )
-        law = Steps.calibrate(budget, steps=self.steps, rate=self.rate, clip=self.clip, beside=(tables.event,))
+        law = Steps.calibrate(budget, steps=recipe.steps, rate=self.rate, clip=self.clip, beside=(tables.event,))
         return AdversarialPlan(
-            recipe=self,
+            recipe=recipe,
             domain=domain,
             unit=unit,
             neighbours=neighbours,
@@ -158,6 +164,14 @@ class Adversarial:
             law=law,
             given=given,
         )
+
+    def within(self: _R, width: int) -> _R:
+        """The same recipe with as many steps as `seconds` allow, for so many levels in all."""
+        follow = network_step(self.starts, self.latent, self.hidden, width)
+        judge = network_step(_NOMINAL_BATCH, width, self.critic, 1)
+        whole = self.matching * follow + self.steps * (self.follow * follow + judge)
+        matching = scaled(self.matching, self.seconds, whole) if self.matching else 0
+        return replace(self, matching=matching, steps=scaled(self.steps, self.seconds, whole))
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
@@ -215,8 +229,7 @@ class AdversarialPlan(SynthesisPlan):
         training.run(state)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(list(released.values()))
         notes += (
-            # how many a time limit left out depends on how long steps took, hence on data
-            f"{len(targets)} tables were released; a critic made at most {self.law.steps} private steps, "
+            f"{len(targets)} tables were released; a critic made {self.law.steps} private steps, "
             f"each with about {self.law.rate:.3g} of the data.",
         )
         if self.given:
@@ -245,7 +258,6 @@ class _Training:
     def __init__(self, plan: AdversarialPlan, targets: Any, people: float, engine: Engine, source: Source) -> None:
         self._torch = torch = load_torch()
         self._plan, self._recipe, self._people, self._source = plan, plan.recipe, people, source
-        self._until = time.monotonic() + plan.recipe.seconds
         encoding = Encoding(domain=plan.domain.project(plan.names))
         self._maker = Maker(
             encoding,
@@ -279,8 +291,6 @@ class _Training:
         if not state.states:
             for at in range(self._recipe.matching):
                 self._maker.follow(pace=1 - at / self._recipe.matching)
-                if time.monotonic() > self._until:
-                    break
         units = coded_units(self._engine, self._plan.names, self._plan.unit)
         training = PrivateTraining(
             self._plan.law,
@@ -293,7 +303,7 @@ class _Training:
             source=self._source,
             done=state.reserved,
         )
-        for _ in reserved_steps(training, self._plan.checkpoints, state, self._parts(), self._until):
+        for _ in reserved_steps(training, self._plan.checkpoints, state, self._parts()):
             training.step(lambda count: self._against(count, units.codes.shape[1]))
             self._hold_in_box()
             pace = _LATER * (1 - training.done / training.law.steps)

@@ -17,8 +17,7 @@ Utility:  a count costs what a cell of a table costs and tells less, so most met
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -38,6 +37,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Repeated, Sequence
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.effort import check_seconds, network_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, targets_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
@@ -70,7 +70,7 @@ class PateGan:
         latent, hidden, judge, teacher: Sizes of layers.
         starts: Rows of one step of the generator.
         learning_rate: Of all networks.
-        seconds: About how long training may take; votes that are not asked stay paid.
+        seconds: About how long training may take: fewer rounds are planned and paid for, see `effort`.
     """
 
     attributes: Key | None = None
@@ -96,7 +96,8 @@ class PateGan:
                 raise InvalidInput("must be a whole number from 1 to 1000000", field=name, value=getattr(self, name))
         if not 0 < self.tables < 1:
             raise InvalidInput("must lie between 0 and 1", field="tables", value=self.tables)
-        for name in ("learning_rate", "seconds", "trust"):
+        check_seconds(self.seconds)
+        for name in ("learning_rate", "trust"):
             if not getattr(self, name) > 0:
                 raise InvalidInput("must be positive", field=name, value=getattr(self, name))
 
@@ -107,6 +108,7 @@ class PateGan:
         names = check_attributes(domain, self.attributes, unit)
         check_width(domain.project(names))
         check_installed()
+        recipe = self.within(sum(domain.project(names).shape))
         part = self.tables * budget.amount
         if budget.currency == "pure":
             hint = "Give a delta, or a budget in rho"
@@ -116,11 +118,11 @@ class PateGan:
         tables = NoisyTables(workload, family="gaussian").calibrate(domain, of_tables, unit=unit, neighbours=neighbours)
 
         def event(sigma2: Fraction) -> Event:
-            return Sequence(events=(tables.event, self._votes_event(DiscreteGaussian.at_least(sigma2))))
+            return Sequence(events=(tables.event, recipe._votes_event(DiscreteGaussian.at_least(sigma2))))
 
         sigma2 = narrowest(event, budget, neighbours, start=Fraction(100), within=10**4)
         return PateGanPlan(
-            recipe=self,
+            recipe=recipe,
             domain=domain,
             unit=unit,
             neighbours=neighbours,
@@ -130,6 +132,13 @@ class PateGan:
             tables=tables,
             law=DiscreteGaussian.at_least(sigma2),
         )
+
+    def within(self, width: int) -> PateGan:
+        """The same recipe with as many rounds as `seconds` allow, for so many levels in all."""
+        teach = self.lessons * self.teachers * network_step(1, width, self.teacher, 1)
+        follow = self.follow * network_step(self.starts, self.latent, self.hidden, width)
+        judge = self.lessons * network_step(self.votes, width, self.judge, 1)
+        return replace(self, rounds=scaled(self.rounds, self.seconds, self.rounds * (teach + follow + judge)))
 
     def _votes_event(self, law: DiscreteGaussian) -> Event:
         # one count moves by 1 under both notions of neighbours: see the module
@@ -158,7 +167,6 @@ class PateGanPlan(SynthesisPlan):
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
         """Tables, then rounds of teaching and voting."""
         recipe: PateGan = self.recipe
-        until = time.monotonic() + recipe.seconds
         released = list(self.tables.run(engine, source).values())
         targets, people, error = targets_of(released)
         encoding = Encoding(domain=self.domain.project(self.names))
@@ -182,12 +190,9 @@ class PateGanPlan(SynthesisPlan):
             judge.learn(recipe.lessons)
             for _ in range(recipe.follow):
                 maker.follow(pace=1 - done / recipe.rounds, judge=judge.network, trust=recipe.trust)
-            if time.monotonic() > until:
-                break
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(released)
         notes += (
-            # how many a time limit left out depends on how long rounds took, hence perhaps on data
-            f"{recipe.teachers} teachers voted on at most {recipe.rounds * recipe.votes} made-up rows; "
+            f"{recipe.teachers} teachers voted on {recipe.rounds * recipe.votes} made-up rows; "
             f"noise on a count of votes has a standard deviation of {self.law.std:.3g}.",
         )
         if self.law.std > recipe.teachers / 2:
