@@ -36,6 +36,7 @@ __all__ = [
     "InternalError",
     "InvalidInput",
     "NotPublic",
+    "PrivacyWarning",
     "Refused",
     "SchemaError",
     "SourceUnavailable",
@@ -51,6 +52,10 @@ _SHOWN = 120  # characters of an offending value that a message repeats
 def _shorten(value: object) -> str:
     text = str(value) if isinstance(value, str | PurePath) else repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class PrivacyWarning(UserWarning):
+    """Something spends privacy that no ledger keeps account of."""
 
 
 class TacitaError(Exception):

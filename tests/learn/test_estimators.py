@@ -1,10 +1,19 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacita.errors import InvalidInput
+from tacita.errors import BudgetExceeded, InvalidInput, PrivacyWarning
 from tacita.learn.estimators import PrivateLinearRegression, PrivateLogisticRegression, PrivateTreeClassifier
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.store import Database
+
+pytestmark = pytest.mark.filterwarnings("ignore::tacita.errors.PrivacyWarning")  # asserted where it is the point
 
 EXEMPT = {
     "check_array_api_input": "needs a setting of the environment",
@@ -113,3 +122,46 @@ def test_trees_leave_out_what_lies_beyond_where_that_is_declared():
         for outside in ("clip", "leave-out")
     }
     assert told == {"clip": 0, "leave-out": 1}
+
+
+# -- who pays ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/state.db")
+    found = Ledger(database)
+    found.open("rows", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(2.0))
+    yield found
+    database.close()
+
+
+def small(**more):
+    return PrivateLinearRegression(epsilon=0.5, bounds=(0, 10), target_bounds=(-10, 30), **more)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_a_fit_without_a_ledger_says_what_it_spends(seed):
+    with pytest.warns(PrivacyWarning, match=r"epsilon 0\.5.*ledger="):
+        small(random_state=seed).fit(*line(200))
+
+
+def test_every_fit_of_a_cross_validation_is_charged_and_the_last_is_refused(ledger):
+    X, y = line(300)
+    model = small(ledger=ledger, account="rows")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(cross_val_score(model, X, y, cv=3, error_score="raise")) == 3
+    assert ledger.balance("rows").spent == pytest.approx(1.5)
+    model.fit(X, y)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y)
+    assert ledger.balance("rows").charges == 4
+    assert clone(model).ledger is ledger
+
+
+def test_a_ledger_goes_with_an_account(ledger):
+    with pytest.raises(InvalidInput, match="account"):
+        small(ledger=ledger).fit(*line(50))
+    with pytest.raises(InvalidInput, match="ledger"):
+        small(account="rows").fit(*line(50))

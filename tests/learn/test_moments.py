@@ -1,5 +1,6 @@
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.design import Design, Points
-from tacita.learn.moments import MomentNoise
+from tacita.learn.moments import MomentNoise, _least_sigma2, _root, _sigma2
 from tacita.learn.monomials import ExactMoments, Monomials, functional_sensitivity
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost
@@ -202,3 +203,14 @@ def test_what_cannot_be():
             target="a",
             task="logistic",
         )
+
+
+def test_noise_on_products_is_charged_on_the_grid_that_it_is_drawn_on():
+    """Squares and products round their variance up on grids of their own; the charge is that of the narrower."""
+    narrower = 0
+    for step in range(1, 400):
+        size = Fraction(step, 7)
+        square, product = _sigma2(size), 2 * _sigma2(size / _root(Fraction(2)))
+        assert _least_sigma2(size) <= min(square, product)
+        narrower += product < square
+    assert narrower, "no size was tried where it makes a difference"

@@ -229,3 +229,25 @@ def test_bad_structures(domain):
     wide = Domain(attributes=[Categorical(name=name, levels=[str(i) for i in range(200)]) for name in "abcd"])
     with pytest.raises(InvalidInput, match="cells"):
         planned(PrivBayes(structure={"a": (), "b": (), "c": (), "d": ("a", "b", "c")}), wide)
+
+
+def test_mutual_information_takes_the_true_number_of_rows_if_fewer_were_stated():
+    """Brute force: with people stated too low, no replaced row moves a score further than was calibrated for."""
+    domain = Domain(attributes=[Boolean(name="x"), Boolean(name="y")])
+    plan = PrivBayes(degree=1, score="mi", people=3).calibrate(domain, Budget.pure(1.0), unit=ROW, neighbours=REPLACE)
+    cells = list(itertools.product((0, 1), repeat=2))
+
+    def score(rows):
+        engine = FixedEngine(domain, rows)
+        known = {frozenset(("x", "y")): engine.project(("x", "y"))}
+        return plan._score(known, "y", ("x",), plan._rows(engine))
+
+    worst = 0.0
+    for rows in itertools.combinations_with_replacement(cells, 6):
+        here = score(list(rows))
+        for place in range(6):
+            for other in cells:
+                worst = max(worst, abs(score([*rows[:place], other, *rows[place + 1 :]]) - here))
+    assert worst <= plan.bound
+    with pytest.raises(InvalidInput, match="fewer rows"):
+        score([(0, 0), (1, 1)])

@@ -5,7 +5,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Domain
 from tacita.engines.local import LocalEngine
-from tacita.errors import Conflict, InvalidInput
+from tacita.errors import Conflict, InvalidInput, PrivacyWarning
 from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
@@ -13,6 +13,8 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize import Synthesizer
+
+pytestmark = pytest.mark.filterwarnings("ignore::tacita.errors.PrivacyWarning")  # asserted where it is the point
 
 DOMAIN = Domain(attributes=[Boolean(name="x"), Categorical(name="y", levels=("p", "q"))])
 ROWS = pa.table({"x": [True, False] * 300, "y": ["p", "q"] * 300})
@@ -31,6 +33,11 @@ def test_fit_and_sample(method):
     assert made.synthesized_.guarantee == "central"
     assert not made.synthesized_.provenance.simulated
     assert made.synthesized_.people == pytest.approx(600, abs=200)
+
+
+def test_without_a_session_it_says_what_is_spent():
+    with pytest.warns(PrivacyWarning, match=r"epsilon 1 .*Session"):
+        synthesizer().fit(ROWS, DOMAIN)
 
 
 def test_an_engine_is_as_good_as_rows():

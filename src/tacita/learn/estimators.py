@@ -2,13 +2,19 @@
 
 Bounds are public and must be given: nothing is read off the arrays. Arrays become an engine's rows, so what protects
 rows in a database protects them here. Without a `random_state` noise is secure; with one it can be repeated, and what
-comes out is no more than a simulation. There is no ledger here: the caller keeps account of `event_`.
+comes out is no more than a simulation.
+
+Every fit spends its budget again, also those of `cross_val_score` and of a grid search. With a `ledger` and an
+`account` each fit is charged before it reads a row, and refused when the account is used up; without them a
+`PrivacyWarning` says what was spent. Steps of a pipeline that are fitted to the same rows, such as scalers, are not
+private: scale by public bounds instead.
 
 Privacy:  that of `Regression` and `Trees`.   Claim: docs/claims/private-regression.md, docs/claims/private-trees.md
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,12 +26,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, PrivacyWarning
 from tacita.learn.regression import Regression
 from tacita.learn.trees import Trees
 from tacita.noise import SecureSource, SeededSource, Source
 from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.session import Session
 
 __all__ = [
     "TARGET",
@@ -38,6 +46,10 @@ __all__ = [
 ]
 
 TARGET = "target"
+_UNPAID = (
+    "this fit spends {budget} of the rows' privacy and no ledger keeps account of it; each further fit spends more. "
+    "Pass ledger= and account= to be charged and stopped. Steps fitted to the same rows before it are not private"
+)
 _BINS = 16
 
 
@@ -50,6 +62,8 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
     neighbours: str
     outside: str
     random_state: int | None
+    ledger: Ledger | None
+    account: str | None
 
     def _budget(self) -> Budget:
         return Budget(epsilon=self.epsilon, delta=self.delta)
@@ -87,7 +101,17 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, recipe: Any, domain: Domain, columns: dict[str, Any]) -> None:
         plan = recipe.calibrate(domain, self._budget(), unit=Unit.row(), neighbours=Neighbours(self.neighbours))
-        self.model_ = plan.run(LocalEngine(domain, pa.table(columns)), self._source())
+        engine, source = LocalEngine(domain, pa.table(columns)), self._source()
+        if (self.ledger is None) != (self.account is None):
+            raise InvalidInput("a ledger goes with an account", field="ledger" if self.ledger is None else "account")
+        if self.ledger is not None and self.account is not None:
+            session = Session(
+                engine=engine, ledger=self.ledger, account=self.account, principal="scikit-learn", source=source
+            )
+            self.model_ = session.ask(plan, purpose=f"fit {type(self).__name__}")
+        else:
+            warnings.warn(PrivacyWarning(_UNPAID.format(budget=self._budget())), stacklevel=3)
+            self.model_ = plan.run(engine, source)
         self.event_ = plan.event
 
     def _rows(self, X: Any) -> pa.Table:
@@ -130,6 +154,7 @@ class PrivateLinearRegression(PrivateRegressor):
         outside: "clip", "leave-out" or "refuse".
         neighbours: "add-remove" or "replace-one".
         random_state: None for secure noise; a whole number for a simulation that can be repeated.
+        ledger, account: Who pays for each fit; its unit must be rows.
     """
 
     def __init__(
@@ -148,7 +173,10 @@ class PrivateLinearRegression(PrivateRegressor):
         outside: str = "clip",
         neighbours: str = "add-remove",
         random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
     ) -> None:
+        self.ledger, self.account = ledger, account
         self.epsilon, self.delta = epsilon, delta
         self.bounds, self.target_bounds = bounds, target_bounds
         self.method, self.penalty, self.alpha = method, penalty, alpha
@@ -208,8 +236,8 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     Args:
         classes: The two classes, public. Without them they are read off y, which tells that each occurs.
-        epsilon, delta, bounds, method, penalty, convexify, norm, fit_intercept, outside, neighbours, random_state:
-            As for `PrivateLinearRegression`.
+        epsilon, delta, bounds, method, penalty, convexify, norm, fit_intercept, outside, neighbours, random_state,
+            ledger, account: As for `PrivateLinearRegression`.
     """
 
     def __init__(
@@ -227,7 +255,10 @@ class PrivateLogisticRegression(PrivateClassifier):
         outside: str = "clip",
         neighbours: str = "add-remove",
         random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
     ) -> None:
+        self.ledger, self.account = ledger, account
         self.epsilon, self.delta, self.bounds, self.classes = epsilon, delta, bounds, classes
         self.method, self.penalty, self.convexify, self.norm = method, penalty, convexify, norm
         self.fit_intercept, self.outside = fit_intercept, outside
@@ -271,7 +302,8 @@ class PrivateTreeClassifier(PrivateClassifier):
 
     Args:
         depth, trees: As for `Trees`.
-        classes, epsilon, delta, bounds, outside, neighbours, random_state: As for `PrivateLogisticRegression`.
+        classes, epsilon, delta, bounds, outside, neighbours, random_state, ledger, account: As for
+            `PrivateLogisticRegression`.
     """
 
     def __init__(
@@ -286,7 +318,10 @@ class PrivateTreeClassifier(PrivateClassifier):
         outside: str = "clip",
         neighbours: str = "add-remove",
         random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
     ) -> None:
+        self.ledger, self.account = ledger, account
         self.epsilon, self.delta, self.bounds, self.classes = epsilon, delta, bounds, classes
         self.depth, self.trees, self.outside = depth, trees, outside
         self.neighbours, self.random_state = neighbours, random_state

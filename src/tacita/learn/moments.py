@@ -192,7 +192,7 @@ class MomentNoise:
             # independent Gaussian parts are one Gaussian vector, which a unit moves by the root of the sum of squares
             squares = sum(Fraction(moved) ** 2 / size**2 for moved, size in self._parts)
             return SampledGaussian(noise_multiplier=1 / math.sqrt(squares) * (1 - _FLOATS), rate=1.0)
-        return Zcdp(rho=sum(Fraction(moved) ** 2 / (2 * _sigma2(size)) for moved, size in self._parts))
+        return Zcdp(rho=sum(Fraction(moved) ** 2 / (2 * _least_sigma2(size)) for moved, size in self._parts))
 
     # -- drawing ------------------------------------------------------------------------------------------------------
 
@@ -266,6 +266,11 @@ def gaussian_multiplier(budget: Budget) -> float:
 def _root(value: Fraction) -> Fraction:
     """A square root, never above it, so that noise divided by it is never narrower."""
     return Fraction(math.sqrt(value) * (1 - _FLOATS)).limit_denominator(10**12)
+
+
+def _least_sigma2(size: Fraction) -> Fraction:
+    """Of the noise on squares and of that on products, which is drawn on a grid of its own, the narrower."""
+    return min(_sigma2(size), 2 * _sigma2(size / _root(Fraction(2))))
 
 
 def _sigma2(size: Fraction) -> Fraction:

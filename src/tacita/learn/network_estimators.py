@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tacita.learn.estimators import TARGET, PrivateClassifier, PrivateRegressor
 from tacita.learn.network import Network, NetworkTask
+from tacita.privacy.ledger import Ledger
 
 __all__ = ["PrivateNetworkClassifier", "PrivateNetworkRegressor"]
 
@@ -20,7 +21,7 @@ class PrivateNetworkClassifier(PrivateClassifier):
 
     Args:
         hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
-        classes, epsilon, delta, bounds, outside, random_state: As for `PrivateLogisticRegression`.
+        classes, epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLogisticRegression`.
         neighbours: "add-remove"; others are refused.
     """
 
@@ -40,7 +41,10 @@ class PrivateNetworkClassifier(PrivateClassifier):
         outside: str = "clip",
         neighbours: str = "add-remove",
         random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
     ) -> None:
+        self.ledger, self.account = ledger, account
         self.epsilon, self.delta, self.bounds, self.classes = epsilon, delta, bounds, classes
         self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
         self.learning_rate, self.people = learning_rate, people
@@ -60,7 +64,7 @@ class PrivateNetworkRegressor(PrivateRegressor):
     Args:
         target_bounds: Public (low, high) of the target.
         hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
-        epsilon, delta, bounds, outside, random_state: As for `PrivateLinearRegression`.
+        epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLinearRegression`.
         neighbours: "add-remove"; others are refused.
     """
 
@@ -80,7 +84,10 @@ class PrivateNetworkRegressor(PrivateRegressor):
         outside: str = "clip",
         neighbours: str = "add-remove",
         random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
     ) -> None:
+        self.ledger, self.account = ledger, account
         self.epsilon, self.delta, self.bounds, self.target_bounds = epsilon, delta, bounds, target_bounds
         self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
         self.learning_rate, self.people = learning_rate, people

@@ -229,7 +229,7 @@ class PrivBayesPlan(SynthesisPlan):
         if self.choice is None:
             return dict.fromkeys(self.names, ()), self._fewer(self.degree)
         most = self._most_cells(engine, source)
-        degree = self._countable(most)
+        degree, rows = self._countable(most), self._rows(engine)
         parents: dict[str, Key] = {self.names[0]: ()}
         known: dict[frozenset[str], Table] = {}
         scores: dict[tuple[str, Key], float] = {}
@@ -241,7 +241,7 @@ class PrivBayesPlan(SynthesisPlan):
             pairs = [(name, above) for name in left for above in sets[self.domain[name].size]]
             fresh = [pair for pair in pairs if pair not in scores]
             self._count(engine, known, fresh)
-            scores.update({pair: self._score(known, *pair) for pair in fresh})
+            scores.update({pair: self._score(known, *pair, rows) for pair in fresh})
             chosen = self.choice.draw([scores[pair] for pair in pairs], sensitivity=self.bound, source=source)
             name, above = pairs[chosen]
             parents[name] = above
@@ -286,11 +286,22 @@ class PrivBayesPlan(SynthesisPlan):
             tables = engine.tables(Workload.of(*fresh), self.unit)
             known.update({frozenset(key): tables[key] for key in fresh})
 
-    def _score(self, known: dict[frozenset[str], Table], name: str, above: Key) -> float:
+    def _rows(self, engine: Engine) -> int:
+        """The number of rows, where a score needs it: replacing a row does not move it, so it is no secret.
+
+        Its sensitivity falls as rows grow: it was calibrated for `people`, and holds for more, but not for fewer.
+        """
+        if self.recipe.score != "mi":
+            return 0
+        rows = int(engine.tables(Workload.of(()), self.unit)[()].values)
+        if rows < (self.recipe.people or 0):
+            raise InvalidInput("there are fewer rows than that", field="people", value=self.recipe.people)
+        return rows
+
+    def _score(self, known: dict[frozenset[str], Table], name: str, above: Key, rows: int) -> float:
         if not above:  # nothing is told: the least that a score can be, whatever the data
             return 0.0 if self.recipe.score != "F" else -_FAR
         counts = known[frozenset((*above, name))].project((*above, name)).values
-        rows = self.recipe.people or 0
         return SCORES[self.recipe.score](counts.reshape(-1, counts.shape[-1]), rows)
 
 

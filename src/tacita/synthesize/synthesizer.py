@@ -4,7 +4,7 @@
     made.sample(1000)
 
 Privacy:  that of the recipe of the same name; what fitting costs is `synthesized_.event`. Data itself, or an engine, is
-          read without a ledger: whoever fits twice must add up. A session is charged. With a seed the noise can be
+          read without a ledger, and a `PrivacyWarning` says so. A session is charged. With a seed the noise can be
           repeated: what comes out is marked as simulated and has no guarantee.
           Claim: docs/claims/marginal-synthesis.md
 """
@@ -12,6 +12,7 @@ Privacy:  that of the recipe of the same name; what fitting costs is `synthesize
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow as pa
 from tacita.domain import Decode, Domain
 from tacita.engines.base import Engine
 from tacita.engines.local import LocalEngine
-from tacita.errors import Conflict, InvalidInput
+from tacita.errors import Conflict, InvalidInput, PrivacyWarning
 from tacita.mechanisms.recipe import Plan
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
@@ -108,6 +109,8 @@ class Synthesizer:
         if asks is not None:
             self.synthesized_ = asks.ask(plan, purpose="synthesize")
         else:
+            spent = f"this fit spends {budget} of the data's privacy and no ledger keeps account of it"
+            warnings.warn(PrivacyWarning(f"{spent}. Fit a Session to be charged and stopped"), stacklevel=2)
             source = SecureSource() if self.seed is None else SeededSource(self.seed)
             self.synthesized_ = plan.run(engine, source)
         return self
