@@ -284,7 +284,7 @@ DEEDS = [
     ("tally-merged", "steward", tally_merged),
 ]
 ELSEWHERE = {"log-begun", "model-loaded", "signed-in", "signed-out"}  # below, and in tests/console
-ELSEWHERE |= {"token-refused"}  # test_refused_tokens
+ELSEWHERE |= {"token-refused", "data-again"}  # test_refused_tokens, tests/privacy/test_data_marks
 
 
 def page(world, token: str, **query: Any) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from platformdirs import user_data_path
 
 from tacita.errors import InvalidInput
 from tacita.server.settings import Settings, SourceSettings
@@ -18,12 +19,33 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_defaults() -> None:
+def test_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TACITA_HOME", raising=False)
     settings = Settings.load()
-    assert settings.state_url == "sqlite:///.tacita/state.db"
+    home = user_data_path("tacita", appauthor=False)
+    assert settings.state_url == f"sqlite:///{home}/state.db"
     assert (settings.host, settings.port) == ("127.0.0.1", 8642)
-    assert settings.queue_file == Path(".tacita/jobs.db")
+    assert settings.queue_file == home / "jobs.db"
     assert settings.sources == {}
+
+
+def test_the_ledger_is_the_same_in_every_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TACITA_HOME", raising=False)
+    here = Settings.load().state_url
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert Settings.load().state_url == here
+    assert Path(here.removeprefix("sqlite:///")).is_absolute()
+
+
+def test_a_ledger_of_an_earlier_version_is_not_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TACITA_HOME", raising=False)
+    (tmp_path / ".tacita").mkdir()
+    (tmp_path / ".tacita" / "state.db").touch()
+    with pytest.raises(InvalidInput, match="earlier version"):
+        Settings.load()
+    monkeypatch.setenv("TACITA_HOME", ".tacita")
+    assert Settings.load().state_url == "sqlite:///.tacita/state.db"
 
 
 def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

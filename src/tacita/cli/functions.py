@@ -11,9 +11,22 @@ import pyarrow.csv as pa_csv
 import typer
 
 from tacita.cli import show
-from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, database_of
+from tacita.cli.options import (
+    Again,
+    Data,
+    Delta,
+    Epsilon,
+    Json,
+    Rho,
+    SchemaFile,
+    State,
+    TableName,
+    budget_of,
+    database_of,
+    ledger_at,
+    session_of,
+)
 from tacita.domain import Boolean, Domain, Numeric
-from tacita.engines.connect import connect
 from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle, load_bundle
@@ -25,8 +38,6 @@ from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
-from tacita.privacy.ledger import Ledger
-from tacita.query import Session
 from tacita.server.settings import Settings
 from tacita.signing import SigningKey
 
@@ -69,6 +80,7 @@ def release(
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the cost; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
+    again: Again = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -77,7 +89,7 @@ def release(
     [dim]tacita function release p.csv -s p.yaml -a p --name f --kind density --features age --epsilon 1 --delta 1e-6[/]
     """
     registry, domain = _registry(state), Domain.read(schema)
-    ledger = Ledger(registry.database)
+    ledger = ledger_at(registry.database)
     paying = ledger.account(account)
     recipe = ReleaseFunction(
         kind=kind,
@@ -104,12 +116,13 @@ def release(
         ]
         show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
         return
-    session = Session(
-        engine=connect(data, domain, table),
-        ledger=ledger,
+    session = session_of(
+        ledger,
         account=paying.name,
-        principal="command line",
-        source=SecureSource(),
+        data=data,
+        domain=domain,
+        table=table,
+        again=again,
     )
     kept = KeptPlan(plan=plan, registry=registry, name=name)
     entry = activated(registry, session.ask(kept, purpose="release a function", key=key))

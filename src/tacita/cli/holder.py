@@ -10,13 +10,10 @@ from typing import Annotated
 import typer
 
 from tacita.cli import show
-from tacita.cli.options import Data, SchemaFile, State, TableName, database_of
+from tacita.cli.options import Again, Data, SchemaFile, State, TableName, database_of, session_of
 from tacita.domain import Domain
-from tacita.engines.connect import connect
 from tacita.errors import Conflict, InvalidInput
-from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
-from tacita.query import Session
 from tacita.synthesize.federated import Holder, Limits
 from tacita.synthesize.federated.terms import SHARING, Sharing
 
@@ -54,6 +51,7 @@ def serve(
     methods: Annotated[str, typer.Option(help="Which are allowed.")] = ",".join(SHARING),
     overlap: Annotated[bool, typer.Option(help="Whether terms may say that people are at several holders.")] = True,
     table: TableName = None,
+    again: Again = None,
     state: State = None,
 ) -> None:
     """Answer an analyst's steps with private answers, paid from this holder's own account.
@@ -66,11 +64,16 @@ def serve(
     secret, database, domain = read_token(token_file), database_of(state), Domain.read(schema)
     ledger = Ledger(database)
     paying = ledger.account(account)
-    engine = connect(data, domain, table)
-    engine.check()  # what does not fit the schema is said now, to the operator, and not in the middle of a run
-    session = Session(
-        engine=engine, ledger=ledger, account=paying.name, principal="federated analyst", source=SecureSource()
+    session = session_of(
+        ledger,
+        account=paying.name,
+        data=data,
+        domain=domain,
+        table=table,
+        again=again,
+        principal="federated analyst",
     )
+    session.engine.check()  # what does not fit the schema is said now, to the operator, and not in the middle of a run
     limits = Limits(most=most, methods=_methods(methods), overlap=overlap)
     holder = Holder(name=name or paying.name, session=session, ledger=ledger, limits=limits)
     app_ = create_holder_app(holder, token=secret, database=database)

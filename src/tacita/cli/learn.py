@@ -11,6 +11,7 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import (
+    Again,
     Data,
     Delta,
     Epsilon,
@@ -21,6 +22,7 @@ from tacita.cli.options import (
     TableName,
     budget_of,
     ledger_of,
+    session_of,
 )
 from tacita.cli.paid import check_files
 from tacita.domain import Domain
@@ -37,10 +39,8 @@ from tacita.learn.network import NetworkTask
 from tacita.learn.regression import MethodName
 from tacita.learn.solve import Convexify
 from tacita.learn.tradeoff import Against, TradeOff, trade_off
-from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
-from tacita.query import Session
 from tacita.server.settings import Settings
 from tacita.signing import SigningKey
 
@@ -133,6 +133,7 @@ def fit(
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
+    again: Again = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -174,12 +175,13 @@ def fit(
         facts = [("model", kind), ("cost", f"{planned['cost']:.6g}"), ("why", why)]
         show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
         return
-    session = Session(
-        engine=connect(data, domain, table),
-        ledger=ledger,
+    session = session_of(
+        ledger,
         account=paying.name,
-        principal="command line",
-        source=SecureSource(),
+        data=data,
+        domain=domain,
+        table=table,
+        again=again,
     )
     model = session.ask(plan, purpose="learn", key=key)
     why = getattr(model, "why", why)

@@ -111,9 +111,15 @@ def main() -> None:
     """Entry point: errors become one readable message, or one JSON object with `--json`, and an exit code."""
     try:
         app()
+    except SystemExit as ended:
+        if not ended.code:
+            show.print_notes()
+        raise
     except errors.TacitaError as error:
         if "--json" in sys.argv:
             print(json.dumps(error.as_dict()), file=sys.stderr)
         else:
             show.problem(error)
         sys.exit(exit_code(error))
+    finally:
+        show.forget_notes()

@@ -7,14 +7,21 @@ from typing import Annotated
 
 import typer
 
+from tacita.cli import show
+from tacita.domain import Domain
+from tacita.engines.connect import connect
+from tacita.engines.marks import data_marks
 from tacita.errors import InvalidInput
+from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours
+from tacita.query.session import Session
 from tacita.server.settings import Settings
 from tacita.store import Database
 
 __all__ = [
+    "Again",
     "Data",
     "Delta",
     "Epsilon",
@@ -27,12 +34,18 @@ __all__ = [
     "UnitText",
     "budget_of",
     "database_of",
+    "ledger_at",
     "ledger_of",
+    "session_of",
 ]
 
 Data = Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or postgresql://…")]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
 TableName = Annotated[str | None, typer.Option("--from", help="The table, when the data is in a database.")]
+Again = Annotated[
+    str | None,
+    typer.Option("--again", help="Why this account may pay for data that another account was charged for; it is kept."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Epsilon = Annotated[float | None, typer.Option(help="Budget: epsilon.")]
 Delta = Annotated[float, typer.Option(help="Budget: the delta that goes with epsilon.")]
@@ -58,5 +71,36 @@ def database_of(state: str | None) -> Database:
 
 
 def ledger_of(state: str | None) -> Ledger:
-    """The ledger in that state."""
-    return Ledger(database_of(state))
+    """The ledger in that state; where it is kept is printed, since another one has other budgets."""
+    return ledger_at(database_of(state))
+
+
+def ledger_at(database: Database) -> Ledger:
+    """The ledger in a database that is open."""
+    ledger = Ledger(database)
+    show.note(f"Ledger: {ledger.place}")
+    return ledger
+
+
+def session_of(
+    ledger: Ledger,
+    *,
+    account: str,
+    data: str,
+    domain: Domain,
+    table: str | None,
+    again: str | None,
+    principal: str = "command line",
+    version: str = "",
+) -> Session:
+    """Whoever asks this data on this account; other accounts on the same data are refused without a reason."""
+    return Session(
+        engine=connect(data, domain, table),
+        ledger=ledger,
+        account=account,
+        principal=principal,
+        source=SecureSource(),
+        version=version,
+        data=data_marks(data, domain, table),
+        again=again,
+    )

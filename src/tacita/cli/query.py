@@ -10,6 +10,7 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import (
+    Again,
     Delta,
     Epsilon,
     Json,
@@ -19,16 +20,15 @@ from tacita.cli.options import (
     TableName,
     budget_of,
     ledger_of,
+    session_of,
 )
 from tacita.domain import Domain
-from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.mechanisms import Answer as Anything
 from tacita.mechanisms import NoisyTables, Plan
-from tacita.noise import SecureSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account
-from tacita.query import Answer, Session
+from tacita.query import Answer
 from tacita.query.aggregates import CalibratedAggregates
 from tacita.report import number
 from tacita.tables import Workload
@@ -65,6 +65,7 @@ def query(
         bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the answer as JSON.")] = None,
+    again: Again = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -92,12 +93,13 @@ def query(
     if dry_run:
         show.print_json(plan.as_dict()) if json else _show_plan(plan)
         return
-    session = Session(
-        engine=connect(data or question, domain, table),
-        ledger=ledger,
+    session = session_of(
+        ledger,
         account=paying.name,
-        principal="command line",
-        source=SecureSource(),
+        data=data or question,
+        domain=domain,
+        table=table,
+        again=again,
         version=_version(data or question, table),
     )
     answer = session.ask(plan, purpose="query", key=key, repeat=not sql or fresh or key is not None)

@@ -20,7 +20,20 @@ from tacita.query import Statistic
 from tacita.release import Release
 from tacita.report import number
 
-__all__ = ["balance", "grid", "plan", "print_json", "problem", "progress", "release", "say", "statistics"]
+__all__ = [
+    "balance",
+    "forget_notes",
+    "grid",
+    "note",
+    "plan",
+    "print_json",
+    "print_notes",
+    "problem",
+    "progress",
+    "release",
+    "say",
+    "statistics",
+]
 
 # no emoji: a text such as person:KEY:3 is not a picture of a key
 out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
@@ -32,6 +45,25 @@ _MOST_ROWS = 40
 def say(text: str) -> None:
     """One line."""
     out.print(text)
+
+
+_notes: list[str] = []
+
+
+def note(text: str) -> None:
+    """A line for the end of a command that succeeds."""
+    _notes.append(text)
+
+
+def print_notes() -> None:
+    """The notes of a command, once each, on standard error: what is piped, and errors in JSON, stay as they are."""
+    for text in dict.fromkeys(_notes):
+        err.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def forget_notes() -> None:
+    """The next command begins without any."""
+    _notes.clear()
 
 
 def print_json(data: Any) -> None:

@@ -12,14 +12,24 @@ import numpy as np
 import typer
 
 from tacita.cli import show
-from tacita.cli.options import Data, Delta, Epsilon, Json, Rho, SchemaFile, State, TableName, budget_of, ledger_of
+from tacita.cli.options import (
+    Again,
+    Data,
+    Delta,
+    Epsilon,
+    Json,
+    Rho,
+    SchemaFile,
+    State,
+    TableName,
+    budget_of,
+    ledger_of,
+    session_of,
+)
 from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
-from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.networks import Network, chow_liu, draw_network, mutual_information
-from tacita.noise import SecureSource
-from tacita.query import Session
 from tacita.report import Section, number, write
 from tacita.server.settings import Settings
 from tacita.signing import SigningKey
@@ -66,6 +76,7 @@ def synthesize(
     statement: Annotated[
         Path | None, typer.Option(help="Write a signed statement of what is promised; `tacita verify` checks it.")
     ] = None,
+    again: Again = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -92,12 +103,13 @@ def synthesize(
         facts = [("method", planned["recipe"]["method"]), ("cost", f"{planned['cost']:.6g}"), ("why", plan.reason)]
         show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
         return
-    session = Session(
-        engine=connect(data, domain, table),
-        ledger=ledger,
+    session = session_of(
+        ledger,
         account=paying.name,
-        principal="command line",
-        source=SecureSource(),
+        data=data,
+        domain=domain,
+        table=table,
+        again=again,
     )
     key = key or f"synthesize-{uuid.uuid4().hex[:16]}"
     result = session.ask(plan, purpose="synthesize", key=key)

@@ -33,12 +33,24 @@ from tacita.privacy.event import Event, Nothing, event_from_dict
 from tacita.privacy.filter import filter_cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
-from tacita.store.events import append
-from tacita.store.schema import accounts, answers, charges, spending
+from tacita.store.events import LOCAL, append
+from tacita.store.schema import account_data, accounts, answers, charges, spending
 
-__all__ = ["Account", "Balance", "Charge", "Ledger", "Quote"]
+__all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote"]
 
 State = Literal["reserved", "settled", "failed"]
+_DATA_LOCK = 0x7AC17B  # PostgreSQL advisory lock: one transaction at a time notes which data an account pays for
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataMarks:
+    """What data is recognised by: digests of its files, or of where it lies in a database; and its schema.
+
+    Marks find accidents, such as the same file in another folder. A file that was changed in one byte is another file.
+    """
+
+    marks: frozenset[str]
+    schema: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +157,40 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def __deepcopy__(self, _memo: object) -> Ledger:
+        """The ledger itself: a copy would be the same accounts. Estimators that hold one are cloned."""
+        return self
+
+    @property
+    def place(self) -> str:
+        """Where it is kept, without a password."""
+        url = self._database.url
+        return str(url.database) if not self._database.is_postgres else url.render_as_string(hide_password=True)
+
     # -- accounts -------------------------------------------------------------------------------------------------
 
-    def open(self, name: str, *, unit: Unit, neighbours: Neighbours, budget: Budget) -> Account:
-        """Open an account, or find it again if it is just the same."""
+    def open(
+        self,
+        name: str,
+        *,
+        unit: Unit,
+        neighbours: Neighbours,
+        budget: Budget,
+        data: DataMarks | None = None,
+        principal: str = LOCAL,
+        again: str | None = None,
+    ) -> Account:
+        """Open an account, or find it again if it is just the same.
+
+        Args:
+            name: Of the account; unit, neighbours, budget: what it protects and bears.
+            data: What it is for, where that can be recognised. Else its first charge says so.
+            principal: Who opens it.
+            again: Why there may be another account for data that has one; kept.
+
+        Raises:
+            Conflict: The name is taken by another account, or the data has an account and no reason is given.
+        """
         if not name or len(name) > 200:
             raise InvalidInput("must have 1 to 200 characters", field="account", value=name)
         wanted = Account(name=name, unit=unit, neighbours=neighbours, budget=budget)
@@ -164,10 +206,16 @@ class Ledger:
         try:
             with self._database.writing() as connection:
                 connection.execute(accounts.insert().values(row))
+                if data is not None:
+                    self._remember(connection, name, data, principal, again)
         except sa.exc.IntegrityError:
             found = self.account(name)
             if found != wanted:
                 raise Conflict("exists already with another unit, neighbours or budget", field=name) from None
+            if data is not None:
+                with self._database.writing() as connection:
+                    self._account(connection, name, lock=True)
+                    self._remember(connection, name, data, principal, again)
         return wanted
 
     def account(self, name: str) -> Account:
@@ -236,6 +284,8 @@ class Ledger:
         principal: str,
         purpose: str,
         key: str | None = None,
+        data: DataMarks | None = None,
+        again: str | None = None,
     ) -> Charge:
         """Charge an event before it happens, or find the charge that this key made before.
 
@@ -248,10 +298,12 @@ class Ledger:
             principal: Who asks.
             purpose: What for; both stand in the history.
             key: The same key finds the same charge again. A new one by default.
+            data: What is read, where it can be recognised: the account remembers it.
+            again: Why this account may pay for data that another account was charged for; kept with the account.
 
         Raises:
             BudgetExceeded: The account cannot bear it; nothing was written.
-            Conflict: The key was used for another question.
+            Conflict: The key was used for another question, or the data was charged to another account.
             InvalidInput: The event protects another unit, or under other neighbours, than the account.
         """
         key = uuid.uuid4().hex if key is None else key
@@ -270,6 +322,8 @@ class Ledger:
                     raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
                 return before
             self._check_affordable(connection, found, event)
+            if data is not None:
+                self._remember(connection, account, data, principal, again)
             charge = self._write(connection, account, event, digest, key, principal, purpose, "reserved")
             append(connection, "charge", account, principal, charge=charge.id, purpose=purpose)
             return charge
@@ -344,6 +398,36 @@ class Ledger:
             remaining=f"{float(quote.remaining):.6g}",
             budget=str(account.budget),
         )
+
+    def _remember(
+        self, connection: sa.Connection, account: str, data: DataMarks, principal: str, again: str | None
+    ) -> None:
+        marks = sorted(data.marks)
+        known = connection.execute(
+            sa.select(account_data.c.account, account_data.c.data).where(account_data.c.data.in_(marks))
+        ).all()
+        new = set(marks) - {mark for owner, mark in known if owner == account}
+        if not new:
+            return
+        if self._database.is_postgres:  # two accounts that claim the same data at once would not see each other
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_DATA_LOCK)))
+            known = connection.execute(
+                sa.select(account_data.c.account, account_data.c.data).where(account_data.c.data.in_(marks))
+            ).all()
+        others = sorted({owner for owner, mark in known if owner != account and mark in new})
+        reason = (again or "").strip()
+        if others and not reason:
+            raise Conflict(
+                f"was charged to the account {others[0]!r} before: a second account would be a second budget for the "
+                "same people",
+                field="data",
+                hint=f"Use the account {others[0]!r}, or give a reason, which is kept (--again)",
+            )
+        stamp = {"account": account, "schema": data.schema, "principal": principal, "created": now()}
+        rows = [stamp | {"data": mark, "reason": reason if others else ""} for mark in sorted(new)]
+        connection.execute(account_data.insert(), rows)
+        if others:
+            append(connection, "data-again", account, principal, reason=reason, before=others[0])
 
     def _write(
         self,

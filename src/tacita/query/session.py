@@ -11,7 +11,7 @@ from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.mechanisms.recipe import Answer, Plan
 from tacita.noise import Source
 from tacita.privacy.event import Nothing
-from tacita.privacy.ledger import Balance, Charge, Ledger
+from tacita.privacy.ledger import Balance, Charge, DataMarks, Ledger
 from tacita.release import Releases
 
 __all__ = ["Resumable", "Session", "question_of"]
@@ -62,14 +62,26 @@ class Session:
         principal: Who asks; stands in the history.
         source: Randomness. A `SeededSource` makes releases that are marked as simulated.
         version: Which state of the data is asked about, in any words; a stored answer is about the same version.
+        data: What the data is recognised by, where it can be: another account on the same data is refused.
+        again: Why this account may pay for data that another account was charged for.
     """
 
     def __init__(
-        self, *, engine: Engine, ledger: Ledger, account: str, principal: str, source: Source, version: str = ""
+        self,
+        *,
+        engine: Engine,
+        ledger: Ledger,
+        account: str,
+        principal: str,
+        source: Source,
+        version: str = "",
+        data: DataMarks | None = None,
+        again: str | None = None,
     ) -> None:
         self.engine = engine
         self.account = ledger.account(account)
         self._ledger, self._principal, self._source, self._version = ledger, principal, source, version
+        self._data, self._again = data, again
 
     def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
         """Charge the plan's event, run it, store the answer, and return what was stored.
@@ -117,6 +129,8 @@ class Session:
             principal=self._principal,
             purpose=purpose,
             key=key,
+            data=self._data,
+            again=self._again,
         )
 
     def _reserve_once(self, plan: Plan[A], purpose: str) -> Charge:

@@ -18,6 +18,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.engines.local.sources import open_source
+from tacita.engines.marks import data_marks
 from tacita.errors import Conflict, SourceUnavailable, UnknownName
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account, Ledger
@@ -85,6 +86,7 @@ class Datasets:
         neighbours: Neighbours,
         budget: Budget,
         principal: str = LOCAL,
+        again: str | None = None,
     ) -> Dataset:
         """Open the account and remember the dataset, after reading the whole source once.
 
@@ -95,7 +97,7 @@ class Datasets:
         Raises:
             NotPublic: A part of the schema came from private data and nobody has confirmed it.
             SourceUnavailable, DataError: The source cannot be reached or read, or lacks a column.
-            Conflict: The name or the source is taken, or the source is the same data as another.
+            Conflict: The name or the source is taken, or the source is the same data as another, or has an account.
         """
         domain.require_public()
         unit.check(domain)
@@ -105,7 +107,10 @@ class Datasets:
         # reads everything; what it counted is for nobody
         for advice in engine.check().advice:
             line("advice", level=logging.WARNING, source=source, advice=advice)
-        self._ledger.open(name, unit=unit, neighbours=neighbours, budget=budget)
+        place = self._place(source)
+        marks = data_marks(place.address, domain, place.table)
+        terms: dict[str, Any] = {"unit": unit, "neighbours": neighbours, "budget": budget}
+        self._ledger.open(name, **terms, data=marks, principal=principal, again=again)
         row = {
             "name": name,
             "source": source,
@@ -116,8 +121,8 @@ class Datasets:
         try:
             with self._database.writing() as connection:
                 connection.execute(datasets.insert().values(row))
-                terms = {"unit": str(unit), "neighbours": str(neighbours), "budget": budget.as_dict()}
-                append(connection, "dataset-registered", name, principal, source=source, **terms)
+                stated = {"unit": str(unit), "neighbours": str(neighbours), "budget": budget.as_dict()}
+                append(connection, "dataset-registered", name, principal, source=source, **stated)
         except sa.exc.IntegrityError:  # somebody was faster
             self._check_free(name, source)
             raise

@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
@@ -28,6 +29,20 @@ __all__ = ["HolderSettings", "Settings", "SourceSettings"]
 
 CONFIG = "TACITA_CONFIG"
 DEFAULT_CONFIG = Path("tacita.toml")
+
+
+_FORMER_HOME = Path(".tacita")
+
+
+def _default_home() -> Path:
+    """One place for each user, whatever folder a command runs in: another folder must not be another budget."""
+    if (_FORMER_HOME / "state.db").exists():
+        raise InvalidInput(
+            "an earlier version kept its ledger in this folder's .tacita, and it is not read by default any more",
+            field="home",
+            hint="Set TACITA_HOME=.tacita to go on with it, or move it to where TACITA_HOME shall point",
+        )
+    return user_data_path("tacita", appauthor=False)
 
 
 class SourceSettings(BaseModel):
@@ -106,7 +121,10 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Path = Field(default=Path(".tacita"), description="Folder for state and queue, unless they are set.")
+    home: Path = Field(
+        default_factory=_default_home,
+        description="Folder for state and queue, unless they are set; the user's own data folder by default.",
+    )
     state: SecretStr | None = Field(
         default=None, description="URL of the state database; `sqlite:///HOME/state.db` by default."
     )

@@ -28,6 +28,7 @@ EventKind = Literal[
     "campaign-made",
     "campaign-opened",
     "charge",
+    "data-again",
     "dataset-registered",
     "file-anonymized",
     "job-asked",

@@ -27,6 +27,7 @@ KINDS = {
     "charge": "charge",
     "dataset-registered": "dataset registered",
     "file-anonymized": "file anonymized",
+    "data-again": "another account for the same data",
     "job-asked": "asked for",
     "job-cancelled": "job cancelled",
     "log-begun": "this log begins",

@@ -22,6 +22,11 @@ class NewDataset(Sent):
     unit: str = Field(description="Who is protected: `row` or `person:KEY:MAX_ROWS`.")
     neighbours: str = Field(description="`add-remove` or `replace-one`.")
     budget: BudgetModel
+    again: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="Why data that an account was charged for may have another account; it is kept.",
+    )
 
 
 class DatasetInfo(Told):

@@ -50,6 +50,7 @@ def create_dataset(body: NewDataset, token: Steward, services: Services_) -> Dat
                 neighbours=Neighbours(body.neighbours),
                 budget=body.budget.budget(),
                 principal=token.principal,
+                again=body.again,
             )
     except SourceUnavailable as error:
         raise SourceUnavailable(error.rule, field=error.field or "source", hint=error.hint) from error
