@@ -160,9 +160,9 @@ def test_all_tables_come_from_one_state(url: str) -> None:
 def test_the_transaction_cannot_write(url: str) -> None:
     engine = PostgresEngine(DOMAIN, url, "t")
     with pytest.raises(DataError, match="25006"), engine._server.snapshot() as connection:
-        connection.execute("DELETE FROM t")
+        connection.execute("DELETE FROM public.t")
     with pytest.raises(DataError, match="25006"), engine._server.arrow_snapshot() as connection:
-        connection.cursor().execute("DELETE FROM t")
+        connection.cursor().execute("DELETE FROM public.t")
     with engine._server.arrow_snapshot() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('transaction_isolation') AS a, current_setting('TimeZone') AS b")
         assert cursor.fetchone() == ("repeatable read", "UTC")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacita.errors import DataError
 from tacita.server.settings import SourceSettings
 
 __all__ = ["identity_of"]
 
-# the moment at which a server was started tells it from every other, whatever name it is reached by
-_TABLE = (
-    "SELECT pg_postmaster_start_time(), oid, to_regclass(%s)::oid FROM pg_database WHERE datname = current_database()"
+# the moment at which a server was started distinguishes it from every other, whatever name it is reached by; a table
+# that has partitions or inheriting tables holds their rows too
+_TABLES = (
+    "WITH RECURSIVE held(id) AS (SELECT %s::regclass::oid UNION SELECT inhrelid FROM pg_catalog.pg_inherits"
+    " JOIN held ON inhparent = held.id) SELECT pg_catalog.pg_postmaster_start_time(), pg_database.oid, held.id"
+    " FROM held, pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
 )
 
 
@@ -20,12 +24,13 @@ def identity_of(source: SourceSettings) -> frozenset[tuple[object, ...]]:
     A copy, a view or a replica has marks of its own.
 
     Raises:
-        SourceUnavailable: The database cannot be reached. A file that is gone has no marks.
+        SourceUnavailable: The database cannot be reached. A file or a table that is gone has no marks.
     """
     if source.path is not None:
         return frozenset(_files(source.path.expanduser()))
-    find = _collection if source.is_mongo else _table
-    return frozenset([find(source.address, str(source.table))])
+    if source.is_mongo:
+        return frozenset([_collection(source.address, str(source.table))])
+    return frozenset(_tables(source.address, str(source.table)))
 
 
 def _files(path: Path) -> list[tuple[object, ...]]:
@@ -33,13 +38,18 @@ def _files(path: Path) -> list[tuple[object, ...]]:
     return [(stat.st_dev, stat.st_ino) for stat in found]
 
 
-def _table(url: str, table: str) -> tuple[object, ...]:
+def _tables(url: str, table: str) -> list[tuple[object, ...]]:
+    """The table and all whose rows are read with it."""
     from tacita.engines.postgres.driver import Server, load
     from tacita.engines.postgres.names import table_parts
 
-    with Server(url).snapshot() as connection:
-        name = load("psycopg.sql").Identifier(*table_parts(table)).as_string(connection)
-        return tuple(connection.execute(_TABLE, [name]).fetchone())
+    server, identifier = Server(url), load("psycopg.sql").Identifier
+    try:
+        found = identifier(*server.resolve(identifier(*table_parts(table))))
+    except DataError:
+        return []
+    with server.snapshot() as connection:
+        return [tuple(row) for row in connection.execute(_TABLES, [found.as_string(connection)])]
 
 
 def _collection(url: str, collection: str) -> tuple[object, ...]:

@@ -86,7 +86,7 @@ def code_of(attribute: Attribute, column: Column, nulls: Sequence[str]) -> sql.C
         return None
     if isinstance(attribute, Boolean):
         choices = [(text, code) for code, texts in enumerate((FALSE, TRUE)) for text in texts]
-        return _choose(attribute, column, nulls, sql.SQL("lower({})").format(column.text), choices)
+        return _choose(attribute, column, nulls, sql.SQL("pg_catalog.lower({})").format(column.text), choices)
     levels = [(level, code) for code, level in enumerate(attribute.labels)]
     return _choose(attribute, column, nulls, column.text, levels) if len(levels) <= MOST_BRANCHES else None
 
@@ -169,10 +169,10 @@ def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | No
         return sql.SQL("0")
     place: sql.Composable
     if all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
-        place = sql.SQL("floor({})::int8 - {}").format(line, int(starts[0]))
+        place = sql.SQL("pg_catalog.floor({})::int8 - {}").format(line, int(starts[0]))
     elif last < MOST_BRANCHES:
         edges = sql.SQL(", ").join([_float(start) for start in starts])
-        place = sql.SQL("width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
+        place = sql.SQL("pg_catalog.width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
     else:
         return None
     return _clamp(place, sql.SQL("0"), sql.Literal(last))
@@ -193,7 +193,9 @@ def _exact(value: float) -> sql.Composable:
 
 def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
     """A decimal as a float; what is closer to zero than any float is zero instead of an error."""
-    return sql.SQL("(CASE WHEN abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(guard=guard, value=value)
+    return sql.SQL("(CASE WHEN pg_catalog.abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(
+        guard=guard, value=value
+    )
 
 
 def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
@@ -235,7 +237,7 @@ def key_of(column: Column) -> sql.Composable:
 
 def _trimmed(column: Column) -> sql.Composable:
     """A decimal as text without zeros at its end: 1, 1.0 and 1.00 are the same number."""
-    return sql.SQL("trim_scale({})::text").format(column.ref)
+    return sql.SQL("pg_catalog.trim_scale({})::text").format(column.ref)
 
 
 def coded_rows(
@@ -255,8 +257,8 @@ def coded_rows(
     joined = sql.SQL(" || ',' || ").join(texts or [sql.SQL("''")])
     absent = [sql.SQL("key <> {}").format(text) for text in map(_literal, nulls) if text]
     return sql.SQL(
-        "SELECT {names} FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY"
-        " md5(convert_to(key || '|' || {joined}, 'UTF8')) COLLATE \"C\") AS place"
+        "SELECT {names} FROM (SELECT *, pg_catalog.row_number() OVER (PARTITION BY key ORDER BY"
+        " pg_catalog.md5(pg_catalog.convert_to(key || '|' || {joined}, 'UTF8')) COLLATE \"C\") AS place"
         " FROM (SELECT {listed} FROM {source}) AS coded WHERE {present}) AS ranked WHERE place <= {most}"
     ).format(
         names=sql.SQL(", ").join(names or [sql.SQL("1")]),
@@ -284,7 +286,7 @@ def grouped(rows: sql.Composable, keys: Sequence[tuple[int, ...]]) -> sql.Compos
     bits = sql.SQL("GROUPING({})").format(columns) if used and len(keys) > 1 else sql.SQL("0")
     sets = [sql.SQL("({})").format(sql.SQL(", ").join([name(i) for i in key])) for key in keys]
     return sql.SQL("SELECT {listed} FROM ({rows}) AS coded GROUP BY GROUPING SETS ({sets})").format(
-        listed=sql.SQL(", ").join([bits, *[name(i) for i in used], sql.SQL("count(*)")]),
+        listed=sql.SQL(", ").join([bits, *[name(i) for i in used], sql.SQL("pg_catalog.count(*)")]),
         rows=rows,
         sets=sql.SQL(", ").join(sets),
     )

@@ -65,7 +65,8 @@ class PostgresEngine:
             raise InvalidInput("must not be negative", field="pushed_tables", value=pushed_tables)
         self._sql = load("tacita.engines.postgres.compile")
         self._domain, self._server, self._pushed = domain, Server(url, timeout), pushed_tables
-        self._from = load("psycopg.sql").Identifier(*table_parts(table))
+        identifier = load("psycopg.sql").Identifier
+        self._from = identifier(*self._server.resolve(identifier(*table_parts(table))))
         with self._server.snapshot() as connection:
             self._columns = self._read_columns(connection)
         check_columns(domain, tuple(self._columns))
@@ -194,13 +195,14 @@ class PostgresEngine:
         statement = load("psycopg.sql").SQL("SELECT * FROM {} LIMIT 0").format(self._from)
         found = {part.name: part.type_code for part in connection.execute(statement).description}
         known = connection.execute(
-            "SELECT oid::int8, CASE typtype WHEN 'e' THEN 'enum' ELSE typname END FROM pg_type WHERE oid = ANY(%s)",
+            "SELECT oid::int8, CASE typtype WHEN 'e' THEN 'enum' ELSE typname END FROM pg_catalog.pg_type"
+            " WHERE oid = ANY(%s)",
             [list(found.values())],
         )
         kinds = dict(known.fetchall())
         loose = connection.execute(
-            "SELECT attname FROM pg_attribute JOIN pg_collation ON pg_collation.oid = attcollation"
-            " WHERE attrelid = %s::regclass AND NOT collisdeterministic",
+            "SELECT attname FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation"
+            " ON pg_collation.oid = attcollation WHERE attrelid = %s::regclass AND NOT collisdeterministic",
             [self._from.as_string(None)],
         )
         inexact = {name for (name,) in loose.fetchall()}

@@ -1,43 +1,66 @@
-"""What the role that an engine connects as could do besides reading.
+"""What the role that an engine connects as could do besides reading, and what others could do to it.
 
-The engine itself reads in read-only transactions. But whoever gets hold of the address gets the role with it, so a role
-that can do no more than read is better. The privileges are asked of the server; nothing is tried.
+The engine itself reads in read-only transactions, and looks up functions in `pg_catalog` alone. But whoever gets hold
+of the address gets the role with it, so a role that can do no more than read is better. And where everyone may create
+functions in a schema, other programs that connect as this role can be made to run them. The privileges are asked of
+the server; nothing is tried.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["role_advice"]
 
-_SUPER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-_WRITES = "SELECT p FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS p WHERE has_table_privilege(%s, p)"
-_OWNS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = %s::regclass"
+_SUPER = "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user"
+_WRITES = (
+    "SELECT p FROM pg_catalog.unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS p"
+    " WHERE pg_catalog.has_table_privilege(%s, p)"
+)
+_OWNS = "SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = %s::regclass"
 _CREATES = (
-    "SELECT has_database_privilege(current_database(), 'CREATE')"
-    " OR EXISTS (SELECT FROM pg_namespace WHERE nspname = 'public' AND has_schema_privilege(oid, 'CREATE'))"
+    "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') OR EXISTS (SELECT"
+    " FROM pg_catalog.pg_namespace WHERE nspname = 'public' AND pg_catalog.has_schema_privilege(oid, 'CREATE'))"
+)
+# schemas in which every role may create: the one of the table, and the one that is on every search path by default
+_OPEN = (
+    "SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_namespace, pg_catalog.aclexplode(nspacl) AS granted"
+    " WHERE granted.grantee = 0 AND granted.privilege_type = 'CREATE' AND (nspname = 'public' OR pg_namespace.oid ="
+    " (SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = %s::regclass)) ORDER BY 1"
 )
 _HINT = "; use a role that has SELECT alone"
 
 
 def role_advice(connection: Any, table: str) -> tuple[str, ...]:
-    """One sentence for each thing that the role could do and need not.
+    """One sentence for each thing that the role could do and need not, or that endangers the role.
 
     Args:
-        connection: A psycopg connection.
-        table: The table's name, quoted.
+        connection: A psycopg connection whose search path is `pg_catalog`.
+        table: The table's schema and name, quoted.
     """
+    return (*_powers(connection, table), *_open_schemas(connection, table))
+
+
+def _powers(connection: Any, table: str) -> Iterator[str]:
     (is_super,) = connection.execute(_SUPER).fetchone()
     if is_super:
-        return (f"the role is a superuser{_HINT}",)
-    advice = []
+        yield f"the role is a superuser: whoever makes it run a function has the database server{_HINT}"
+        return
     (owns,) = connection.execute(_OWNS, [table]).fetchone()
     writes = [name for (name,) in connection.execute(_WRITES, [table])]
     if owns:
-        advice.append(f"the role owns the table{_HINT}")
+        yield f"the role owns the table{_HINT}"
     elif writes:
-        advice.append(f"the role can write to the table ({', '.join(writes)}){_HINT}")
+        yield f"the role can write to the table ({', '.join(writes)}){_HINT}"
     (creates,) = connection.execute(_CREATES).fetchone()
     if creates:
-        advice.append(f"the role can create tables in the database{_HINT}")
-    return tuple(advice)
+        yield f"the role can create tables in the database{_HINT}"
+
+
+def _open_schemas(connection: Any, table: str) -> Iterator[str]:
+    for (schema,) in connection.execute(_OPEN, [table]):
+        yield (
+            f"every role can create functions in the schema {schema}, which other programs may then run as this role;"
+            f" run REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC"
+        )
