@@ -17,7 +17,6 @@ from tacita.consent import ConsentFile, ConsentFilter
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
-from tacita.engines.local.sources import open_source
 from tacita.engines.marks import data_marks
 from tacita.errors import Conflict, SourceUnavailable, UnknownName
 from tacita.privacy.budget import Budget
@@ -26,7 +25,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.identity import identity_of
 from tacita.server.logs import line
 from tacita.server.settings import SourceSettings
-from tacita.server.sources import check_unrolling
+from tacita.server.sources import ReadingLimits
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import datasets
@@ -67,12 +66,14 @@ class Datasets:
     Args:
         database: Where they are registered.
         sources: Where their data lies.
-        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
+        limits: What files may take to read.
     """
 
-    def __init__(self, database: Database, sources: Mapping[str, SourceSettings], *, max_unrolling: int = 1000) -> None:
+    def __init__(
+        self, database: Database, sources: Mapping[str, SourceSettings], *, limits: ReadingLimits | None = None
+    ) -> None:
         self._database, self._sources, self._ledger = database, sources, Ledger(database)
-        self._max_unrolling = max_unrolling
+        self._limits = limits or ReadingLimits()
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
@@ -102,7 +103,7 @@ class Datasets:
         domain.require_public()
         unit.check(domain)
         self._check_free(name, source)
-        engine = self.open_engine(source, domain)
+        engine = self.open_engine(source, domain, known=False)
         self._check_same_data(source)
         # reads everything; what it counted is for nobody
         for advice in engine.check().advice:
@@ -180,14 +181,21 @@ class Datasets:
             marks += [f"purpose {purpose}", f"at {now().isoformat()}"]
         return hashlib.sha256("\n".join(marks).encode()).hexdigest()
 
-    def open_engine(self, source: str, domain: Domain) -> Engine:
-        """Connect to a named source, which must have all columns of the domain."""
+    def open_engine(self, source: str, domain: Domain, *, known: bool = True) -> Engine:
+        """Connect to a named source, which must have all columns of the domain.
+
+        Args:
+            source: Its name.
+            domain: What is public about it.
+            known: Whether it was read as a whole before.
+        """
         place = self._place(source)
-        # registering checks the source; no query may fail on what somebody's document became later
-        engine = connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
         if place.path is not None:
-            check_unrolling(open_source(place.address), self._max_unrolling, domain.names)
-        return engine
+            given = self._limits.open(place, domain.names, known=known)
+            # a file that is named in the settings is opened anew when it changes
+            return connect(given if place.brought else place.address, domain)
+        # registering checks the source; no query may fail on what somebody's document became later
+        return connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
 
     def _place(self, source: str) -> SourceSettings:
         if source not in self._sources:

@@ -25,7 +25,7 @@ from tacita.server.metrics import Metrics
 from tacita.server.policies import Policies
 from tacita.server.refused_tokens import RefusedTokens
 from tacita.server.settings import Settings
-from tacita.server.sources import Sources
+from tacita.server.sources import ReadingLimits, Sources
 from tacita.server.tokens import Tokens
 from tacita.store import Database
 
@@ -47,6 +47,7 @@ class Services:
     events: Events
     tokens: Tokens
     refused_tokens: RefusedTokens
+    reading: ReadingLimits
     sources: Sources
     datasets: Datasets
     policies: Policies
@@ -73,8 +74,9 @@ class Services:
 
         database = Database(settings.state_url)
         events = Events(database)
-        sources = Sources(settings.sources, settings.home / "sources", max_unrolling=settings.max_unrolling)
-        datasets = Datasets(database, sources, max_unrolling=settings.max_unrolling)
+        limits = ReadingLimits(max_unrolling=settings.max_unrolling, max_reader_bytes=settings.max_reader_bytes)
+        sources = Sources(settings.sources, settings.home / "sources", limits=limits)
+        datasets = Datasets(database, sources, limits=limits)
         campaigns = Campaigns(database)
         randomness = SecureSource()
         key = settings.models_key
@@ -86,6 +88,7 @@ class Services:
             events=events,
             tokens=Tokens(database),
             refused_tokens=RefusedTokens(events),
+            reading=limits,
             sources=sources,
             datasets=datasets,
             policies=Policies(database),

@@ -76,6 +76,11 @@ class SourceSettings(BaseModel):
         return self
 
     @property
+    def brought(self) -> bool:
+        """Whether it is a file that came over the network, which is opened in a process of its own."""
+        return False
+
+    @property
     def address(self) -> str:
         """What an engine connects to. Holds credentials: never show it."""
         return self.url.get_secret_value() if self.url is not None else str(self.path)
@@ -142,6 +147,9 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(default=256 << 20, ge=1 << 10, description="Largest request body with a file.")
     max_unrolling: int = Field(
         default=1000, ge=1, description="Most bytes that the rows of a Parquet file may take for each byte of it."
+    )
+    max_reader_bytes: int = Field(
+        default=1 << 30, ge=1 << 26, description="Most memory for reading a file that somebody brought."
     )
     rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(

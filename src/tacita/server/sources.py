@@ -1,7 +1,8 @@
 """Named sources: those of the settings, and files that stewards have brought.
 
-A file that was brought lies in the server's own folder. It can be replaced or removed until a dataset is registered
-over it: from then on answers were paid for that are about these rows.
+A file that was brought is stored in the server's own folder, and only child processes with limits open it
+(`tacita.engines.local.isolated`). It can be replaced or removed until a dataset is registered over it: from then on
+answers were paid for that are about these rows.
 """
 
 from __future__ import annotations
@@ -12,20 +13,87 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import anyio.to_thread
-import pyarrow as pa
 
+from tacita.domain.infer import infer
+from tacita.engines.local.isolated import IsolatedSource, Limits
 from tacita.engines.local.sources import ParquetSource, Source, open_source
-from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, TacitaError, UnknownName
+from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, UnknownName
 from tacita.server.settings import SourceSettings
 
-__all__ = ["Kind", "Sources", "check_unrolling"]
+__all__ = ["BroughtSettings", "Kind", "ReadingLimits", "Sources"]
 
 Kind = Literal["csv", "parquet"]
 _KINDS: tuple[Kind, ...] = ("csv", "parquet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingLimits:
+    """What files may take to read.
+
+    Args:
+        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
+        max_reader_bytes: Most memory for reading a file that was brought.
+    """
+
+    max_unrolling: int = 1000
+    max_reader_bytes: int = 1 << 30
+
+    def open_brought(
+        self, path: Path, *, known: bool = False, strict: bool = False, whole: bool = False
+    ) -> IsolatedSource:
+        """A file that came over the network.
+
+        Args:
+            path: Where it is stored.
+            known: Whether it was read within these limits before.
+            strict: Whether a CSV file must be whole lines of UTF-8 text.
+            whole: Whether the caller holds all rows, and so bounds them itself.
+        """
+        limits = Limits(memory=self.max_reader_bytes)
+        return IsolatedSource(
+            path,
+            limits.relaxed() if known else limits,
+            max_unrolling=None if whole else self.max_unrolling,
+            strict=strict,
+        )
+
+    def open(self, place: SourceSettings, columns: Sequence[str] | None = None, *, known: bool = False) -> Source:
+        """A file, named in the settings or brought.
+
+        Args:
+            place: Which.
+            columns: Those that will be read; all by default.
+            known: Whether it was read within these limits before.
+        """
+        assert place.path is not None
+        path = place.path.expanduser()
+        if place.brought:
+            return self.open_brought(path, known=known)
+        source = open_source(str(path))
+        if isinstance(source, ParquetSource):
+            (source if columns is None else source.only(columns)).check_unrolling(self.max_unrolling)
+        return source
+
+    def draft(self, place: SourceSettings, title: str) -> dict[str, Any]:
+        """A draft of the schema of a file; that of a file that was brought is made where the file is opened."""
+        source = self.open(place)
+        if isinstance(source, IsolatedSource):
+            return source.draft(title)
+        return infer(source.batches(source.columns), title=title).as_dict()
+
+
+class BroughtSettings(SourceSettings):
+    """Where a file is stored that came over the network."""
+
+    @property
+    def brought(self) -> bool:
+        """It did."""
+        return True
 
 
 class Sources(Mapping[str, SourceSettings]):
@@ -33,12 +101,14 @@ class Sources(Mapping[str, SourceSettings]):
 
     Args:
         named: Those of the settings.
-        folder: Where files that are brought lie.
-        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
+        folder: Where files that are brought are stored.
+        limits: What they may take to read.
     """
 
-    def __init__(self, named: Mapping[str, SourceSettings], folder: Path, *, max_unrolling: int = 1000) -> None:
-        self._named, self._folder, self._max_unrolling = named, folder, max_unrolling
+    def __init__(
+        self, named: Mapping[str, SourceSettings], folder: Path, *, limits: ReadingLimits | None = None
+    ) -> None:
+        self._named, self._folder, self._limits = named, folder, limits or ReadingLimits()
 
     def __getitem__(self, name: str) -> SourceSettings:
         if name in self._named:
@@ -46,7 +116,7 @@ class Sources(Mapping[str, SourceSettings]):
         path = self._brought(name)
         if path is None:
             raise KeyError(name)
-        return SourceSettings(path=path)
+        return BroughtSettings(path=path)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._named
@@ -73,7 +143,7 @@ class Sources(Mapping[str, SourceSettings]):
     async def bring(
         self, name: str, kind: Kind, chunks: AsyncIterator[bytes], *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep a file, whole or not at all. Its name was checked; its first rows are read, to see that they can be.
+        """Keep a file, whole or not at all. Its name was checked; its rows are read, to see that they can be.
 
         Args:
             name: What it is called.
@@ -121,13 +191,10 @@ class Sources(Mapping[str, SourceSettings]):
         if not new.stat().st_size:
             raise InvalidInput("must not be empty", field="file")
         try:
-            source = open_source(str(new))
-            check_unrolling(source, self._max_unrolling)
-            next(iter(source.batches(_readable(source))), None)
-        except (DataError, SourceUnavailable, pa.ArrowException, OSError) as error:
-            rule = error.rule if isinstance(error, TacitaError) else "cannot be read"
+            self._limits.open_brought(new).skim()
+        except (DataError, SourceUnavailable) as error:
             # its address would be ours
-            raise DataError(rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
+            raise DataError(error.rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
 
     def _brought(self, name: str) -> Path | None:
         paths = (self._folder / f"{name}.{kind}" for kind in _KINDS)
@@ -142,21 +209,3 @@ class Sources(Mapping[str, SourceSettings]):
             path = None if known == name else self[known].path
             if path is not None and path.is_file() and filecmp.cmp(path, new, shallow=False):
                 raise Conflict(f"is the same file as the source {known!r}", field="file", hint="Use that source")
-
-
-def check_unrolling(source: Source, most: int, columns: Sequence[str] | None = None) -> None:
-    """Refuse a Parquet file whose rows could take more than so many bytes for each of its own: see `unrolling`.
-
-    Args:
-        source: Any source; others than Parquet take what they take.
-        most: Bytes for each byte of the file.
-        columns: Which are read; all by default.
-    """
-    if isinstance(source, ParquetSource):
-        (source if columns is None else source.only(columns)).check_unrolling(most)
-
-
-def _readable(source: Source) -> list[str]:
-    """Its columns, without those of lists and records: a file may have them, and no dataset can use them."""
-    (schema, *_) = source.schemas(source.columns)
-    return [field.name for field in schema if not pa.types.is_nested(field.type)]

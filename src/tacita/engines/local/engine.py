@@ -17,7 +17,7 @@ from tacita.engines.checking import check_columns, check_reading, check_types, c
 from tacita.engines.local.bound import Bound
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.layout import Layout, Planes
-from tacita.engines.local.sources import CsvSource, ParquetSource, Source, open_source
+from tacita.engines.local.sources import Checked, Narrowable, Source, open_source
 from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -112,7 +112,7 @@ class LocalEngine:
 
     def _check(self, store: CodeStore) -> SourceCheck:
         source = store.snapshot.source
-        if isinstance(source, CsvSource):
+        if isinstance(source, Checked):
             source.check()
         names, rows = self._domain.countable, 0
         totals = {name: np.zeros(self._domain[name].size + 1, np.int64) for name in names}
@@ -129,7 +129,7 @@ class LocalEngine:
         # a source of somebody else's may not know its types: then they are looked at batch by batch
         for schema in source.schemas(self._domain.names) if hasattr(source, "schemas") else ():
             check_types(self._domain, schema)
-        if isinstance(source, ParquetSource):
+        if isinstance(source, Narrowable):
             source = source.only(self._domain.names)
         return Snapshot(source, version, Layout(self._domain, ()), full=self._cache_bytes == 0)
 

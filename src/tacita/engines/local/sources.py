@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from tacita.engines.local.unrolling import batches_of, check_unrolling, pieces
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 
-__all__ = ["CsvSource", "FrameSource", "ParquetSource", "Source", "open_source"]
+__all__ = ["Checked", "CsvSource", "FrameSource", "Narrowable", "ParquetSource", "Source", "open_source", "stamps"]
 
 READ_ROWS = 2 * 65_535  # rows that are encoded at once: whole runs of the counting kernel's counters
 CSV_BLOCK = 1 << 23  # bytes of text that are parsed at once
@@ -52,6 +52,22 @@ class Source(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A source that can be broken in ways that counting passes over."""
+
+    def check(self) -> None:
+        """Read everything, and refuse what is broken."""
+
+
+@runtime_checkable
+class Narrowable(Protocol):
+    """A source whose batches depend on the columns that may be asked for."""
+
+    def only(self, columns: Sequence[str]) -> Source:
+        """The same with these columns alone, so that others cannot make its batches small."""
 
 
 class FrameSource:
@@ -116,7 +132,7 @@ class ParquetSource:
     @property
     def version(self) -> object:
         """Names, sizes and times of the files."""
-        return _stamps(self._paths)
+        return stamps(self._paths)
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
         """Types of these columns, in each file."""
@@ -145,7 +161,7 @@ class ParquetSource:
 
     def _cut(self, path: Path) -> list[int]:
         """Its pieces, found again when the file has changed."""
-        stamp = _stamps([path])
+        stamp = stamps([path])
         known, cut = self._pieces.get(path, (None, []))
         if known != stamp:
             cut = pieces(path, self.columns, READ_ROWS)
@@ -178,7 +194,7 @@ class CsvSource:
     @property
     def version(self) -> object:
         """Names, sizes and times of the files."""
-        return _stamps(self._paths)
+        return stamps(self._paths)
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
         """Text, all of them."""
@@ -332,7 +348,7 @@ def _same(before: tuple[str, ...], names: tuple[str, ...], path: Path) -> tuple[
     return before or names
 
 
-def _stamps(paths: Sequence[Path]) -> object:
+def stamps(paths: Sequence[Path]) -> object:
     """Which files there are, and what changes when one is written or replaced."""
     try:
         found = [(path, path.stat()) for path in _files(paths)]

@@ -38,7 +38,7 @@ __all__ = ["BATCH_BYTES", "FREE_BYTES", "File", "batches_of", "check_unrolling",
 
 BATCH_BYTES = 1 << 27
 """Most bytes that rows take at once, if one row takes no more."""
-FREE_BYTES = 1 << 33
+FREE_BYTES = 1 << 30
 """What every file may unroll to: in a stream, this much takes seconds."""
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 8}
@@ -238,6 +238,7 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
             if pa.types.is_nested(opened.schema_arrow.field(name).type):
                 hint = "Flatten it before, or leave it out"
                 raise DataError("a column of lists or records cannot be read", field=name, hint=hint)
+        _check_footer(opened.metadata)
         if opened.metadata.num_rows != sum(cut):
             raise DataError(
                 "the file has changed while it was read", field="source", hint="Try again when it is at rest"
@@ -248,6 +249,8 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
         for part in _parts(opened, names, cut):
             at = 0
             while at < part.num_rows:
+                if not missing:
+                    raise pa.ArrowInvalid("there are more rows than the footer says")
                 held.append(part.slice(at, missing))
                 at += held[-1].num_rows
                 missing -= held[-1].num_rows
@@ -275,6 +278,7 @@ def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.Fil
     """The footer, what a row takes besides its texts, and the chunks of each column of texts."""
     opened = stack.enter_context(pq.ParquetFile(file, buffer_size=_BUFFER))
     found, schema = opened.metadata, opened.schema_arrow
+    _check_footer(found)
     flat = {name for name in columns if not pa.types.is_nested(schema.field(name).type)}
     places = [at for at in range(found.num_columns) if found.schema.column(at).path in flat]
     width = sum(_width(found.schema.column(at)) for at in places)
@@ -292,6 +296,13 @@ def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.Fil
         for at, name in texts.items()
     ]
     return found, width, chunks
+
+
+def _check_footer(found: pq.FileMetaData) -> None:
+    """Refuse a footer whose number of rows is not that of its row groups: a reader goes by one or the other."""
+    groups = [int(found.row_group(group).num_rows) for group in range(found.num_row_groups)]
+    if any(rows < 0 for rows in groups) or sum(groups) != found.num_rows:
+        raise pa.ArrowInvalid("the number of rows is not that of the row groups")
 
 
 def _lengths(texts: pa.Array) -> pa.Array:

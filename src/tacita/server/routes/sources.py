@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
-from tacita.domain.infer import infer
-from tacita.engines.local.sources import open_source
 from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.server.auth import Services_, allow, check_scope
 from tacita.server.errors import DOCUMENTED
@@ -17,7 +15,7 @@ from tacita.server.models import SourceInfo
 from tacita.server.models.base import Name
 from tacita.server.refusals import without_details
 from tacita.server.services import Services
-from tacita.server.sources import Kind, check_unrolling
+from tacita.server.sources import Kind
 from tacita.server.tokens import Token
 
 __all__ = ["MEDIA", "router"]
@@ -85,9 +83,7 @@ def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[
         raise Conflict("is a database: a draft is made from files alone", field="source", value=name, hint=hint)
     services.events.record("schema-drafted", name, token.principal)
     with without_details("source", ask="whoever runs the server", value=name):
-        source = open_source(str(place.path.expanduser()))
-        check_unrolling(source, services.settings.max_unrolling)
-        return infer(source.batches(source.columns), title=name).as_dict()
+        return services.reading.draft(place, name)
 
 
 def _used(services: Services) -> dict[str, str]:

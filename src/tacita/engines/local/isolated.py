@@ -1,0 +1,217 @@
+"""A file that somebody brought, read by a child process with limits.
+
+    IsolatedSource(path).batches(columns)      as of any other source
+
+A file can abort its reader (a defect of the reader's), make it loop for ever or take gigabytes. Here this is the death
+of a child process, and so an ordinary refusal: `DataError`. The rows come back as Arrow batches over a pipe. What the
+child receives and sends is described in `reader`.
+
+Utility:  1 million rows of 15 columns, described and read once: 1.1 CPU s instead of 0.3 from CSV (98 MiB), 0.8
+          instead of 0.2 from Parquet (13 MiB). Half a second of it is the start of two children. Encoding these
+          rows takes longer than that, and what an engine keeps in memory is not read again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from tacita.engines.local.reader import STREAM
+from tacita.engines.local.sources import stamps
+from tacita.errors import DataError, rebuild
+
+__all__ = ["IsolatedSource", "Limits"]
+
+_MODULE = "tacita.engines.local.reader"
+_ENVIRONMENT = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve address space that they may never use
+    "MALLOC_ARENA_MAX": "2",
+}
+_PIPE = 1 << 20
+_TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # the second also when the machine has no memory left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one reading of a file may take.
+
+    Args:
+        memory: Bytes of memory, besides those of the bare reader.
+        seconds: CPU seconds for any file.
+        seconds_per_mib: CPU seconds for each mebibyte of the file besides.
+    """
+
+    memory: int = 1 << 30
+    seconds: float = 60.0
+    seconds_per_mib: float = 1.0
+
+    def cpu_seconds(self, path: Path) -> int:
+        """CPU seconds for this file."""
+        try:
+            size = path.stat().st_size
+        except OSError:  # the child says what is wrong with it
+            size = 0
+        return math.ceil(self.seconds + self.seconds_per_mib * size / (1 << 20))
+
+    def relaxed(self) -> Limits:
+        """More time, for files that were read before: a busier machine must not refuse what was accepted once."""
+        return Limits(memory=self.memory, seconds=4 * self.seconds, seconds_per_mib=4 * self.seconds_per_mib)
+
+
+class IsolatedSource:
+    """A CSV or Parquet file as a source of rows, opened by child processes only.
+
+    Args:
+        path: The file.
+        limits: What one reading may take.
+        max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it; None for any number.
+        strict: Whether a CSV file must be whole lines of UTF-8 text.
+    """
+
+    def __init__(
+        self, path: Path, limits: Limits | None = None, *, max_unrolling: int | None = None, strict: bool = False
+    ) -> None:
+        self._path, self._limits = path, limits or Limits()
+        self._max_unrolling, self._strict = max_unrolling, strict
+        self._only: tuple[str, ...] | None = None
+        self._described: tuple[object, pa.Schema] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are there."""
+        return tuple(self._schema().names)
+
+    @property
+    def rows(self) -> int | None:
+        """Not known before they are read: what a footer says of it need not be true."""
+        return None
+
+    @property
+    def version(self) -> object:
+        """Name, size and time of the file."""
+        return stamps([self._path])
+
+    def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
+        """Types of these columns."""
+        schema = self._schema()
+        yield pa.schema([schema.field(name) for name in columns])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns."""
+        for stream in self._streams("read", columns=list(columns)):
+            yield from stream
+
+    def skim(self) -> None:
+        """Read everything that a dataset could use, and keep nothing: refuses what cannot be read."""
+        for _ in self._streams("skim"):
+            pass
+
+    def check(self) -> None:
+        """Refuse a CSV file that is not whole lines of UTF-8 text."""
+        strict = copy(self)
+        strict._strict = True
+        for _ in strict._streams("describe"):
+            pass
+
+    def draft(self, title: str) -> Any:
+        """A draft of its domain, as data: see `tacita.domain.infer`."""
+        with self._child("draft", title=title) as out:
+            text = out.read()
+        return json.loads(text)
+
+    def only(self, columns: Sequence[str]) -> IsolatedSource:
+        """The same with these columns alone, so that others cannot make its batches small."""
+        narrow = copy(self)
+        narrow._only = tuple(columns)
+        return narrow
+
+    def _schema(self) -> pa.Schema:
+        version = self.version
+        if self._described is None or self._described[0] != version:
+            (schema,) = [stream.schema for stream in self._streams("describe")]
+            self._described = (version, schema)
+        return self._described[1]
+
+    def _streams(self, do: str, **parts: Any) -> Iterator[pa.RecordBatchReader]:
+        """The streams that a child sends; each must be read to its end before the next is asked for."""
+        with self._child(do, **parts) as out:
+            while out.read(len(STREAM)) == STREAM:
+                with pa.ipc.open_stream(out) as stream:
+                    yield stream
+                    for _ in stream:  # whoever looks at the schema alone leaves the rest
+                        pass
+
+    @contextmanager
+    def _child(self, do: str, **parts: Any) -> Iterator[IO[bytes]]:
+        """What a child sends; raises what it died of, or what it refuses, once all was read."""
+        reading, writing = os.pipe()
+        request = {
+            "do": do,
+            "path": str(self._path),
+            "columns": None,
+            "only": None if self._only is None else list(self._only),
+            "unrolling": self._max_unrolling,
+            "strict": self._strict,
+            "title": "",
+            "memory": self._limits.memory,
+            "seconds": self._limits.cpu_seconds(self._path),
+            "outcome": writing,
+            **parts,
+        }
+        with os.fdopen(reading, "rb") as outcome:
+            try:
+                child = subprocess.Popen(  # noqa: S603 -- our own module, in our own interpreter
+                    [sys.executable, "-m", _MODULE],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[writing],
+                    env=os.environ | _ENVIRONMENT,
+                    start_new_session=True,  # what interrupts us at a terminal is for us to pass on
+                )
+            finally:
+                os.close(writing)
+            whole = True
+            with child:
+                assert child.stdin is not None
+                assert child.stdout is not None
+                with suppress(OSError, AttributeError):  # a wider pipe is faster, where there is one
+                    fcntl.fcntl(child.stdout, fcntl.F_SETPIPE_SZ, _PIPE)
+                try:
+                    with suppress(BrokenPipeError):
+                        child.stdin.write(json.dumps(request).encode())
+                        child.stdin.close()
+                    try:
+                        yield child.stdout
+                    except (pa.ArrowException, OSError):
+                        whole = False  # the child died in the middle of a stream
+                    said = outcome.read()
+                finally:
+                    child.kill()
+        _raise(said, child.returncode, whole=whole)
+
+
+def _raise(said: bytes, status: int, *, whole: bool) -> None:
+    """Refuse what a child refused or died of."""
+    problem = json.loads(said) if said else {}
+    if problem:
+        raise rebuild(problem) from None
+    if said and whole:
+        return
+    if -status in _TOO_LONG:
+        raise DataError("the file takes too long or too much memory to read", field="file") from None
+    raise DataError("the file ended its reader: it is damaged, or was made to do harm", field="file") from None
