@@ -17,8 +17,8 @@
 An error is part of the interface: it names the field, the rule, the value it got and the way out. `as_dict` is
 the one shape that the command line (`--json`) and the server (problem+json) both print.
 
-Values of private rows never enter `value`: a message travels further than the data may. What the owner of the
-data must see (which line of the file is broken) goes into `private`, which `as_dict` leaves out.
+Values of private rows never enter an error: a message travels further than the data may. What only the owner of the
+data should see (which line of the file is broken, never what it says) goes into `private`, which `as_dict` omits.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TacitaError(Exception):
         field: The input the rule is about, by the name the caller used.
         value: What was given instead; never a private value.
         hint: The way out.
-        private: Detail for the owner of the data only (a line number, a raw value).
+        private: Detail for the owner of the data only (a line number); never a value of a row.
     """
 
     code: ClassVar[str] = "error"

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -277,3 +278,28 @@ def test_a_campaign(folder):
     assert (wrong.code, "closes" in wrong.err) == (2, True)
     blocks = run("collect", "create", *asked, "--title", "x", "--block", "10", "--state", state)
     assert blocks.code in (0, 2)
+
+
+def test_what_is_confirmed_is_shown_as_a_whole(tmp_path: Path) -> None:
+    levels = [f"level{at:03d}" for at in range(45)]
+    rows = [f"p{at % 300},{levels[at % 45]},{20 + at % 40}" for at in range(3000)]
+    Path("people.csv").write_text("patient,x,age\n" + "\n".join(rows) + "\n")
+    assert "person: patient" in run("schema", "infer", "people.csv", "-o", "people.yaml").out
+    for options in ((), ("--yes",)):
+        done = run("schema", "confirm", "people.yaml", *options)
+        assert "person: patient" in done.out
+        assert all(level in done.out.replace("\n", " ") for level in levels)
+        assert "from 10.0 to 60.0" in done.out.replace("\n", " ")
+
+
+def test_a_person_who_is_not_named_is_said(tmp_path: Path) -> None:
+    Path("people.csv").write_text("x\n" + "a\nb\n" * 20)
+    assert "person: none" in run("schema", "infer", "people.csv", "-o", "people.yaml").out
+
+
+def test_a_semicolon_file_is_no_identifier(tmp_path: Path) -> None:
+    Path("people.csv").write_text("age;sex\n17;m\n18;f\n")
+    done = run("schema", "infer", "people.csv")
+    assert done.code == 3
+    assert "semicolons" in done.err
+    assert not Path("schema.yaml").exists()

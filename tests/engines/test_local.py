@@ -17,6 +17,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine, sources
+from tacita.engines.local.sources import open_source
 from tacita.engines.local.store import CodeStore
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Unit
@@ -429,3 +430,15 @@ def test_a_later_part_of_the_wrong_type_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"colour": ["red"], "age": [[1]]}), tmp_path / "b.parquet")
     with pytest.raises(DataError, match="age: a column of this type cannot hold"):
         engine.project(["age"])
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+def test_a_file_with_another_separator_is_refused(tmp_path: Path, mark: str, name: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"a{mark}b\n1{mark}2\n")
+    with pytest.raises(DataError, match=f"separated by {name}, not by commas") as caught:
+        open_source(str(path))
+    assert ".tsv" in str(caught.value.hint) if mark == "\t" else f"delimiter='{mark}'" in str(caught.value.hint)
+    path.rename(tmp_path / "t.tsv")
+    if mark == "\t":
+        assert open_source(str(tmp_path / "t.tsv")).columns == ("a", "b")

@@ -183,7 +183,7 @@ class Plan:
         leaving = len(crowd.of_row) if crowd.part is None else int(crowd.part.sum())
         recoding = recipe.method.recode(crowd, asked, budget=math.floor(recipe.suppress * leaving))
         combinations = recoding.combinations(crowd.codes)[crowd.of_row]
-        rows, origin = render(recoding, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
+        rows, origin = render(recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
         achieved = self._recount(rows, origin, crowd, recoding, combinations)
         wrong = achieved.failures(asked)
         lost = loss_of(crowd, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")

@@ -4,6 +4,7 @@
     no order                {a, b}       the values in the class
     hierarchy               Europe       the lowest node above all values in the class
     missing and present     (missing) or 17..24
+    no level of the schema  (other)      the schema keeps such values back
 
 A value that a reader could take for something else stands in quotes, as in JSON.
 """
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.quasi import Crowd, sorted_distinct
-from tacita.recoding import MISSING, SUPPRESSED, Axis, Recoding
+from tacita.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
 
 __all__ = ["Style", "recoding_of"]
 
@@ -94,7 +95,8 @@ def _sets(axis: Axis, code: Ints, starts: Ints, ends: Ints) -> tuple[Ints, list[
 
 def _quoted(axis: Axis, code: int) -> str:
     text = axis.texts[code]
-    return json.dumps(text, ensure_ascii=False) if axis.keys[code] is not None and _CONFUSING.search(text) else text
+    plain = axis.keys[code] in (None, OTHER) or not _CONFUSING.search(text)
+    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def _range(axis: Axis, low: int, high: int) -> str:

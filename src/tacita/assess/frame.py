@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tacita.domain import Attribute, Binned, Boolean, Date, Domain, Ordinal
 from tacita.domain.encode import FALSE, TRUE, days_of
 from tacita.errors import DataError, InvalidInput
-from tacita.recoding import MISSING
+from tacita.recoding import MISSING, OTHER
 from tacita.recoding.axis import EPOCH
 
 __all__ = ["Frame", "Hierarchy", "read_frame"]
@@ -237,7 +237,7 @@ def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozense
         return missing
     if found is None:
         hint = "A release may hold values, bins of the schema, ranges and sets; give the hierarchy of other labels"
-        raise DataError("has a text that cannot be read", field=attribute.name, hint=hint, private=repr(text))
+        raise DataError("has a text that cannot be read", field=attribute.name, hint=hint)
     return found
 
 
@@ -297,7 +297,7 @@ def _levels(attribute: Attribute, text: str) -> NDArray[np.float64] | None:
     ends = _RANGE.match(text)
     if ends is not None and isinstance(attribute, Ordinal) and {ends["low"], ends["high"]} <= set(labels):
         return np.arange(labels.index(ends["low"]), labels.index(ends["high"]) + 1, dtype=np.float64)
-    return np.array([-1.0]) if text in attribute.all_labels else None
+    return np.array([-1.0]) if text in (*attribute.all_labels, MISSING, OTHER) else None
 
 
 def _split(text: str) -> list[str]:

@@ -42,7 +42,7 @@ def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
 def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
     try:
         return work()
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException):
         raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
 
 

@@ -221,8 +221,8 @@ def _read(path: Path | None, names: list[str]) -> list[list[str]]:
         types = {name: pa.string() for name in names}
         options = pa_csv.ConvertOptions(include_columns=names, column_types=types)
         table = pa_csv.read_csv(path, convert_options=options)
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise InvalidInput(f"must be a CSV with the columns {', '.join(names)}", field="points", value=path) from error
+    except (OSError, KeyError, pa.ArrowException):
+        raise InvalidInput(f"must be a CSV with the columns {', '.join(names)}", field="points", value=path) from None
     columns = [table.column(name).to_pylist() for name in names]
     return [[value or "" for value in row] for row in zip(*columns, strict=True)]
 
@@ -283,8 +283,8 @@ def load(
     trusted = signed_by or [SigningKey.of(Settings.load().home).public]
     try:
         text = bundle.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("must be a file that can be read", field="bundle", value=bundle) from error
+    except (OSError, UnicodeDecodeError):
+        raise InvalidInput("must be a file that can be read", field="bundle", value=bundle) from None
     entry = load_bundle(_registry(state), text, trusted=trusted, older=older)
     show.print_json(entry.as_dict()) if json else show.grid("Function", ("", ""), _facts(entry))
 

@@ -121,5 +121,8 @@ def main() -> None:
         else:
             show.problem(error)
         sys.exit(exit_code(error))
+    except Exception as error:
+        show.fault(error)
+        sys.exit(EXIT_CODES[errors.InternalError])
     finally:
         show.forget_notes()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from tacita.cli import show
 from tacita.cli.options import Data, Json, SchemaFile, TableName
-from tacita.domain import Domain
+from tacita.domain import Binned, Domain
 from tacita.domain.infer import infer as infer_domain
 from tacita.engines.connect import connect
-from tacita.engines.local.sources import open_source
+from tacita.engines.local.sources import Rows, open_source
 from tacita.errors import Conflict, DataError
 
 __all__ = ["app"]
@@ -30,9 +32,10 @@ def infer(
     if output.exists() and not force:
         raise Conflict("is there already", field="output", value=str(output), hint="Use --force to overwrite it")
     source = open_source(data)
-    domain = infer_domain(source.batches(source.columns), title=Path(data).stem)
+    domain = infer_domain(Rows(source, source.columns), title=Path(data).stem)
     domain.write(output)
     show.say(f"Wrote a draft of {len(domain)} attributes to {output}.")
+    show.say(_who(domain))
     show.say("Everything in it was read off private data. Look at each line: would you publish it?")
     show.say(f"Correct it, then run: tacita schema confirm {output}")
 
@@ -73,11 +76,27 @@ def confirm(
     if not pending:
         show.say("Nothing to confirm.")
         return
-    for name, parts in pending.items():
-        shown = ", ".join(domain[name].all_labels[:12]) if domain[name].countable else "never counted"
-        show.say(f"{name} ({', '.join(parts)}): {shown}")
+    for line in _to_confirm(domain, pending):
+        show.say(line)
     if not yes and not typer.confirm("Is all of this public, or may it become so?"):
         raise typer.Exit(1)
     confirmed.write(schema)
     left = len(confirmed.unconfirmed)
     show.say(f"Confirmed {len(pending)} attributes." + (f" {left} are left." if left else ""))
+
+
+def _to_confirm(domain: Domain, pending: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Everything that is about to be confirmed: who is a person, and all bounds and levels, however many."""
+    yield _who(domain)
+    for name, parts in pending.items():
+        attribute = domain[name]
+        about = f"{escape(name)} ({attribute.kind}; from the data: {', '.join(parts)}): "
+        if isinstance(attribute, Binned):
+            about += f"from {attribute.bounds[0]} to {attribute.bounds[1]}, in bins "
+        yield about + (escape(", ".join(attribute.all_labels)) if attribute.countable else "never counted")
+
+
+def _who(domain: Domain) -> str:
+    if domain.person is None:
+        return "person: none. Each row is protected by itself: is each person in one row only?"
+    return f"person: {escape(domain.person)}. All rows with the same value of it belong to one person."

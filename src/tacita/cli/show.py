@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +24,7 @@ from tacita.report import number
 
 __all__ = [
     "balance",
+    "fault",
     "forget_notes",
     "grid",
     "note",
@@ -40,6 +43,7 @@ out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (
 
 _BAR = 28
 _MOST_ROWS = 40
+_FRAMES = 8
 
 
 def say(text: str) -> None:
@@ -76,6 +80,14 @@ def problem(error: TacitaError) -> None:
     err.print(f"[bold red]{escape(error.title)}[/]: {escape(str(error))}")
     if error.private:
         err.print(f"  [dim]{escape(error.private)}[/]")
+
+
+def fault(error: Exception) -> None:
+    """An error that no one foresaw: what kind and where, without its text and its causes, which may quote a row."""
+    err.print("[bold red]A fault in Tacita[/]: please report these lines. They hold no value of your data.")
+    err.print(f"  {type(error).__name__}")
+    for frame in traceback.extract_tb(error.__traceback__)[-_FRAMES:]:
+        err.print(f"  {escape(Path(frame.filename).name)}:{frame.lineno} {escape(frame.name)}")
 
 
 @contextmanager

@@ -61,6 +61,6 @@ def check_codes(values: NDArray[Any], levels: int, *, field: str) -> NDArray[np.
             f"must be codes from 0 to {levels - 1}",
             field=field,
             hint="Encode the attribute with its domain first",
-            private=f"row {row} holds {codes[row]}",
+            private=f"row {row}",
         )
     return codes.astype(np.int64)

@@ -207,7 +207,7 @@ class RandomizedResponse:
                 f"must be codes from 0 to {self.levels - 1}",
                 field=field,
                 hint="Encode the attribute with its domain first",
-                private=f"row {row} holds {codes[row]}",
+                private=f"row {row}",
             )
         return codes
 

@@ -44,6 +44,7 @@ Role = Literal["identifier", "quasi-identifier", "sensitive", "other"]
 
 OTHER, MISSING = "(other)", "(missing)"
 EPOCH = dt.date(1970, 1, 1)
+_EXACT = 2.0**53  # beyond it, floats skip whole numbers
 MAX_LEVELS = 1 << 24  # codes stay well inside 32 bits
 
 
@@ -217,6 +218,12 @@ class Numeric(_Binned):
         low, high = self.bounds
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ValueError(f"bounds must be finite and rising, got [{low:g}, {high:g}]")
+        if not math.isfinite(high - low):
+            raise ValueError(f"bounds must not be further apart than the largest float, got [{low:g}, {high:g}]")
+        if self.bins is not None and (high - low) / self.bins < math.ulp(max(abs(low), abs(high))):
+            raise ValueError(f"bounds must be wide enough for {self.bins} bins, got [{low!r}, {high!r}]")
+        if self.integer and max(abs(low), abs(high)) > _EXACT:
+            raise ValueError(f"bounds of an integer attribute must be at most 2**53, got [{low:g}, {high:g}]")
         if self.edges is not None and self.bins is not None:
             raise ValueError("give edges or bins, not both")
         if self.edges is not None:
@@ -288,20 +295,20 @@ class Date(_Binned):
     def first_days(self) -> tuple[dt.date, ...]:
         """First day of every bin; the first one is cut off at the lower bound."""
         days, day = [self.bounds[0]], self._after(self.bounds[0])
-        while day <= self.bounds[1]:
+        while day is not None and day <= self.bounds[1]:
             days.append(day)
             day = self._after(day)
         return tuple(days)
 
-    def _after(self, day: dt.date) -> dt.date:
-        """First day of the period after the one that holds `day`."""
-        if self.by == "day":
-            return day + dt.timedelta(days=1)
-        if self.by == "week":
-            return day + dt.timedelta(days=7 - day.weekday())
-        months = {"month": 1, "quarter": 3, "year": 12}[self.by]
-        last = day.month + (months - 1 - (day.month - 1) % months)
-        return dt.date(day.year, last, calendar.monthrange(day.year, last)[1]) + dt.timedelta(days=1)
+    def _after(self, day: dt.date) -> dt.date | None:
+        """First day of the period after the one that holds `day`; None where the calendar ends, in 9999."""
+        if self.by in ("day", "week"):
+            last = day + dt.timedelta(days=0 if self.by == "day" else min(6 - day.weekday(), (dt.date.max - day).days))
+        else:
+            months = {"month": 1, "quarter": 3, "year": 12}[self.by]
+            month = day.month + (months - 1 - (day.month - 1) % months)
+            last = dt.date(day.year, month, calendar.monthrange(day.year, month)[1])
+        return None if last == dt.date.max else last + dt.timedelta(days=1)
 
     @cached_property
     def starts(self) -> tuple[float, ...]:

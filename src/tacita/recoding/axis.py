@@ -2,8 +2,9 @@
 
 Unlike the bins of a domain, which are public and coarse, an axis has one code for each value that is there. Values are
 compared by what they mean: numbers by their value (`1`, `1.0` and `01` are one), dates by their day, truth values
-by what they say, all else as text. What is missing (null, NaN, or a text in `Domain.nulls`) is a value of its own and
-comes first. The order does not depend on the rows: numbers and dates rise, levels of an ordinal attribute are in
+by what they say, all else as text. A text that is no level of its categorical attribute is `(other)`: the schema keeps
+it back, and a label must not name it. What is missing (null, NaN, or a text in `Domain.nulls`) is a value of its own
+and comes first. The order does not depend on the rows: numbers and dates rise, levels of an ordinal attribute are in
 their declared order, texts are sorted.
 """
 
@@ -21,13 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.domain import Attribute, Boolean, Date, Numeric, Ordinal
+from tacita.domain import Attribute, Boolean, Categorical, Date, Numeric, Ordinal
 from tacita.domain.encode import FALSE, TRUE, check_type, read_text
 from tacita.errors import DataError
 
-__all__ = ["MISSING", "Axis", "Key", "Kind", "read_keys"]
+__all__ = ["MISSING", "OTHER", "Axis", "Key", "Kind", "hold_back", "read_keys"]
 
 MISSING = "(missing)"
+OTHER = "(other)"
 Kind = Literal["number", "date", "order", "set"]
 Key = float | int | str | None
 """A value by what it means: a number, days since 1970, a text; None when it is missing."""
@@ -144,7 +146,7 @@ def read_keys(
     """Which value each row has, and the distinct values (of which several may be the same by their meaning).
 
     A value that its attribute cannot be (a word in a column of numbers, an undeclared level of an order) is refused:
-    it has no place between the others. Which value it was stays in the private part of the error.
+    it has no place between the others. The error does not say which value it was.
     """
     check_type(attribute, column.type)
     if isinstance(column, pa.ChunkedArray):
@@ -157,15 +159,28 @@ def read_keys(
     else:
         encoded = column.dictionary_encode()
         distinct, used = encoded.dictionary, encoded.indices
-    keys: list[Key] = [_read(attribute, value, frozenset(nulls)) for value in _values(distinct)]
+    absent, levels = frozenset(nulls), frozenset(attribute.labels if isinstance(attribute, Categorical) else ())
+    keys: list[Key] = [_read(attribute, value, absent, levels) for value in _values(distinct)]
     indices = pc.fill_null(used.cast(pa.int64()), len(keys)).to_numpy(zero_copy_only=False)
     return np.asarray(indices), [*keys, None]
+
+
+def hold_back(attribute: Attribute, column: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    """A column that is released as it is, with `(other)` for texts that are no levels of a categorical attribute."""
+    if not isinstance(attribute, Categorical):
+        return column
+    indices, keys = read_keys(attribute, column, nulls)
+    kept_back = np.array([key == OTHER for key in keys])[indices]
+    if not kept_back.any():
+        return column
+    texts = [None if key is None else str(key) for key in keys]
+    return pa.array(texts, pa.string()).take(pa.array(indices))
 
 
 def _floats(attribute: Attribute, column: pa.Array) -> tuple[NDArray[np.int64], list[Key]]:
     line = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # null becomes NaN
     if np.isinf(line).any():
-        raise _misfit(attribute, "infinity")
+        raise _misfit(attribute)
     values, indices = np.unique(line, return_inverse=True)
     return indices.astype(np.int64), [None if math.isnan(value) else _number(value) for value in values.tolist()]
 
@@ -181,26 +196,29 @@ def _values(distinct: pa.Array) -> list[Any]:
     return list(distinct.to_pylist())
 
 
-def _read(attribute: Attribute, value: Any, nulls: frozenset[str]) -> Key:
+def _read(attribute: Attribute, value: Any, nulls: frozenset[str], levels: frozenset[str]) -> Key:
     if isinstance(value, bytes):
         value = read_text(value)
-        if value is None:
-            raise _misfit(attribute, "text that is not UTF-8")
+        if value is None and not isinstance(attribute, Categorical):
+            raise _misfit(attribute)
+        value = OTHER if value is None else value
     if value is None or (isinstance(value, str) and value in nulls):
         return None
+    if isinstance(attribute, Categorical):
+        text = _as_text(attribute, value)
+        return text if text in levels else OTHER
     try:
         reader: Callable[[Any, Any], Key] = _READERS.get(type(attribute), _as_text)
         return reader(attribute, value)
     except (ValueError, OverflowError):
-        raise _misfit(attribute, repr(value)) from None
+        raise _misfit(attribute) from None
 
 
-def _misfit(attribute: Attribute, value: str) -> DataError:
+def _misfit(attribute: Attribute) -> DataError:
     return DataError(
         f"a value has no place among those of a {attribute.kind} attribute",
         field=attribute.name,
         hint="Correct the data or the schema; `nulls` lists the texts that mean missing",
-        private=value,
     )
 
 

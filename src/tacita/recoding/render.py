@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.recoding.axis import read_keys
+from tacita.recoding.axis import hold_back, read_keys
 from tacita.recoding.recoding import SUPPRESSED, Recoding
 
 __all__ = ["check_leaving", "encode_rows", "plain", "ranks", "recode", "render"]
@@ -33,7 +33,7 @@ def recode(recoding: Recoding, domain: Domain, table: pa.Table, columns: Sequenc
         columns: What else leaves, unchanged, beside the quasi-identifiers; in this order, after them.
     """
     check_leaving(recoding, columns)
-    return render(recoding, recoding.combinations(encode_rows(recoding, domain, table)), table, columns)[0]
+    return render(recoding, domain, recoding.combinations(encode_rows(recoding, domain, table)), table, columns)[0]
 
 
 def check_leaving(recoding: Recoding, columns: Sequence[str]) -> None:
@@ -53,6 +53,7 @@ def encode_rows(recoding: Recoding, domain: Domain, table: pa.Table) -> NDArray[
 
 def render(
     recoding: Recoding,
+    domain: Domain,
     combinations: Ints,
     table: pa.Table,
     columns: Sequence[str],
@@ -62,12 +63,14 @@ def render(
 
     Args:
         recoding: Where rows go.
+        domain: What is public about them: a level that it does not have is released as `(other)`.
         combinations: Which combination each row has.
         table: The rows.
         columns: What leaves unchanged.
         leaving: Which rows leave; all that are not suppressed by default.
     """
-    others = [ranks(table.column(name)) for name in columns]
+    unchanged = [hold_back(domain[name], plain(table.column(name)), domain.nulls) for name in columns]
+    others = [ranks(column) for column in unchanged]
     among = np.lexsort(others[::-1]) if others and recoding.shares is not None else None
     classes = recoding.place(combinations, None if recoding.shares is None else _positions(among, len(combinations)))
     rows = np.flatnonzero(classes != SUPPRESSED if leaving is None else (classes != SUPPRESSED) & leaving)
@@ -78,7 +81,7 @@ def render(
     for place, words in enumerate(recoding.texts):
         labels = recoding.labels[classes[rows], place] if len(rows) else np.zeros(0, np.int32)
         arrays.append(pa.array(words, pa.string()).take(pa.array(labels)))
-    arrays += [plain(table.column(name)).take(chosen) for name in columns]
+    arrays += [column.take(chosen) for column in unchanged]
     return pa.table(arrays, names=[*recoding.names, *columns]), rows
 
 

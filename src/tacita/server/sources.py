@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from tacita.domain.infer import infer
 from tacita.engines.local.isolated import IsolatedSource, Limits
-from tacita.engines.local.sources import ParquetSource, Source, open_source
+from tacita.engines.local.sources import ParquetSource, Rows, Source, open_source
 from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, UnknownName
 from tacita.server.settings import SourceSettings
 
@@ -83,8 +83,9 @@ class ReadingLimits:
         """A draft of the schema of a file; that of a file that was brought is made where the file is opened."""
         source = self.open(place)
         if isinstance(source, IsolatedSource):
-            return source.draft(title)
-        return infer(source.batches(source.columns), title=title).as_dict()
+            drafted: dict[str, Any] = source.draft(title)
+            return drafted
+        return infer(Rows(source, source.columns), title=title).as_dict()
 
 
 class BroughtSettings(SourceSettings):

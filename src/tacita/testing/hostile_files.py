@@ -1,14 +1,16 @@
-"""Files that are made to harm whoever reads them."""
+"""Files that are made to harm whoever reads them, and broken files of private rows."""
 
 from __future__ import annotations
 
 import base64
 import io
+import traceback
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["ABORTS", "bomb", "footer_with_fewer_rows"]
+__all__ = ["ABORTS", "BROKEN", "CANARY", "SCHEMA", "bomb", "everything", "footer_with_fewer_rows"]
 
 ABORTS = base64.b64decode(
     "UEFSMRUEFTAVMEwVBhUAEgAABAAAAEJhcmkEAAAAUGlzYQQAAABSb21hFQAVGBUYLBUSFRAVBhUGHAAAAAIAAAASAQIFJEkCABUE"
@@ -45,3 +47,50 @@ def _varint(value: int) -> bytes:
         out.append(left & 127 | 128)
         left >>= 7
     return bytes([*out, left])
+
+
+CANARY = "zqcanary"
+"""A text that rows of `BROKEN` hold, and that no error, log or answer may."""
+SCHEMA: dict[str, Any] = {
+    "tacita": 1,
+    "attributes": [
+        {"name": "who", "kind": "categorical", "levels": ["ann", "bob"], "role": "quasi-identifier"},
+        {"name": "born", "kind": "date", "bounds": ["1900-01-01", "2029-12-31"], "by": "year"},
+        {"name": "pay", "kind": "numeric", "bounds": [0, 100], "bins": 5},
+    ],
+}
+_GOOD = "who,born,pay\n" + "ann,2001-02-03,17\nbob,1999-01-01,20\n" * 30
+
+
+def _corrupt_parquet() -> bytes:
+    """A Parquet file whose texts can be seen in its bytes, and whose page is not what its header says."""
+    out = io.BytesIO()
+    table = pa.table({"who": [f"{CANARY}{at}" for at in range(50)], "born": ["2001-02-03"] * 50, "pay": [1] * 50})
+    pq.write_table(table, out, compression="none", use_dictionary=False, write_statistics=False)
+    whole = bytearray(out.getvalue())
+    at = whole.index(CANARY.encode()) - 4
+    whole[at : at + 4] = b"\xff\xff\xff\x7f"  # the length of the first text
+    return bytes(whole)
+
+
+BROKEN: dict[str, tuple[str, bytes]] = {
+    "latin-1": ("csv", (_GOOD + f"{CANARY}é,2001-02-03,17\n").encode("latin-1")),
+    "latin-1 with semicolons": ("csv", f"who;born\n{CANARY}é;x\n{CANARY};é;y\n".encode("latin-1")),
+    "latin-1 and ragged": ("csv", (_GOOD + f"é,x,1\n{CANARY},1\n").encode("latin-1")),
+    "utf-16": ("csv", (_GOOD + f"{CANARY},2001-02-03,17\n").encode("utf-16")),
+    "too few": ("csv", (_GOOD + f"{CANARY},17\n").encode()),
+    "too many": ("csv", (_GOOD + f"{CANARY},17,18,19,20\n").encode()),
+    "open quote": ("csv", (_GOOD + f'"{CANARY},2001-02-03,17\n').encode()),
+    "long field": ("csv", (_GOOD + f"{CANARY * 30_000},17\n").encode()),
+    "zero byte": ("csv", (_GOOD + f"{CANARY}\0,2001-02-03,17\n").encode()),
+    "dates and numbers": ("csv", (_GOOD + f"{CANARY},{CANARY}-02-30,{CANARY}\n").encode()),
+    "parquet": ("parquet", _corrupt_parquet()),
+    "cut parquet": ("parquet", _corrupt_parquet()[:-30]),
+}
+"""Broken files of private rows: the kind and the content, by what is wrong."""
+
+
+def everything(error: BaseException) -> str:
+    """All texts of an error that a person or a log could see."""
+    parts = "".join(traceback.format_exception(error))
+    return f"{parts} {error!r} {getattr(error, 'private', '')} {getattr(error, '__dict__', '')}"

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from tacita.engines.local.sources import CsvSource, ParquetSource, Source, open_source
+from tacita.engines.local.sources import CsvSource, ParquetSource, Rows, Source, open_source
 from tacita.errors import DataError, TacitaError
 
 __all__ = ["STREAM", "main"]
@@ -94,7 +94,7 @@ def _answer(request: Mapping[str, Any], out: BinaryIO) -> None:
         case "draft":
             from tacita.domain.infer import infer
 
-            json_text = infer(source.batches(source.columns), title=request["title"]).to_json()
+            json_text = infer(Rows(source, source.columns), title=request["title"]).to_json()
             out.write(json_text.encode())
 
 

@@ -1,15 +1,14 @@
 """Where local rows come from: files and frames, as streams of Arrow batches with only the wanted columns.
 
 A source is read as often as needed and never held; the batches of one source have the same rows each time,
-whatever columns are asked for. Raw values never enter a public message: what a reader says about a broken
-line goes into the private part of the error.
+whatever columns are asked for. Raw values never enter an error, its private part included: that names the broken line.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
@@ -22,13 +21,25 @@ import pyarrow.parquet as pq
 from tacita.engines.local.unrolling import batches_of, check_unrolling, pieces
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 
-__all__ = ["Checked", "CsvSource", "FrameSource", "Narrowable", "ParquetSource", "Source", "open_source", "stamps"]
+__all__ = [
+    "Checked",
+    "CsvSource",
+    "FrameSource",
+    "Narrowable",
+    "ParquetSource",
+    "Rows",
+    "Source",
+    "open_source",
+    "stamps",
+]
 
 READ_ROWS = 2 * 65_535  # rows that are encoded at once: whole runs of the counting kernel's counters
 CSV_BLOCK = 1 << 23  # bytes of text that are parsed at once
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 PARQUET = (".parquet", ".pq")
 RAGGED = "a line has more or fewer values than the header"
+NO_TEXT = "the file is not UTF-8 text"
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 
@@ -52,6 +63,16 @@ class Source(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
+
+
+class Rows:
+    """Some columns of a source, as something that can be iterated more than once."""
+
+    def __init__(self, source: Source, columns: Sequence[str]) -> None:
+        self._source, self._columns = source, columns
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self._source.batches(self._columns)
 
 
 @runtime_checkable
@@ -183,6 +204,7 @@ class CsvSource:
         for path in _files(self._paths):
             with _reading(path, "CSV"), self._open(path, None) as reader:
                 names = _distinct(reader.schema.names)
+            _check_separator(names, path)
             self.columns = _same(self.columns, names, path)
         self._skip_blank = len(self.columns) > 1  # in a single column a blank line is a value
 
@@ -296,40 +318,74 @@ def _kind(path: Path) -> str:
 
 @contextmanager
 def _reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn what a reader raises into our errors; its text may quote rows and stays private."""
+    """Turn what a reader raises into our errors. Its text may quote rows, so none of it is passed on."""
     try:
         yield
     except FileNotFoundError:
         raise SourceUnavailable("no such file", field="source", value=path) from None
-    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+    except MemoryError:
+        raise DataError("the file needs more memory than there is", field=path.name) from None
+    except (pa.ArrowException, UnicodeError, OverflowError) as error:
         rule, hint = _explain(str(error), kind)
-        private = _ragged_line(path) if rule == RAGGED else None
-        raise DataError(rule, field=path.name, hint=hint, private=private or str(error)) from None
+        raise DataError(rule, field=path.name, hint=hint, private=_broken_line(path, kind, rule)) from None
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
-        raise SourceUnavailable(f"cannot be read: {reason}", field="source", value=path, private=str(error)) from None
+        raise SourceUnavailable(f"cannot be read: {reason}", field="source", value=path) from None
 
 
 def _explain(message: str, kind: str) -> tuple[str, str | None]:
     if "Empty CSV file" in message:
         return "the file is empty; it needs at least a header", None
     if "columns, got" in message:
-        return RAGGED, "The private part of this error names the line"
+        return RAGGED, None
     if "UTF8" in message or "utf-8" in message:
-        return "the file is not UTF-8 text", "Convert it, for example with iconv -t UTF-8"
-    return f"the file cannot be read as {kind}", "The private part of this error says why"
+        return NO_TEXT, "Convert it, for example with iconv -f LATIN1 -t UTF-8"
+    return f"the file cannot be read as {kind}", None
 
 
-def _ragged_line(path: Path) -> str | None:
-    """Where the first broken line is: a reader of streams does not say, so it is looked for again."""
-    with pa.input_stream(str(path), compression="detect") as stream:
-        text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+def _broken_line(path: Path, kind: str, rule: str) -> str | None:
+    """Where the first broken line is, and never what it says.
+
+    A reader of streams does not know the line, so it is looked for again, byte by byte: whatever encoding the file has.
+    """
+    if kind != "CSV" or rule not in (RAGGED, NO_TEXT):
+        return None
+    with suppress(OSError, pa.ArrowException, csv.Error), pa.input_stream(str(path), compression="detect") as stream:
+        if rule == NO_TEXT:
+            return next((f"line {at}" for at, line in enumerate(stream, 1) if not _is_text(line)), None)
+        # each byte as one character, so that decoding cannot fail
+        text = TextIOWrapper(stream, encoding="latin-1", newline="")
         lines = csv.reader(text, delimiter=DELIMITERS[_kind(path)])
-        width = len(next(lines))
+        width = len(next(lines, []))
         for line in lines:
             if line and len(line) != width:
                 return f"line {lines.line_num}: {len(line)} values instead of {width}"
     return None
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _check_separator(names: Sequence[str], path: Path) -> None:
+    """Refuse a header that was written with another separator: all of it would be one column."""
+    if len(names) != 1:
+        return
+    for mark, name in SEPARATORS.items():
+        if mark in names[0] and mark != DELIMITERS[_kind(path)]:
+            raise DataError(
+                f"the header is one column with {name} in it: values seem to be separated by {name}, not by "
+                f"{SEPARATORS[DELIMITERS[_kind(path)]]}",
+                field=path.name,
+                hint="Rename it to end in .tsv"
+                if mark == DELIMITERS[".tsv"]
+                else 'Write it with commas, for example: python -c "import csv, sys; '
+                f"csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter='{mark}'))\" < old.csv > new.csv",
+            )
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
@@ -361,7 +417,12 @@ def _as_table(frame: Any) -> pa.Table:
     try:
         return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise DataError("the frame has a column that Arrow cannot hold", field="source", private=str(error)) from None
+        raise DataError(
+            "the frame has a column that Arrow cannot hold",
+            field="source",
+            hint="Give each column values of one type",
+            private=type(error).__name__,
+        ) from None
 
 
 def _schema(frame: Any) -> pa.Schema:

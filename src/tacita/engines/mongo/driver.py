@@ -127,33 +127,36 @@ class Server:
             raise self._in_our_words(error) from None
 
     def _in_our_words(self, error: Exception) -> TacitaError:
+        """Our error for one of the server's: by its code, because its text may quote a document."""
         code = getattr(error, "code", None)
-        private = self._without_secrets(str(error))
         if code == _TOO_SLOW or isinstance(error, load("pymongo.errors").NetworkTimeout):
             return SourceUnavailable(
                 "the database did not answer in time",
                 field="source",
                 value=self.place,
                 hint=f"The limit is {self.timeout:g} s; give more" if self.timeout else None,
-                private=private,
             )
         if isinstance(error, load("bson.errors").BSONError):
-            return DataError("the database sent what is no document", field="source", private=private)
+            return DataError("the database sent what is no document", field="source")
         if code == _NO_RIGHT:
-            return SourceUnavailable("the database does not let this user read it", field="table", private=private)
+            return SourceUnavailable("the database does not let this user read it", field="table")
         if code in _GONE:
             return SourceUnavailable(
                 "the database has let go of the state that was being read",
                 field="source",
                 value=self.place,
                 hint="Raise its minSnapshotHistoryWindowInSeconds",
-                private=private,
             )
         if code is None or code == _NO_LOGIN:
+            # before a connection there is no document
+            connecting = isinstance(error, load("pymongo.errors").ServerSelectionTimeoutError)
             return SourceUnavailable(
-                "the database cannot be reached", field="source", value=self.place, private=private
+                "the database cannot be reached",
+                field="source",
+                value=self.place,
+                private=self._without_secrets(str(error)) if connecting else type(error).__name__,
             )
-        return DataError("the database refused the query", field="source", value=code, private=private)
+        return DataError("the database refused the query", field="source", value=code)
 
     def _without_secrets(self, text: str) -> str:
         userinfo = self.url.partition("://")[2].rpartition("@")[0]

@@ -128,14 +128,10 @@ class Server:
         try:
             yield
         except (pa.ArrowException, OSError) as error:
-            said = str(error)
-            if "statement timeout" in said:
-                raise self._too_slow(self._without_secrets(said)) from None
+            if "statement timeout" in str(error):
+                raise self._too_slow() from None
             raise SourceUnavailable(
-                "the database broke off while rows were read",
-                field="source",
-                value=self.place,
-                private=self._without_secrets(said),
+                "the database broke off while rows were read", field="source", value=self.place
             ) from None
 
     def _arrow_url(self) -> str:
@@ -160,28 +156,29 @@ class Server:
             raise self._in_our_words(error) from None
 
     def _in_our_words(self, error: Exception) -> TacitaError:
+        """Our error for one of the server's: by its code, because its text may quote a row (`CAST` names the value)."""
         state = getattr(error, "sqlstate", None)
         state = state.decode() if isinstance(state, bytes) else state
-        private = self._without_secrets(str(error))
         if state == "57014":
-            return self._too_slow(private)
+            return self._too_slow()
         if state in ("42P01", "3F000"):
-            return DataError("no such table in the database", field="table", private=private)
+            return DataError("no such table in the database", field="table")
         if state == "42501":
-            return SourceUnavailable("the database does not let this user read it", field="table", private=private)
+            return SourceUnavailable("the database does not let this user read it", field="table")
         if state is None or state[:2] in ("08", "28", "3D", "53", "57"):
+            # before a connection there is no row
+            private = self._without_secrets(str(error)) if _is_connecting(error) else state
             return SourceUnavailable(
                 "the database cannot be reached", field="source", value=self.place, private=private
             )
-        return DataError("the database refused the query", field="source", value=state, private=private)
+        return DataError("the database refused the query", field="source", value=state)
 
-    def _too_slow(self, private: str) -> SourceUnavailable:
+    def _too_slow(self) -> SourceUnavailable:
         return SourceUnavailable(
             "the database did not answer in time",
             field="source",
             value=self.place,
             hint=f"The limit is {self.timeout:g} s; give more" if self.timeout else None,
-            private=private,
         )
 
     def _without_secrets(self, text: str) -> str:
@@ -189,3 +186,8 @@ class Server:
             if hidden:
                 text = text.replace(str(hidden), "…")
         return text
+
+
+def _is_connecting(error: Exception) -> bool:
+    """Whether libpq says this about a connection that it could not make."""
+    return isinstance(error, load("psycopg").OperationalError) and getattr(error, "sqlstate", None) is None
