@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
+from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of, read_canonical
 
 
 def test_a_signature_holds_for_its_bytes_and_its_key():
@@ -38,3 +38,25 @@ def test_equal_data_are_equal_bytes():
     with pytest.raises(ValueError):
         canonical({"a": float("nan")})
     assert fingerprint_of("x") == fingerprint_of("x") != fingerprint_of("y")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('{"epsilon": 0.01, "epsilon": 2.0}', "each member once"),
+        ('{"a": {"b": 1, "b": 1}}', "each member once"),
+        ('{"a": [{"b": 1, "b": 2}]}', "each member once"),
+        ('{"a": NaN}', "must be JSON"),
+        ('{"a": "\\ud800"}', "must be JSON"),
+        ("[" * 100_000, "must be JSON"),
+        ("[]", "JSON object"),
+        ("", "must be JSON"),
+    ],
+)
+def test_a_signed_text_means_one_thing(text, rule):
+    with pytest.raises(InvalidInput, match=rule):
+        read_canonical(text, field="statement")
+
+
+def test_what_means_one_thing_is_read():
+    assert read_canonical('{"a": {"b": [1, null]}, "c": "é"}', field="x") == {"a": {"b": [1, None]}, "c": "é"}

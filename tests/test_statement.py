@@ -148,3 +148,40 @@ def test_texts_that_are_no_statement(text):
 def test_neighbours_that_nobody_knows_do_not_hold(tmp_path):
     plain = make(tmp_path).as_dict() | {"neighbours": "friends"}
     assert not found(Statement.from_json(json.dumps(plain)))["epsilon"]
+
+
+def test_a_member_that_is_there_twice_is_refused(tmp_path):
+    text = make(tmp_path).to_json()
+    assert Statement.from_json(text)
+    for hidden in ('"epsilon": 0.01,', '"guarantee": "differential privacy",', '"delta": 0.0,'):
+        with pytest.raises(InvalidInput, match="each member once"):
+            Statement.from_json("{" + hidden + text.lstrip()[1:])
+    nested = text.replace('"provenance": {', '"provenance": {"simulated": true,', 1)
+    with pytest.raises(InvalidInput, match="each member once"):
+        Statement.from_json(nested)
+
+
+def test_folders_and_files_never_share_a_digest(tmp_path):
+    one, two, file = tmp_path / "one", tmp_path / "two", tmp_path / "file"
+    one.mkdir()
+    two.mkdir()
+    # names and contents, one after the other, gave the same bytes for all three
+    (one / "a").write_bytes(b"xb\0y")
+    (two / "a").write_bytes(b"x")
+    (two / "b").write_bytes(b"y")
+    file.write_bytes(b"a\0xb\0y")
+    assert len({digest_of(one), digest_of(two), digest_of(file)}) == 3
+    (one / "a").rename(one / "c")
+    before = digest_of(two)
+    (two / "b").rename(two / "d")
+    assert digest_of(two) != before
+    listed = canonical({"c": digest_of(one / "c")})
+    file.write_bytes(listed)
+    assert digest_of(file) != digest_of(one)
+
+
+def test_a_delta_that_promises_nothing_does_not_hold(tmp_path):
+    statement = make(tmp_path, delta=1e-6)
+    weak = replace(statement, delta=0.995, epsilon=100.0, signature="")
+    weak = replace(weak, signature=KEY.sign(canonical(weak.as_dict(signed=False))))
+    assert found(weak) == {"signature": True, "epsilon": False, "guarantee": True}

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from tacita.errors import InvalidInput
 
-__all__ = ["SigningKey", "canonical", "check_signature", "fingerprint_of"]
+__all__ = ["SigningKey", "canonical", "check_signature", "fingerprint_of", "read_canonical"]
 
 _FILE = "signing.key"
 
@@ -30,6 +30,49 @@ _FILE = "signing.key"
 def canonical(data: Mapping[str, Any]) -> bytes:
     """Equal data as equal bytes."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def read_canonical(text: str, *, field: str) -> dict[str, Any]:
+    """The object that a signed text holds, if it can mean only one thing.
+
+    Readers of JSON disagree about members that are there twice: a signature over the last one says nothing about the
+    first, which somebody else may read.
+
+    Args:
+        text: JSON.
+        field: What errors call it.
+
+    Raises:
+        InvalidInput: It is no JSON object, or has a member twice, a number that is not finite, or a text that is no
+            Unicode.
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_each_once, parse_constant=_refuse_constant)
+        canonical(data) if isinstance(data, dict) else None  # a lone surrogate has no bytes
+    except _TwiceError as twice:
+        raise InvalidInput("must have each member once", field=field, value=str(twice)) from None
+    except (ValueError, RecursionError):
+        raise InvalidInput("must be JSON", field=field) from None
+    if not isinstance(data, dict):
+        raise InvalidInput("must be a JSON object", field=field)
+    return data
+
+
+class _TwiceError(Exception):
+    """The name of a member that is there twice."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise _TwiceError(name)
+        made[name] = value
+    return made
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,11 @@ from typing import Any
 
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import INFINITE, epsilon_at, pure_epsilon
+from tacita.privacy.budget import MOST_DELTA
 from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours
 from tacita.release import Provenance
-from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
+from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of, read_canonical
 
 __all__ = ["Check", "Statement", "digest_of", "state", "verify"]
 
@@ -81,6 +82,8 @@ _GOOD: Mapping[str, Callable[[Any], bool]] = {
 }
 """What each member must look like; whether it is true is for `verify` to find out."""
 
+FOLDER = "folder/1:"
+"""Begins the digest of a folder."""
 NOT_PROTECTED = (
     "What is true of a group or of the population, and so can be guessed of its members.",
     "The schema: names, levels, bounds and bins are taken as public.",
@@ -139,12 +142,8 @@ class Statement:
     @classmethod
     def from_json(cls, text: str) -> Statement:
         """What `to_json` wrote; anything else is refused."""
-        try:
-            data = json.loads(text)
-            canonical(data)  # what cannot be written again, such as NaN, cannot have been signed
-        except (ValueError, TypeError, RecursionError):
-            raise InvalidInput("must be JSON", field="statement") from None
-        if not isinstance(data, dict) or data.get("tacita") != KIND or set(data) != _MEMBERS:
+        data = read_canonical(text, field="statement")
+        if data.get("tacita") != KIND or set(data) != _MEMBERS:
             raise InvalidInput(f"must be a `{KIND}` with exactly its members", field="statement")
         for name, good in _GOOD.items():
             if not good(data[name]):
@@ -240,20 +239,20 @@ def _epsilon(event: Event, delta: float, neighbours: Neighbours) -> float | None
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a folder with their names."""
-    digest = hashlib.sha256()
+    """SHA-256 of a file; of a folder, that of the list of its files, marked as such so that no file has the same."""
     try:
-        for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
-            if path.is_dir():
-                digest.update(str(file.relative_to(path)).encode() + b"\0")
-            with file.open("rb") as opened:
-                while piece := opened.read(1 << 20):
-                    digest.update(piece)
-        if not path.exists():
-            raise FileNotFoundError(2, "no such file")
+        if path.is_dir():
+            files = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+            listed = canonical({name: _sha256(path / name) for name in files})
+            return f"{FOLDER}{hashlib.sha256(listed).hexdigest()}"
+        return _sha256(path)
     except OSError as error:
         raise InvalidInput("cannot be read", field="file", value=f"{path}: {error.strerror}") from None
-    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +293,9 @@ def _added_up(statement: Statement) -> Check:
     """The event, added up again, costs no more than what is stated."""
     if statement.guarantee == "none":
         return Check(what="epsilon", good=statement.epsilon is None, detail="no guarantee is claimed")
+    if statement.delta > MOST_DELTA:
+        detail = f"delta {statement.delta:g} promises next to nothing: it must be at most {MOST_DELTA:g}"
+        return Check(what="epsilon", good=False, detail=detail)
     if (
         statement.epsilon is None
         or isinstance(statement.epsilon, bool)

@@ -46,7 +46,7 @@ def test_a_part_of_a_population():
 
 
 def test_values_by_appearance():
-    domain = Domain(attributes=[Categorical(name="ill", levels=["a"]), Numeric(name="age", bounds=(0, 9), bins=1)])
+    domain = Domain(attributes=[Categorical(name="ill", levels=["a", "b"]), Numeric(name="age", bounds=(0, 9), bins=1)])
     table = pa.table({"ill": ["b", "a", "b"], "age": [9, 1, 1]})
     axes = read_crowd(domain, table, ["ill", "age"], by_appearance=True).axes
     assert [axis.keys for axis in axes] == [("b", "a"), (1, 9)]

@@ -1,6 +1,7 @@
 """Made-up rows on the command line, as a user runs it."""
 
 import json
+from pathlib import Path
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -102,6 +103,10 @@ def test_a_statement_is_signed_and_verified(folder):
     assert bad.code == 3
     assert "NO" in bad.out
     assert run("verify", "rows.parquet").code == 2
+    Path("other").mkdir()
+    Path("other/rows.parquet").write_bytes(b"")
+    twice = run("verify", "s.json", "--file", "other/rows.parquet", "--file", "rows.parquet")
+    assert (twice.code, "two files have one name" in twice.err) == (2, True)
 
 
 RULES = "rules: [{if: age < 18, then: sex = f}]"

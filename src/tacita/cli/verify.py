@@ -9,6 +9,7 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import Json
+from tacita.errors import InvalidInput
 from tacita.statement import Statement
 from tacita.statement import verify as check
 
@@ -29,6 +30,12 @@ def verify(
     """
     read = Statement.read(statement)
     given = {path.name: path for path in file or []}
+    if len(given) < len(file or []):
+        raise InvalidInput(
+            "two files have one name, and the statement knows them by their names",
+            field="file",
+            hint="Check them one after the other",
+        )
     checks = check(read, files=given, key=key)
     good = all(each.good for each in checks)
     if json:

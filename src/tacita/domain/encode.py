@@ -30,9 +30,11 @@ __all__ = [
     "days_of",
     "decode",
     "encode",
+    "floats_of",
     "holds",
     "parse_line",
     "read_text",
+    "spell_float",
 ]
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
@@ -41,6 +43,7 @@ Decode = Literal["label", "low", "mid", "uniform"]
 """What a bin becomes: its label, its lower end, its middle, or a draw spread evenly over it."""
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+_EXACT = 2**53  # beyond it, floats skip whole numbers
 _UNPARSED = math.inf  # marks text that is not a number; real infinities are clamped before
 _TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # of a day
 
@@ -70,7 +73,8 @@ def holds(attribute: _Attribute, kind: pa.DataType) -> bool:
     day = types.is_date(kind) or types.is_timestamp(kind)
     if isinstance(attribute, Binned):
         return bool(day if isinstance(attribute, Date) else number)
-    return bool(attribute.countable and (number or day or types.is_time(kind) or types.is_duration(kind)))
+    # durations have no text that all sources share
+    return bool(attribute.countable and (number or day or types.is_time(kind)))
 
 
 def check_type(attribute: _Attribute, kind: pa.DataType) -> None:
@@ -106,12 +110,56 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
     if isinstance(attribute, Date):
         return _bin(attribute, days_of(values))
     if isinstance(attribute, Numeric):
-        line = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return _bin(attribute, np.asarray(line, np.float64))
+        return _bin(attribute, floats_of(values))
     if pa.types.is_boolean(values.type) and isinstance(attribute, Boolean):
         codes = pc.fill_null(values.cast(pa.int32()), attribute.missing_code).to_numpy(zero_copy_only=False)
         return np.asarray(codes, code_dtype(attribute.size))
+    if pa.types.is_floating(values.type):
+        return _through_dictionary(attribute, _spelled(values), nulls)
+    if pa.types.is_time(values.type) or pa.types.is_decimal(values.type):
+        return _through_dictionary(attribute, _spelled_in_full(values), nulls)
     return _through_dictionary(attribute, _at_utc(values).cast(pa.string()).dictionary_encode(), nulls)
+
+
+def floats_of(values: pa.Array) -> npt.NDArray[np.float64]:
+    """Numbers as the nearest floats, NaN where null. Arrow itself rounds long decimals to some float nearby."""
+    if not pa.types.is_decimal(values.type):
+        return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    encoded = values.dictionary_encode()
+    distinct = [math.nan if number is None else float(number) for number in encoded.dictionary.to_pylist()]
+    table = np.array([*distinct, math.nan])
+    return np.asarray(table[pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)])
+
+
+def spell_float(number: float) -> str:
+    """The text by which a float is compared with levels, the same in every engine: whole numbers as such.
+
+    >>> spell_float(1.0), spell_float(-0.0), spell_float(2.5), spell_float(1e16)
+    ('1', '0', '2.5', '1e+16')
+    """
+    return str(int(number)) if number.is_integer() and abs(number) < _EXACT else repr(number)
+
+
+def _spelled(values: pa.Array) -> pa.DictionaryArray:
+    """Floats by their texts; NaN is missing. Narrow floats have the shortest text that is theirs."""
+    encoded = values.dictionary_encode()
+    wide = pa.types.is_float64(values.type)
+    # NumPy's text of a narrow float is its own, and not that of the nearest wide one
+    numbers = encoded.dictionary.to_numpy(zero_copy_only=False)
+    distinct = [float(number) if wide else float(str(number)) for number in numbers]
+    texts = pa.array([None if math.isnan(number) else spell_float(number) for number in distinct], pa.string())
+    return pa.DictionaryArray.from_arrays(encoded.indices, texts)
+
+
+def _spelled_in_full(values: pa.Array) -> pa.DictionaryArray:
+    """Decimals and times of day as databases write them: 0.0000001 without an exponent, 10:00:00.5 without zeros."""
+    encoded = values.dictionary_encode()
+    if pa.types.is_decimal(values.type):
+        texts = [None if number is None else format(number, "f") for number in encoded.dictionary.to_pylist()]
+    else:
+        texts = encoded.dictionary.cast(pa.string()).to_pylist()
+        texts = [text.rstrip("0").rstrip(".") if text is not None and "." in text else text for text in texts]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
 
 
 def _is_text(kind: pa.DataType) -> bool:

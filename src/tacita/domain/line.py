@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacita.domain.attributes import Binned, Date, Numeric
-from tacita.domain.encode import check_type, days_of, parse_line, read_text
+from tacita.domain.encode import check_type, days_of, floats_of, parse_line, read_text
 
 __all__ = ["points_of"]
 
@@ -40,8 +40,7 @@ def points_of(attribute: Binned, values: pa.Array | pa.ChunkedArray, nulls: tupl
         return np.asarray(table[places], np.float64)
     if isinstance(attribute, Date):
         return _within(attribute, days_of(values))
-    line = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return _within(attribute, np.asarray(line, np.float64))
+    return _within(attribute, floats_of(values))
 
 
 def _has_numbers(kind: pa.DataType) -> bool:

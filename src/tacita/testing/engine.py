@@ -13,10 +13,12 @@ import dataclasses
 import datetime as dt
 import itertools
 import math
+import os
+import random
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,12 +30,12 @@ from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identif
 from tacita.engines.base import Engine, Recodes
 from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.privacy.unit import Unit
-from tacita.recoding import SUPPRESSED, Axis, Recoding
+from tacita.recoding import OTHER, SUPPRESSED, Axis, Recoding
 from tacita.table import Table
 from tacita.tables import Workload
-from tacita.testing.reference import reference_counts, reference_rows
+from tacita.testing.reference import reference_counts, reference_rows, spell
 
-__all__ = ["EngineContract", "domains_and_tables"]
+__all__ = ["HOSTILE", "EngineContract", "domains_and_tables", "hostile_table"]
 
 ODD = ('a"b', "c'd", "e\\f", "größe", "日本", "%s", "{x}", "a,b", "-- ;", " ", "A", "a")
 EXAMPLES = settings(
@@ -56,6 +58,9 @@ def cells_of(table: Table) -> dict[tuple[int, ...], int]:
 
 class EngineContract:
     """Subclass, say how an engine is made, and pytest does the rest."""
+
+    hostile: ClassVar[Sequence[str]] = ("whole", "real", "narrow", "cents", "words", "days", "truth", "times")
+    """Kinds of hostile columns that the source can hold."""
 
     def make(self, domain: Domain, table: pa.Table) -> Engine:
         """An engine over these rows."""
@@ -437,9 +442,10 @@ class EngineContract:
         return engine
 
     def recoding(self, table: pa.Table) -> Recoding:
-        """Ages in decades, colours not at all, and mauve rows suppressed; written down value by value."""
+        """Ages in decades, colours not at all, and rows of no declared colour suppressed; value by value."""
         ages = sorted({age for age in table.column("age").to_pylist() if age is not None})
-        colours = sorted({colour for colour in table.column("colour").to_pylist() if colour is not None})
+        known = {OTHER if colour == "mauve" else colour for colour in table.column("colour").to_pylist()}
+        colours = sorted(colour for colour in known if colour is not None)
         axes = (
             Axis(name="age", kind="number", keys=(None, *ages)),
             Axis(name="colour", kind="set", keys=(None, *colours)),
@@ -447,7 +453,7 @@ class EngineContract:
         codes = list(itertools.product(range(len(ages) + 1), range(len(colours) + 1)))
         texts = ["none", *(f"{decade}x" for decade in sorted({age // 10 for age in ages}))]
         label = [0, *(texts.index(f"{age // 10}x") for age in ages)]
-        mauve = axes[1].keys.index("mauve")
+        mauve = axes[1].keys.index(OTHER)
         return Recoding.of(
             axes,
             np.array(codes, np.int32),
@@ -538,6 +544,96 @@ class EngineContract:
         domain, table = data.draw(domains_and_tables())
         max_rows = data.draw(st.integers(1, 4)) if domain.person else None
         self.agree(domain, table, max_rows=max_rows, ways=min(3, len(domain.countable)))
+
+    @pytest.mark.parametrize("seed", range(int(os.environ.get("TACITA_FUZZ_TABLES", "12"))))
+    def test_hostile_tables(self, seed: int) -> None:
+        """Extreme values of every type, in wide and narrow bins: TACITA_FUZZ_TABLES=440 tries more of them."""
+        domain, table = hostile_table(random.Random(seed), self.hostile)
+        self.agree(domain, table, max_rows=1 + seed % 3 if domain.person else None, ways=2)
+
+
+# -- hostile tables ------------------------------------------------------------------------------------------
+
+_WHOLE = (0, 1, -1, 2, 9, 10, 5 * 10**9, -(5 * 10**9), 2**31, 2**53, 2**63 - 1, -(2**63), 17, None)
+_REAL = (
+    *(0.0, -0.0, 1.0, 1.5, -1.0, 9.999, 5e9, 5e19, -5e19, 1e16, 2.0**53, 1e300, -1e308, 1.7976931348623157e308),
+    *(5e-324, 2.5e-310, 1e-305, 0.1 + 0.2, 0.3, math.nan, math.inf, -math.inf, None),
+)
+_WORDS = (
+    *("0", "1", "1.0", "-0", "NaN", "nan", "1E+2", "1e400", "١", " 1", "1 ", "1_0", "", "NA", "a", "A", "ä", "a\u0308"),
+    *(
+        "\u200b",
+        "\ufeff",
+        "x" * 1000,
+        "'; --",
+        "$x",
+        "{}",
+        "9999-12-31",
+        "0001-01-01",
+        "2024-02-30",
+        "true",
+        "YES",
+        None,
+    ),
+)
+_DAYS = (*(dt.date(year, month, 1) for year in (1, 1582, 1900, 2024, 9999) for month in (1, 2, 12)), dt.date.max, None)
+_TIMES = (dt.time(0), dt.time(10, 0, 0, 500_000), dt.time(23, 59, 59, 999_999), dt.time(10, 10, 10), None)
+HOSTILE: dict[str, tuple[Sequence[Any], pa.DataType]] = {
+    "whole": (_WHOLE, pa.int64()),
+    "real": (_REAL, pa.float64()),
+    "narrow": ([None if x is None else float(np.float32(np.clip(x, -3e38, 3e38))) for x in _REAL], pa.float32()),
+    "cents": ([Decimal(n) / 100 for n in range(-50, 1000, 7)] + [None], pa.decimal128(38, 20)),
+    "words": (_WORDS, pa.string()),
+    "days": (_DAYS, pa.date32()),
+    "truth": ([True, False, None], pa.bool_()),
+    "times": (_TIMES, pa.time64("us")),
+}
+"""Values that are hard to count, and the type of their column."""
+
+
+def hostile_table(rng: random.Random, kinds: Sequence[str]) -> tuple[Domain, pa.Table]:
+    """A domain and rows at the ends of what types can hold."""
+    rows = rng.randrange(1, 60)
+    attributes: list[Any] = []
+    columns: dict[str, pa.Array] = {}
+    for at in range(rng.randrange(1, 4)):
+        kind = rng.choice(list(kinds))
+        values, arrow = HOSTILE[kind]
+        columns[f"c{at}"] = pa.array(rng.choices(values, k=rows), arrow)
+        attributes.append(_hostile_attribute(rng, f"c{at}", kind, values))
+    person = None
+    if rng.random() < 0.5:
+        person = "who"
+        keys, arrow = rng.choice(PERSONS)
+        columns[person] = pa.array(rng.choices([*keys, None], k=rows), arrow)
+        attributes.append(Identifier(name=person))
+    nulls = tuple(rng.sample(["", "NA", "0", "1", "a"], rng.randrange(3)))
+    return Domain(attributes=attributes, person=person, nulls=nulls), pa.table(columns)
+
+
+def _hostile_attribute(rng: random.Random, name: str, kind: str, values: Sequence[Any]) -> Any:
+    buckets: dict[str, Any] = {"name": name, "missing": rng.random() < 0.7, "other": rng.random() < 0.5}
+    if kind == "days" or (kind == "words" and rng.random() < 0.2):
+        ends = rng.choice([(dt.date(1900, 1, 1), dt.date(1901, 6, 7)), (dt.date(9998, 11, 1), dt.date.max)])
+        return Date(bounds=ends, by=rng.choice(["day", "week", "month", "quarter", "year"]), **buckets)
+    if kind == "truth":
+        return Boolean(**buckets)
+    # decimals as levels have the scale that their source gives them
+    if kind == "cents" or (kind in ("real", "narrow", "whole") and rng.random() < 0.7):
+        edges = rng.choice(
+            [
+                (0, 1, 2, 1e20),
+                (*range(-3, 10), 1e10),
+                (-1e300, 0, 1e300),
+                (0, 1e-310, 1e-305, 1),
+                tuple(n / 100 for n in range(1001)),
+                (0, 0.3, 0.1 + 0.2, 1),
+                (-9e18, 5e9, 9.2e18),
+            ]
+        )
+        return Numeric(bounds=(edges[0], edges[-1]), edges=tuple(float(edge) for edge in edges), **buckets)
+    some = rng.sample([value for value in values if value is not None], 3)
+    return Categorical(levels=tuple(dict.fromkeys(map(spell, some))), **buckets)
 
 
 PERSONS: list[tuple[list[Any], pa.DataType]] = [

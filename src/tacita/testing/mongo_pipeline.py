@@ -15,7 +15,7 @@ from typing import Any
 
 import bson
 from bson.datetime_ms import DatetimeMS
-from bson.decimal128 import Decimal128
+from bson.decimal128 import Decimal128, create_decimal128_context
 from bson.int64 import Int64
 from bson.objectid import ObjectId
 from bson.timestamp import Timestamp
@@ -236,6 +236,12 @@ def _divide(one: Any, other: Any) -> float:
     return float(one) / float(other)
 
 
+def _add(one: Any, other: Any) -> Decimal128:
+    """The sum of two decimals, as IEEE 754 has it: with the smaller exponent, where the digits are enough."""
+    parts = [_need(value, "decimal").to_decimal() for value in (one, other)]
+    return Decimal128(create_decimal128_context().add(*parts))
+
+
 def _subtract(one: Any, other: Any) -> Any:
     for part in (one, other):
         _need(part, "int", "long", "double")
@@ -289,6 +295,7 @@ _EAGER: dict[str, Callable[..., Any]] = {
     "$in": _in,
     "$divide": _divide,
     "$subtract": _subtract,
+    "$add": _add,
     "$min": _extreme(min),
     "$max": _extreme(max),
     "$indexOfArray": _index_of_array,

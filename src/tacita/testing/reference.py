@@ -14,11 +14,12 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
 
-__all__ = ["reference_code", "reference_counts", "reference_rows"]
+__all__ = ["reference_code", "reference_counts", "reference_rows", "spell"]
 
 Cells = Counter[tuple[int, ...]]
 
@@ -34,7 +35,11 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
         return other if text is None else reference_code(attribute, text, nulls)
     # a typed number, date or truth value is what it is; what is compared as text may mean "missing"
     typed = isinstance(attribute, Numeric | Date) or (isinstance(attribute, Boolean) and isinstance(value, bool))
-    if value is None or (not (typed and not isinstance(value, str)) and _spell(value) in nulls):
+    if (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or (not (typed and not isinstance(value, str)) and spell(value) in nulls)
+    ):
         return missing
     if isinstance(attribute, Numeric):
         return _number(attribute, value, missing, other)
@@ -42,14 +47,22 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
         return _day(attribute, value, other)
     if isinstance(attribute, Boolean) and isinstance(value, bool):
         return int(value)
-    text = _spell(value)
+    text = spell(value)
     if isinstance(attribute, Boolean):
         words = ["false true", "f t", "no yes", "n y", "0 1"]
         return next((pair.split().index(text.lower()) for pair in words if text.lower() in pair.split()), other)
     return attribute.labels.index(text) if text in attribute.labels else other
 
 
-def _spell(value: Any) -> str:
+def spell(value: Any) -> str:
+    """The text by which a value is compared with levels."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, dt.time):
+        return str(value).rstrip("0").rstrip(".") if value.microsecond else str(value)
+    if isinstance(value, float):
+        whole = math.isfinite(value) and int(value) == value and abs(value) < 2**53
+        return str(int(value)) if whole else repr(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -76,11 +89,10 @@ def _day(attribute: Date, value: Any, other: int) -> int:
     low, high = attribute.bounds
     day = low if day < low else high if day > high else day
     periods: list[Any] = []  # the different periods from the lower bound on; the code is how many came before
-    at = low
-    while at <= day:
-        if _period(attribute.by, at) not in periods[-1:]:
-            periods.append(_period(attribute.by, at))
-        at += dt.timedelta(days=1)
+    for number in range(low.toordinal(), day.toordinal() + 1):
+        period = _period(attribute.by, dt.date.fromordinal(number))
+        if period not in periods[-1:]:
+            periods.append(period)
     return len(periods) - 1
 
 
@@ -148,6 +160,8 @@ def _values(attribute: Attribute, column: pa.ChunkedArray) -> list[Any]:
     values = column.to_pylist()
     if isinstance(attribute, Numeric):
         return [float(value) if isinstance(value, Decimal) else value for value in values]
+    if pa.types.is_float32(kind):  # its own shortest text, and not that of the nearest wider float
+        return [None if value is None else float(str(np.float32(value))) for value in values]
     return list(values)
 
 

@@ -19,6 +19,7 @@ from .conftest import Place, as_held, documents_of
 
 class InMongo(EngineContract):
     options: dict[str, Any] = {}  # noqa: RUF012
+    hostile = ("whole", "real", "words", "days", "truth")  # it has no others
 
     @pytest.fixture(autouse=True)
     def _connect(self, place: Place) -> None:

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 READ_ROWS = 2 * 65_535  # rows that are encoded at once: whole runs of the counting kernel's counters
+_LOOK = 1 << 16  # bytes in which a header and a line are looked for
 CSV_BLOCK = 1 << 23  # bytes of text that are parsed at once
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -372,11 +373,14 @@ def _is_text(line: bytes) -> bool:
 
 
 def _check_separator(names: Sequence[str], path: Path) -> None:
-    """Refuse a header that was written with another separator: all of it would be one column."""
+    """Refuse a file that was written with another separator: all of it would be one column."""
     if len(names) != 1:
         return
+    with _reading(path, "CSV"), pa.input_stream(str(path), compression="detect") as stream:
+        first = stream.read(_LOOK).splitlines()[:2]
     for mark, name in SEPARATORS.items():
-        if mark in names[0] and mark != DELIMITERS[_kind(path)]:
+        times = [line.count(mark.encode()) for line in first]
+        if len(times) == 2 and times[0] == times[1] > 0 and mark != DELIMITERS[_kind(path)]:
             raise DataError(
                 f"the header is one column with {name} in it: values seem to be separated by {name}, not by "
                 f"{SEPARATORS[DELIMITERS[_kind(path)]]}",

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
+from tacita.engines.mongo.driver import load
 from tacita.engines.mongo.flatten import ABSENT
 
 __all__ = ["bounded_rows", "code_of", "coded_rows", "grouped_codes", "key_of", "raw_rows", "rows_of", "types_of"]
@@ -94,7 +95,9 @@ def _bin(attribute: Numeric | Date) -> Expression | None:
     """The bin of a point between the bounds."""
     starts, last = attribute.starts, len(attribute.starts) - 1
     if last and all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
-        return {"$min": [{"$toInt": {"$subtract": [{"$floor": _LINE}, starts[0]]}}, last]}
+        # the last bin may be wide: its values are moved to where it starts, so that each has a whole number
+        within = _clamp(_LINE, starts[0], starts[last])
+        return {"$toInt": {"$subtract": [{"$floor": within}, starts[0]]}}
     return _halve(starts, 0, last) if last < MOST_BRANCHES else None
 
 
@@ -110,6 +113,8 @@ def _halve(starts: Sequence[float], first: int, last: int) -> Expression:
 def key_of(path: str) -> Expression:
     """A person's key as text; null for what is none. Equal keys have equal texts, and only they."""
     plain = {"$eq": [{"$indexOfBytes": [_TEXT, "E"]}, -1]}
+    # a sum has the smaller exponent of its parts: 1E+2 becomes 100
+    zero = load("bson.decimal128").Decimal128("0")
     number = {"$not": [{"$in": [_TEXT, ["NaN", "Infinity", "-Infinity"]]}]}
     trimmed = {"$rtrim": {"input": {"$rtrim": {"input": _TEXT, "chars": "0"}}, "chars": "."}}
     shortest = _if({"$eq": [{"$indexOfBytes": [_TEXT, "."]}, -1]}, _TEXT, trimmed)
@@ -117,7 +122,10 @@ def key_of(path: str) -> Expression:
     cases = [
         (_is("string"), _VALUE),
         (_is("int", "long", "objectId"), {"$toString": _VALUE}),
-        (_is("decimal"), _let({"text": {"$toString": _VALUE}}, _if({"$and": [plain, number]}, decimal, None))),
+        (
+            _is("decimal"),
+            _let({"text": {"$toString": {"$add": [_VALUE, zero]}}}, _if({"$and": [plain, number]}, decimal, None)),
+        ),
     ]
     return _let({"value": f"${path}", "type": {"$type": f"${path}"}}, _switch(cases, None))
 

@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from tacita.domain import Attribute, Binned, Categorical, Date, Numeric, Ordinal
-from tacita.domain.encode import check_type, encode
+from tacita.domain.encode import check_type, encode, spell_float
 from tacita.engines.checking import key_refused
 from tacita.engines.mongo.driver import load
 from tacita.errors import DataError
@@ -155,10 +155,7 @@ def spell(value: Any) -> bytes | None:
 
 def _spell_number(value: Any) -> str:
     """Equal numbers have equal texts, whatever type they have."""
-    if isinstance(value, int):
-        return str(int(value))
-    number = _number(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return str(int(value)) if isinstance(value, int) else spell_float(_number(value))
 
 
 def _is_number(value: Any) -> bool:
@@ -207,8 +204,14 @@ def _key_text(value: Any) -> bytes | None:
     if not isinstance(value, load("bson.decimal128").Decimal128):
         known = isinstance(value, str | int | load("bson").ObjectId) and not isinstance(value, bool)
         return spell(value) if known else None
-    text = str(value)
+    text = _in_full(value)
     if not set(text) <= set("-.0123456789"):
         return None
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return b"0" if text == "-0" else text.encode()
+
+
+def _in_full(value: Any) -> str:
+    """A decimal as the server writes its sum with zero: 1E+2 is 100, where 34 digits are enough for that."""
+    context = load("bson.decimal128").create_decimal128_context()
+    return str(context.add(value.to_decimal(), 0))

@@ -46,9 +46,11 @@ ARROW = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us", "UTC"),
+    "interval": pa.duration("us"),
 }
 # the first and the last time that both PostgreSQL and Arrow have
 ENDS = {"date": ("4713-11-24 BC", "5874897-12-31"), "timestamp": ("4713-11-24 BC", "294246-12-31")}
+_TINY = "0." + str(5**1075).zfill(1075)  # 2**-1075: half of the smallest float, which rounds to zero
 MOST_BRANCHES = 1000  # levels or bins that are spelled out in a statement
 
 
@@ -99,6 +101,8 @@ def _choose(
     choices: Iterable[tuple[str, int]],
 ) -> sql.Composable:
     absent = [sql.SQL("{} = {}").format(column.text, text) for text in map(_literal, nulls) if text]
+    if column.kind == "numeric":
+        absent.append(sql.SQL("{} = 'NaN'").format(column.ref))
     branches = [
         sql.SQL("WHEN {} THEN {}").format(literal, code)
         for literal, code in ((_literal(text), code) for text, code in choices)
@@ -169,7 +173,9 @@ def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | No
         return sql.SQL("0")
     place: sql.Composable
     if all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
-        place = sql.SQL("pg_catalog.floor({})::int8 - {}").format(line, int(starts[0]))
+        # the last bin may be wide: its values are moved to where it starts, so that each has a whole number
+        within = _clamp(line, _float(starts[0]), _float(starts[last]))
+        place = sql.SQL("pg_catalog.floor({})::int8 - {}").format(within, int(starts[0]))
     elif last < MOST_BRANCHES:
         edges = sql.SQL(", ").join([_float(start) for start in starts])
         place = sql.SQL("pg_catalog.width_bucket({}, ARRAY[{}]::float8[]) - 1").format(line, edges)
@@ -192,9 +198,9 @@ def _exact(value: float) -> sql.Composable:
 
 
 def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
-    """A decimal as a float; what is closer to zero than any float is zero instead of an error."""
-    return sql.SQL("(CASE WHEN pg_catalog.abs({guard}) < 1e-300 THEN 0 ELSE {value} END)::float8").format(
-        guard=guard, value=value
+    """A decimal as a float; what is closer to zero than to any other float is zero instead of an error."""
+    return sql.SQL("(CASE WHEN pg_catalog.abs({guard}) <= {tiny} THEN 0 ELSE {value} END)::float8").format(
+        guard=guard, value=value, tiny=sql.SQL("{}::numeric").format(sql.Literal(_TINY))
     )
 
 
@@ -218,6 +224,8 @@ def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
             "CASE WHEN {ref} = 'NaN' THEN 'NaN' WHEN {ref} > {most} THEN 'Infinity' "
             "WHEN {ref} < -{most} THEN '-Infinity' ELSE {inside} END"
         ).format(ref=column.ref, most=most, inside=inside)
+    if column.kind == "numeric":
+        return sql.SQL("CASE WHEN {ref} = 'NaN' THEN NULL ELSE {ref}::text END").format(ref=column.ref)
     return sql.SQL("{}::text").format(column.ref)
 
 

@@ -27,7 +27,7 @@ from tacita.errors import Conflict, InvalidInput, TacitaError
 from tacita.learn.functions.model import FunctionModel
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Entry, Registry, Stored, check_name, stored_of
-from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of
+from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of, read_canonical
 from tacita.store import aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import model_points, models
@@ -151,12 +151,12 @@ def _unpacked(registry: Registry, body: Mapping[str, Any]) -> tuple[bytes, dict[
 
 
 def _checked(text: str, trusted: Sequence[str]) -> dict[str, Any]:
+    body = read_canonical(text, field="bundle")
     try:
-        body = json.loads(text)
         signature = body.pop("signature")
         signer = body["signer"]
         known = body["tacita"] == MARK
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except KeyError:
         raise InvalidInput("is no bundle of a function", field="bundle") from None
     if not known:
         raise InvalidInput(f"must be a {MARK}", field="bundle", value=body["tacita"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import math
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.domain import Domain
-from tacita.errors import Forbidden, InternalError
+from tacita.errors import Forbidden, InternalError, InvalidInput
 from tacita.learn.functions.expansion import Space
 from tacita.learn.functions.features import Features
 from tacita.learn.functions.histogram import cells_of
@@ -31,6 +32,8 @@ from tacita.learn.functions.kernel import Array, Kernel
 
 __all__ = ["FunctionModel", "Predictions", "on_grid", "step_of"]
 
+MOST_BYTES = 1 << 28
+"""What the arrays of a model may take in memory."""
 _FINE = 34
 _COARSER = 14  # what answers of features are rounded to, in doublings of that: other machines add up otherwise
 _CHUNK = 1 << 22  # kernel values that are held at once
@@ -191,5 +194,24 @@ class FunctionModel:
     @classmethod
     def of(cls, about: Mapping[str, Any], payload: bytes) -> FunctionModel:
         """The model that `payload` wrote."""
+        _check_sizes(payload)
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             return cls(about=about, arrays={name: arrays[name] for name in arrays.files})
+
+
+def _check_sizes(payload: bytes) -> None:
+    """Refuse packed arrays that unpack to more than any model takes, or that say they are larger than they are."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > MOST_BYTES:
+                raise InvalidInput(f"must unpack to at most {MOST_BYTES} bytes", field="bundle.payload")
+            for part in parts:
+                with archive.open(part) as file:
+                    version = np.lib.format.read_magic(file)
+                    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+                    shape, _, kind = read[version](file)
+                    if math.prod(shape) * kind.itemsize > part.file_size:
+                        raise InvalidInput("holds an array that is shorter than it says", field="bundle.payload")
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError):
+        raise InvalidInput("holds no arrays", field="bundle.payload") from None
