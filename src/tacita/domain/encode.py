@@ -125,10 +125,17 @@ def floats_of(values: pa.Array) -> npt.NDArray[np.float64]:
     """Numbers as the nearest floats, NaN where null. Arrow itself rounds long decimals to some float nearby."""
     if not pa.types.is_decimal(values.type):
         return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    encoded = values.dictionary_encode()
+    encoded = _folded(values)
     distinct = [math.nan if number is None else float(number) for number in encoded.dictionary.to_pylist()]
     table = np.array([*distinct, math.nan])
     return np.asarray(table[pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)])
+
+
+def _folded(values: pa.Array) -> pa.DictionaryArray:
+    """Each value once; Arrow does not fold narrow decimals."""
+    kind = values.type
+    narrow = pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind)
+    return (values.cast(pa.decimal128(kind.precision, kind.scale)) if narrow else values).dictionary_encode()
 
 
 def spell_float(number: float) -> str:
@@ -153,7 +160,7 @@ def _spelled(values: pa.Array) -> pa.DictionaryArray:
 
 def _spelled_in_full(values: pa.Array) -> pa.DictionaryArray:
     """Decimals and times of day as databases write them: 0.0000001 without an exponent, 10:00:00.5 without zeros."""
-    encoded = values.dictionary_encode()
+    encoded = _folded(values)
     if pa.types.is_decimal(values.type):
         texts = [None if number is None else format(number, "f") for number in encoded.dictionary.to_pylist()]
     else:
