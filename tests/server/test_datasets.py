@@ -173,6 +173,15 @@ def test_a_table_under_two_names_has_one_account(world_of, postgres, hospital: s
 
 
 @pytest.mark.postgres
+def test_a_statement_that_takes_too_long_is_ended(world_of, hospital: str) -> None:
+    with psycopg.connect(hospital, autocommit=True) as connection:
+        connection.execute('CREATE VIEW slow AS SELECT smokes FROM "o\'brien", pg_sleep(130) AS waited')
+    world = world_of(sources={"patients": {"url": hospital, "table": "slow"}}, database_seconds=1)
+    answer = world.register(schema=SCHEMA)
+    assert (answer.status_code, answer.json()["rule"]) == (503, "the database did not answer in time"), answer.text
+
+
+@pytest.mark.postgres
 def test_a_source_that_cannot_be_compared(world_of, postgres, hospital: str) -> None:
     gone = postgres.create_database()
     with psycopg.connect(gone, autocommit=True) as connection:

@@ -26,6 +26,7 @@ def connect(
     *,
     unwind: str | None = None,
     checked: bool = False,
+    timeout: float | None = None,
 ) -> Engine:
     """The engine for a source.
 
@@ -36,6 +37,7 @@ def connect(
         table: The table or collection of a database; nothing else has one.
         unwind: The list in MongoDB's documents whose elements are the rows.
         checked: Whether the engine's `check` has accepted the source before: see `MongoEngine`.
+        timeout: Seconds that one statement or pipeline of a database may take; no limit by default.
 
     >>> import pyarrow as pa
     >>> from tacita.domain import Boolean
@@ -45,11 +47,11 @@ def connect(
     match = _SCHEME.match(source) if isinstance(source, str) else None
     scheme = match[1].lower() if match else ""
     if scheme in _MONGO:
-        return _mongo(source, domain, table, unwind, checked)
+        return _mongo(source, domain, table, unwind, checked, timeout)
     if unwind is not None:
         raise InvalidInput("only documents in MongoDB have lists", field="unwind", value=unwind)
     if scheme in _POSTGRES:
-        return _postgres(source, domain, table)
+        return _postgres(source, domain, table, timeout)
     if table is not None:
         raise InvalidInput("only a database has tables", field="table", value=table)
     if scheme == "file":
@@ -70,20 +72,27 @@ def _local(source: Any, domain: Domain) -> Engine:
     return LocalEngine(domain, source)
 
 
-def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None) -> Engine:
+def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None, timeout: float | None) -> Engine:
     if table is None:
         raise InvalidInput("a database needs the name of a table", field="table")
     from tacita.engines.postgres import PostgresEngine
 
-    return PostgresEngine(domain, url, table)
+    return PostgresEngine(domain, url, table, timeout=timeout)
 
 
-def _mongo(url: str, domain: Domain, table: str | Sequence[str] | None, unwind: str | None, checked: bool) -> Engine:
+def _mongo(
+    url: str,
+    domain: Domain,
+    table: str | Sequence[str] | None,
+    unwind: str | None,
+    checked: bool,
+    timeout: float | None,
+) -> Engine:
     if not isinstance(table, str):
         raise InvalidInput("a database needs the name of a collection", field="table", value=table)
     from tacita.engines.mongo import MongoEngine
 
-    return MongoEngine(domain, url, table, unwind=unwind, checked=checked)
+    return MongoEngine(domain, url, table, unwind=unwind, checked=checked, timeout=timeout)
 
 
 def _hint(scheme: str) -> str | None:

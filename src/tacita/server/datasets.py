@@ -195,7 +195,14 @@ class Datasets:
             # a file that is named in the settings is opened anew when it changes
             return connect(given if place.brought else place.address, domain)
         # registering checks the source; no query may fail on what somebody's document became later
-        return connect(place.address, domain, table=place.table, unwind=place.unwind, checked=True)
+        return connect(
+            place.address,
+            domain,
+            table=place.table,
+            unwind=place.unwind,
+            checked=True,
+            timeout=self._limits.database_seconds,
+        )
 
     def _place(self, source: str) -> SourceSettings:
         if source not in self._sources:

@@ -74,7 +74,11 @@ class Services:
 
         database = Database(settings.state_url)
         events = Events(database)
-        limits = ReadingLimits(max_unrolling=settings.max_unrolling, max_reader_bytes=settings.max_reader_bytes)
+        limits = ReadingLimits(
+            max_unrolling=settings.max_unrolling,
+            max_reader_bytes=settings.max_reader_bytes,
+            database_seconds=settings.database_seconds,
+        )
         sources = Sources(settings.sources, settings.home / "sources", limits=limits)
         datasets = Datasets(database, sources, limits=limits)
         campaigns = Campaigns(database)

@@ -151,6 +151,9 @@ class Settings(BaseSettings):
     max_reader_bytes: int = Field(
         default=1 << 30, ge=1 << 26, description="Most memory for reading a file that somebody brought."
     )
+    database_seconds: float = Field(
+        default=3600.0, ge=1, description="Most seconds for one statement in the database of a source."
+    )
     rate_limit: int = Field(default=600, ge=0, description="Requests a minute for each token; 0 for no limit.")
     anonymous_rate_limit: int = Field(
         default=6000,

@@ -33,15 +33,17 @@ _KINDS: tuple[Kind, ...] = ("csv", "parquet")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingLimits:
-    """What files may take to read.
+    """What sources may take to read.
 
     Args:
         max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
         max_reader_bytes: Most memory for reading a file that was brought.
+        database_seconds: Most seconds for one statement in a database.
     """
 
     max_unrolling: int = 1000
     max_reader_bytes: int = 1 << 30
+    database_seconds: float = 3600.0
 
     def open_brought(
         self, path: Path, *, known: bool = False, strict: bool = False, whole: bool = False

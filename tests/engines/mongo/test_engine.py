@@ -200,11 +200,12 @@ def test_equal_keys_are_one_person_in_every_type(place: Place) -> None:
     domain = Domain(person="who", attributes=[Identifier(name="who"), Numeric(name="x", bounds=(0, 20), integer=True)])
     sevens = [7, Int64(7), "7", Decimal128("7"), Decimal128("7.00")]
     others = [Decimal128("0.50"), Decimal128(".5"), "0.5", Decimal128("-0.0"), 0, ObjectId("65a000000000000000000001")]
-    none = [Decimal128("1E+3"), Decimal128("NaN"), Decimal128("-Infinity"), 7.0, None]
+    others += [Decimal128("1E+3"), 1000]
+    none = [Decimal128("1E+40"), Decimal128("1E-7"), Decimal128("NaN"), Decimal128("-Infinity"), 7.0, None]
     place.put("people", [{"who": key, "x": i} for i, key in enumerate([*sevens, *others, *none])])
     engine = MongoEngine(domain, place.url, "people", checked=True)
     read = LocalEngine(domain, pa.Table.from_batches(engine.rows(["who", "x"])))
-    for max_rows, rows in ((1, 4), (2, 7), (99, 11)):
+    for max_rows, rows in ((1, 5), (2, 9), (99, 13)):
         unit = Unit.of_person("who", max_rows=max_rows)
         found = engine.tables(Workload.of(["x"]), unit)["x",]
         assert found.sum() == rows
@@ -373,8 +374,7 @@ def test_what_the_server_says_stays_private(server: MongoServer, code: int, kind
     server.refuse["aggregate"] = (code, "somebody's value")
     with pytest.raises(kind, match=rule) as caught:
         engine.project(["x"])
-    assert "somebody" not in f"{caught.value.as_dict()}"
-    assert "somebody" in str(caught.value.private)
+    assert "somebody" not in f"{caught.value.as_dict()} {caught.value.private}"
     assert server.commands[-2].get("maxTimeMS", 2000) == 2000
     del server.refuse["aggregate"]
     assert engine.project(["x"]).values.tolist() == [2, 1]
