@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tacita.engines.local import bound as bound_module
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.errors import DataError
 
@@ -38,6 +39,25 @@ def test_of_equal_rows_just_enough_stay_in_any_order() -> None:
             assert masks.sum() == max_rows
             kept.add(tuple(sorted(np.array(order)[masks].tolist())))
         assert len(kept) == 1
+
+
+@pytest.mark.parametrize("pending", [0, 3, 1 << 20])
+def test_many_persons_over_many_batches(monkeypatch: pytest.MonkeyPatch, pending: int) -> None:
+    monkeypatch.setattr(bound_module, "_PENDING", pending)
+    rng = np.random.default_rng(7)
+    rows = [(f"p{who}", int(x), int(y)) for who, x, y in rng.integers(0, (9, 3, 2), (400, 3))]
+    data = [
+        batch([r[0] for r in part], [r[1] for r in part], [r[2] for r in part])
+        for part in (rows[:7], rows[7:250], rows[250:])
+    ]
+    for most in (1, 4, 30, 60):
+        over = [key for key, times in Bound.count_persons(keys for keys, _ in data).items() if times > most]
+        masks = np.concatenate(list(Bound.find(over, most, data).keep(data)))
+        kept = sorted(row for row, counts in zip(rows, masks, strict=True) if counts)
+        wanted = []
+        for who in {row[0] for row in rows}:
+            wanted += sorted((row for row in rows if row[0] == who), key=lambda row: digest(*row))[:most]
+        assert kept == sorted(wanted)
 
 
 def test_persons_below_the_bound_and_rows_of_nobody() -> None:

@@ -12,9 +12,7 @@ here: it only has to treat all values alike and to be at hand in every database.
 
 from __future__ import annotations
 
-import hashlib
-import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -26,10 +24,13 @@ from numpy.typing import NDArray
 
 from tacita.domain.encode import read_text
 from tacita.engines.checking import check_key_type
+from tacita.engines.local.digests import digests_of
 
 __all__ = ["Bound", "key_texts"]
 
 Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+_PENDING = 1 << 20  # digests that wait to be compared with those that were kept
 Keyed = Iterable[tuple[pa.DictionaryArray, NDArray[np.integer[Any]]]]
 """Keys and codes of the same rows, batch by batch; codes have a row for each attribute."""
 
@@ -95,45 +96,106 @@ class Bound:
             max_rows: Rows of each person that may be counted.
             data: Keys and the codes of all countable attributes.
         """
-        # a heap of the smallest digests so far, largest first: digests are turned over to make heapq do that
-        heaps: dict[str, list[bytes]] = {key: [] for key in over}
+        names = list(over)
+        numbers = {key: number for number, key in enumerate(names)}
+        found = _Smallest(max_rows)
         for keys, codes in data:
-            for _, key, digest in _digests(keys, codes, heaps.keys()):
-                heap, turned = heaps[key], _turn(digest)
-                if len(heap) < max_rows:
-                    heapq.heappush(heap, turned)
-                elif turned > heap[0]:
-                    heapq.heapreplace(heap, turned)
-        return cls({key: (_turn(heap[0]), heap.count(heap[0])) for key, heap in heaps.items() if heap})
+            chosen = _Chosen.of(keys, codes, numbers)
+            number_of = np.array([numbers.get(text, -1) for text in chosen.texts], np.int64)
+            found.add(number_of[chosen.who], chosen.digests)
+        return cls({names[number]: (digest, ties) for number, digest, ties in found.lasts()})
 
     def keep(self, data: Keyed) -> Iterator[Mask]:
         """Which rows count, batch by batch."""
         left = {key: ties for key, (_, ties) in self.last.items()}
         for keys, codes in data:
             mask = keys.indices.is_valid().to_numpy(zero_copy_only=False).copy()
-            for row, key, digest in _digests(keys, codes, self.last.keys()):
-                last = self.last[key][0]
-                if digest == last:
-                    left[key] -= 1
-                mask[row] = digest < last or (digest == last and left[key] >= 0)
+            chosen = _Chosen.of(keys, codes, self.last)
+            if len(chosen.rows):
+                mask[chosen.rows] = self._counted(chosen, left)
             yield mask
 
+    def _counted(self, chosen: _Chosen, left: dict[str, int]) -> Mask:
+        """Which of the chosen rows count; `left` says how many rows with the last digest still do."""
+        last = np.zeros((len(chosen.texts), 2), np.uint64)
+        ties = np.zeros(len(chosen.texts), np.int64)
+        present = np.unique(chosen.who).tolist()
+        for place in present:
+            key = chosen.texts[place]
+            last[place], ties[place] = np.frombuffer(self.last[key][0], ">u8"), left[key]
+        (high, low), (last_high, last_low) = chosen.digests.T, last[chosen.who].T
+        below: Mask = (high < last_high) | ((high == last_high) & (low < last_low))
+        equal = np.flatnonzero((high == last_high) & (low == last_low))
+        # equal rows of a person one after the other, in the order of the batch
+        order = equal[np.argsort(chosen.who[equal], kind="stable")]
+        who = chosen.who[order]
+        below[order] = _ranks(who) < ties[who]
+        for place, count in zip(*(part.tolist() for part in np.unique(who, return_counts=True)), strict=True):
+            left[chosen.texts[place]] = max(left[chosen.texts[place]] - count, 0)
+        return below
 
-def _digests(
-    keys: pa.DictionaryArray,
-    codes: NDArray[np.integer[Any]],
-    chosen: Iterable[str],
-) -> Iterator[tuple[int, str, bytes]]:
-    """Row, key and digest of the rows of chosen persons."""
-    wanted = set(chosen)
-    texts = keys.dictionary.to_pylist()
-    picked = np.array([text in wanted for text in texts] + [False])
-    places = pc.fill_null(keys.indices, len(texts)).to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(picked[places]).tolist():
-        key = texts[places[row]]
-        text = f"{key}|{','.join(map(str, codes[:, row].tolist()))}"
-        yield row, key, hashlib.md5(text.encode(), usedforsecurity=False).digest()
+
+class _Smallest:
+    """The smallest digests of each person so far."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._new = most, 0
+        self._who, self._digests = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.uint64)]
+
+    def add(self, who: NDArray[np.int64], digests: Words) -> None:
+        """Look at more rows."""
+        who, digests = self._least(who, digests)
+        self._who.append(who)
+        self._digests.append(digests)
+        self._new += len(who)
+        if self._new > len(self._who[0]) + _PENDING:  # so that memory grows with persons, and not with rows
+            self._join()
+
+    def lasts(self) -> Iterator[tuple[int, bytes, int]]:
+        """Each person, the largest digest that counts, and how many rows with it do."""
+        self._join()
+        who, digests = self._who[0], self._digests[0]
+        if not len(who):
+            return
+        starts = np.flatnonzero(np.diff(who, prepend=-1))
+        ends = np.append(starts[1:], len(who))
+        ties = np.add.reduceat((digests == np.repeat(digests[ends - 1], ends - starts, axis=0)).all(axis=1), starts)
+        raw = digests[ends - 1].astype(">u8").tobytes()
+        for at, (person, count) in enumerate(zip(who[starts].tolist(), ties.tolist(), strict=True)):
+            yield person, raw[16 * at : 16 * at + 16], count
+
+    def _join(self) -> None:
+        who, digests = self._least(np.concatenate(self._who), np.concatenate(self._digests))
+        self._who, self._digests, self._new = [who], [digests], 0
+
+    def _least(self, who: NDArray[np.int64], digests: Words) -> tuple[NDArray[np.int64], Words]:
+        order = np.lexsort((digests[:, 1], digests[:, 0], who))
+        kept = order[_ranks(who[order]) < self._most]
+        return who[kept], digests[kept]
 
 
-def _turn(digest: bytes) -> bytes:
-    return bytes(255 - byte for byte in digest)
+@dataclass(frozen=True)
+class _Chosen:
+    """The rows of chosen persons in a batch."""
+
+    texts: Sequence[str]
+    """The keys of the batch."""
+    rows: NDArray[np.int64]
+    who: NDArray[np.int64]
+    """Which key each of these rows has."""
+    digests: Words
+
+    @classmethod
+    def of(cls, keys: pa.DictionaryArray, codes: NDArray[np.integer[Any]], chosen: Container[str]) -> _Chosen:
+        texts = keys.dictionary.to_pylist()
+        picked = np.array([text in chosen for text in texts] + [False])
+        places = pc.fill_null(keys.indices.cast(pa.int64()), len(texts)).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(picked[places])
+        who = places[rows]
+        return cls(texts, rows, who, digests_of(keys.dictionary, who, codes[:, rows]))
+
+
+def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The how-manieth of its group each entry is, where groups lie side by side."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
