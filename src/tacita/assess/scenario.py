@@ -99,8 +99,8 @@ class Scenario:
         """A scenario from a YAML file."""
         try:
             return cls.from_dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
-        except (OSError, yaml.YAMLError):
-            raise InvalidInput("cannot be read as YAML", field="scenario", value=path) from None
+        except (OSError, yaml.YAMLError) as error:
+            raise InvalidInput("cannot be read as YAML", field="scenario", value=path) from error
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as `from_dict` reads it."""
