@@ -1,7 +1,7 @@
 """What data is recognised by when it comes again under another name: digests of files, numbers of tables.
 
     a file, a folder     SHA-256 of each file's bytes, whatever it is called and wherever it lies
-    PostgreSQL           the cluster's own number, the database's and the table's
+    PostgreSQL           the cluster's own number, the database's, the table's and its partitions'
     MongoDB              the collection's own number
 
 They find accidents: the same file in another folder, the same table by another address. A copy that was changed in one
@@ -14,15 +14,20 @@ import hashlib
 from pathlib import Path
 
 from tacita.domain import Domain
-from tacita.errors import SourceUnavailable
+from tacita.errors import DataError, SourceUnavailable
 from tacita.privacy.ledger import DataMarks
 
-__all__ = ["data_marks"]
+__all__ = ["Mark", "collection_mark", "data_marks", "table_marks"]
 
-_TABLE = (
-    "SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system()), oid, pg_catalog.to_regclass(%s)::oid"
-    " FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+# a cluster has a number of its own, whatever name it is reached by; a table that has partitions or inheriting tables
+# holds their rows too
+_TABLES = (
+    "WITH RECURSIVE held(id) AS (SELECT %s::regclass::oid UNION SELECT inhrelid FROM pg_catalog.pg_inherits"
+    " JOIN held ON inhparent = held.id) SELECT system_identifier, pg_database.oid, held.id"
+    " FROM held, pg_catalog.pg_control_system(), pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
 )
+
+Mark = tuple[object, ...]
 
 
 def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMarks:
@@ -33,9 +38,9 @@ def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMa
     """
     lower = address.lower()
     if lower.startswith(("postgresql:", "postgres:")):
-        found = {_digest(("postgresql", *_postgres(address, str(table))))}
+        found = {_digest(mark) for mark in table_marks(address, str(table))}
     elif lower.startswith(("mongodb:", "mongodb+srv:")):
-        found = {_digest(("mongodb", *_mongo(address, str(table))))}
+        found = {_digest(collection_mark(address, str(table)))}
     else:
         path = Path(address).expanduser()
         files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
@@ -43,7 +48,7 @@ def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMa
     return DataMarks(marks=frozenset(found), schema=domain.fingerprint)
 
 
-def _digest(parts: tuple[object, ...]) -> str:
+def _digest(parts: Mark) -> str:
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
@@ -55,21 +60,26 @@ def _file_digest(file: Path) -> str:
         raise SourceUnavailable(f"cannot be read: {error.strerror}", field="source", value=str(file)) from None
 
 
-def _postgres(url: str, table: str) -> tuple[object, ...]:
+def table_marks(url: str, table: str) -> list[Mark]:
+    """A table of PostgreSQL and all whose rows are read with it; none if there is no such table."""
     from tacita.engines.postgres.driver import Server, load
     from tacita.engines.postgres.names import table_parts
 
-    with Server(url).snapshot() as connection:
-        name = load("psycopg.sql").Identifier(*table_parts(table)).as_string(connection)
-        return tuple(connection.execute(_TABLE, [name]).fetchone())
+    server, identifier = Server(url), load("psycopg.sql").Identifier
+    try:
+        found = identifier(*server.resolve(identifier(*table_parts(table))))
+    except DataError:
+        return []
+    with server.snapshot() as connection:
+        return [("postgresql", *row) for row in connection.execute(_TABLES, [found.as_string(connection)])]
 
 
-def _mongo(url: str, collection: str) -> tuple[object, ...]:
+def collection_mark(url: str, collection: str) -> Mark:
+    """A collection of MongoDB: its own number, the same on all members of a replica set; a view has only its name."""
     from tacita.engines.mongo.driver import Server
     from tacita.engines.mongo.names import check_collection
 
     server = Server(url)
     with server.reading(check_collection(collection)) as reader:
         described = reader.describe(name_only=False)
-        # a collection has a number of its own, the same on all members of a replica set; a view has only its name
-        return (described.get("info", {}).get("uuid") or f"{server.place}/{collection}",)
+        return ("mongodb", described.get("info", {}).get("uuid") or f"{server.place}/{collection}")
