@@ -58,3 +58,26 @@ def test_codes_are_distinct():
 def test_our_own_mistakes_say_so():
     with pytest.raises(AssertionError, match="report it"):
         raise errors.InternalError("cannot happen")
+
+
+def test_a_value_is_shortened_without_writing_all_of_it():
+    """Nested aliases of YAML give a value of a few objects whose representation has 10^12 characters."""
+    bomb = ["x"]
+    for _ in range(12):
+        bomb = [bomb] * 10
+    assert errors.InvalidInput("x", value=bomb).value.endswith("…")
+    assert errors.InvalidInput("x", value={"a": {"b": bomb}}).value.startswith("{'a': {'b': [[[")
+    loop = []
+    loop.append(loop)
+    assert errors.InvalidInput("x", value=loop).value == "[" * 119 + "…"
+
+
+@pytest.mark.parametrize(
+    "value", [[], (), (1,), {}, set(), {1}, frozenset({1}), [1, "a", None], {"a": (1, 2.5)}, b"x", 7, True, 1.5]
+)
+def test_short_values_read_as_python_writes_them(value):
+    assert errors.InvalidInput("x", value=value).value == repr(value)
+
+
+def test_integers_that_python_refuses_to_write_are_described():
+    assert errors.InvalidInput("x", value=[10**5000]).value == "[an integer of 16610 bits]"

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 
 FLOORS = [
     {"_version", "compiled", "errors"},
-    {"binomial", "ratio_text"},
+    {"binomial", "ratio_text", "wellformed"},
+    {"yaml_text"},
     {"domain", "signing", "store"},
     {"cells"},
     {"table"},

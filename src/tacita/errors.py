@@ -24,7 +24,7 @@ data should see (which line of the file is broken, never what it says) goes into
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -50,8 +50,48 @@ _SHOWN = 120  # characters of an offending value that a message repeats
 
 
 def _shorten(value: object) -> str:
-    text = str(value) if isinstance(value, str | PurePath) else repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    """The first characters of a value as text.
+
+    Builds no more text than it shows: a value of a few hundred bytes (nested YAML aliases) can have a representation of
+    gigabytes, and a list of a million entries takes seconds to write down.
+    """
+    text = ""
+    for piece in (str(value),) if isinstance(value, PurePath) else _pieces(value, quoted=False):
+        text += piece
+        if len(text) > _SHOWN:
+            return text[: _SHOWN - 1] + "…"
+    return text
+
+
+def _pieces(value: object, *, quoted: bool = True) -> Iterator[str]:
+    """Write a value piece by piece; each level of nesting gives a character before it goes deeper."""
+    if isinstance(value, str | bytes):
+        start = value[: _SHOWN + 1]
+        yield repr(start) if quoted or isinstance(start, bytes) else start
+    elif isinstance(value, int) and value.bit_length() > _SHOWN * 4:  # Python refuses to write very long ones
+        yield f"an integer of {value.bit_length()} bits"
+    elif type(value) is dict:
+        yield from _enclosed("{", value.items(), "}")
+    elif type(value) in _BRACKETS and isinstance(value, Collection):
+        before, after = ("(", ",)") if type(value) is tuple and len(value) == 1 else _BRACKETS[type(value)]
+        yield from _enclosed(before, ((part,) for part in value), after) if value else (repr(value),)
+    else:
+        yield repr(value)
+
+
+_BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})")}
+
+
+def _enclosed(before: str, entries: Iterable[tuple[object, ...]], after: str) -> Iterator[str]:
+    yield before
+    for place, entry in enumerate(entries):
+        if place:
+            yield ", "
+        for part, each in enumerate(entry):
+            if part:
+                yield ": "
+            yield from _pieces(each)
+    yield after
 
 
 class PrivacyWarning(UserWarning):

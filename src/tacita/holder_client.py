@@ -17,11 +17,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tacita._version import __version__
 from tacita.errors import InvalidInput, SourceUnavailable, rebuild
+from tacita.yaml_text import load_yaml
 
 __all__ = ["Address", "HolderClient", "read_holders", "read_token"]
 
@@ -53,10 +53,10 @@ class _File(BaseModel):
 def read_holders(path: Path) -> tuple[Address, ...]:
     """The holders that a YAML file names; token files are found beside it."""
     try:
-        found = _File.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        found = _File.model_validate(load_yaml(path.read_text(encoding="utf-8"), field="holders"))
     except OSError as error:
         raise SourceUnavailable("cannot be read", field="holders", value=f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         raise InvalidInput("must be YAML", field="holders", value=path) from None
     except ValidationError as error:
         first = error.errors()[0]

@@ -148,3 +148,10 @@ def test_bounds_beyond_reach_are_refused_before_they_cost(world, buyer, query, b
 
 def test_too_many_bins(world, buyer) -> None:
     assert diffpriv(world, buyer, "histogram", bounds="0,100", bins=3_000_000).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/kanon", "/kanon?k=x", "/diffpriv", "/diffpriv?query=sum&epsilon=x"])
+def test_without_a_token_nothing_else_is_said(world, path: str) -> None:
+    assert world.call("GET", path).status_code == 401
+    assert world.call("GET", path, token="tct_" + "0" * 16 + "_" + "0" * 64).status_code == 401
+    assert world.call("GET", path, token=world.token("analyst")).status_code == 422

@@ -248,3 +248,26 @@ def test_a_renamed_source_gets_no_second_budget(tmp_path: Path) -> None:
     Datasets(database, {"old": place}).register(name="one", source="old", **about)
     with pytest.raises(Conflict, match="no longer name"):
         Datasets(database, {"new": place}).register(name="two", source="new", **about)
+
+
+def test_a_source_outside_the_scope_cannot_be_registered_under_a_name_inside(world_of, tmp_path) -> None:
+    write_patients(tmp_path / "others.csv")
+    with (tmp_path / "others.csv").open("a") as file:
+        file.write("never,7\n")  # not the same data as the first
+    sources = {"mine": {"path": tmp_path / "patients.csv"}, "others": {"path": tmp_path / "others.csv"}}
+    world = world_of(sources=sources)
+    scoped = world.token("steward", datasets=["mine"])
+    body = {
+        "name": "mine",
+        "schema": SCHEMA,
+        "unit": "row",
+        "neighbours": "add-remove",
+        "budget": {"epsilon": 1000.0},
+    }
+    for source in ("others", "unknown"):
+        refused = world.call("POST", "/v1/datasets", token=scoped, json=body | {"source": source})
+        assert refused.status_code == 403, refused.text
+        assert refused.json()["field"] == "source"
+        assert "patients" not in refused.text
+    assert world.services.datasets.list() == []
+    assert world.call("POST", "/v1/datasets", token=scoped, json=body | {"source": "mine"}).status_code == 201

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -118,3 +119,34 @@ def test_expiry_over_rest(world) -> None:
     assert world.call("POST", "/v1/tokens", token=world.token(), json=body).status_code == 201
     late = world.call("POST", "/v1/tokens", token=world.token(), json=body | {"expires": "2001-01-01T00:00:00Z"})
     assert (late.status_code, late.json()["field"]) == (422, "expires")
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\u0000", "", "a b", "x" * 65])
+def test_a_scope_that_could_not_be_read_back_is_refused_and_leaves_nothing(world, name: str) -> None:
+    admin = world.token()
+    text = json.dumps({"name": "x", "role": "analyst", "datasets": ["fine", name]})  # escapes what httpx could not send
+    made = world.call("POST", "/v1/tokens", token=admin, content=text, headers={"Content-Type": "application/json"})
+    assert made.status_code == 422
+    assert [found["name"] for found in world.call("GET", "/v1/tokens", token=admin).json()] == ["a admin"]
+    assert world.call("GET", "/v1/audit", token=admin).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\u0000"])
+def test_the_library_refuses_such_a_scope_too(world, name: str) -> None:
+    with pytest.raises(InvalidInput, match="datasets"):
+        world.services.tokens.issue(name="x", role="analyst", datasets=[name])
+
+
+@pytest.mark.parametrize("until", ["9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59+12:00"])
+def test_an_expiry_at_the_end_of_time_is_refused(world, until: str) -> None:
+    body = {"name": "x", "role": "analyst", "expires": until}
+    assert world.call("POST", "/v1/tokens", token=world.token(), json=body).status_code == 422
+    campaign = {
+        "title": "x",
+        "schema": {"tacita": 1, "attributes": [{"kind": "boolean", "name": "smokes"}]},
+        "tables": [["smokes"]],
+        "epsilon": 1.0,
+        "respondents": 100,
+        "closes": until,
+    }
+    assert world.call("POST", "/v1/campaigns", token=world.token(), json=campaign).status_code < 500

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from tacita.errors import InvalidInput
 from tacita.recoding.axis import EPOCH, MISSING, Axis
+from tacita.yaml_text import load_yaml
 
 __all__ = ["Hierarchy", "Intervals", "Periods", "Prefixes", "Tree", "TreeMaker"]
 
@@ -180,10 +180,7 @@ class Hierarchy:
         except (OSError, UnicodeDecodeError):
             raise InvalidInput("cannot be read as UTF-8 text", field="hierarchy", value=file) from None
         if file.suffix.lower() in (".yaml", ".yml", ".json"):
-            try:
-                return cls.from_dict(file.stem, yaml.safe_load(text))
-            except yaml.YAMLError:
-                raise InvalidInput("must be YAML or JSON", field="hierarchy", value=file) from None
+            return cls.from_dict(file.stem, load_yaml(text, field=f"hierarchy {file.name}"))
         between = ";" if ";" in text else ","
         return cls.from_rows(file.stem, list(csv.reader(text.splitlines(), delimiter=between)))
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
 from tacita.domain import Binned, Domain
 from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
+from tacita.yaml_text import load_yaml
 
 __all__ = ["Scenario", "held_by"]
 
@@ -98,9 +98,10 @@ class Scenario:
     def read(cls, path: str | Path) -> Scenario:
         """A scenario from a YAML file."""
         try:
-            return cls.from_dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
-        except (OSError, yaml.YAMLError) as error:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput("cannot be read as YAML", field="scenario", value=path) from error
+        return cls.from_dict(load_yaml(text, field="scenario"))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as `from_dict` reads it."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tacita.assess.assessment import Wishes
 from tacita.assess.scenario import Scenario
 from tacita.compare.makers import Wanted
 from tacita.errors import InvalidInput
+from tacita.yaml_text import load_yaml
 
 __all__ = ["ComparePlan"]
 
@@ -115,10 +114,10 @@ class ComparePlan:
     def read(cls, path: str | Path) -> ComparePlan:
         """A plan from a file."""
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
             raise InvalidInput("cannot be read as YAML", field="plan", value=path) from None
-        return cls.from_dict(data, Path(path).parent)
+        return cls.from_dict(load_yaml(text, field="plan"), Path(path).parent)
 
 
 def _names(field_name: str, given: Any) -> tuple[str, ...]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
-import yaml
-
 from tacita.charts import Curve
 from tacita.collect.campaigns.campaign import question_of
 from tacita.collect.design import Design
@@ -20,6 +18,7 @@ from tacita.collect.plan import plan_collection
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
 from tacita.tables import Workload
+from tacita.yaml_text import load_yaml
 
 __all__ = [
     "EPSILONS",
@@ -95,10 +94,7 @@ def _simple(declared: Mapping[str, Any]) -> bool:
 def rows_of(schema: Mapping[str, Any] | str) -> list[Row]:
     """The rows of a form, from a schema or from its text as YAML or JSON. Identifiers are no question to anybody."""
     if isinstance(schema, str):
-        try:
-            schema = yaml.safe_load(schema)
-        except yaml.YAMLError:
-            raise InvalidInput("cannot be read as YAML or JSON", field="schema") from None
+        schema = load_yaml(schema, field="schema")
     if not isinstance(schema, Mapping):
         hint = "Paste what `tacita schema` writes: attributes, each with its kind, name and levels"
         raise InvalidInput("must be a schema", field="schema", hint=hint)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from nicegui import app as gui
-from nicegui import ui
+from nicegui import core, ui
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
@@ -60,9 +63,30 @@ def mount(app: FastAPI) -> Sessions:
         show_welcome_message=False,
         reconnect_timeout=10.0,
     )
+    _guard_messages(sessions)
     gui.add_middleware(_Guard, sessions=sessions)
     gui.add_middleware(_Policy)
     return sessions
+
+
+def _guard_messages(sessions: Sessions) -> None:
+    """Let a socket speak for pages of its own session alone: each of its messages names the page that it is about."""
+    handlers = core.sio.handlers["/"]
+    for event in ("handshake", "event", "javascript_response", "ack", "log"):
+        core.sio.on(event, _guarded(handlers[event], sessions))
+
+
+def _guarded(handler: Callable[[str, dict[str, Any]], Any], sessions: Sessions) -> Callable[..., Awaitable[Any]]:
+    async def guarded(sid: str, message: dict[str, Any]) -> Any:
+        scope = core.sio.get_environ(sid)["asgi.scope"]
+        session = sessions.find(HTTPConnection(scope).cookies.get(COOKIE))
+        page = message.get("client_id") if isinstance(message, dict) else None
+        if session is None or not isinstance(page, str) or page not in session.pages:
+            return False
+        answer = handler(sid, message)
+        return await answer if isawaitable(answer) else answer
+
+    return guarded
 
 
 class _Policy:
@@ -112,5 +136,8 @@ class _Guard:
         session = self._sessions.find(connection.cookies.get(COOKIE))
         if session is None or not self._speaks(scope):
             return session is not None
-        known = path.removeprefix(_UPLOADS).partition("/")[0] if path.startswith(_UPLOADS) else None
-        return (known or connection.query_params.get("client_id")) in session.pages
+        if path.startswith(_UPLOADS):
+            return path.removeprefix(_UPLOADS).partition("/")[0] in session.pages
+        # several values: the framework would take another one than we looked at
+        named = connection.query_params.getlist("client_id")
+        return len(named) == 1 and named[0] in session.pages

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import yaml
 
 from tacita.errors import InvalidInput
+from tacita.yaml_text import load_yaml
 
 __all__ = ["PRESETS", "WAYS", "as_text", "make_path", "of_text"]
 
@@ -67,8 +68,8 @@ def of_text(text: str) -> list[Wanted]:
         if not line.strip():
             continue
         try:
-            wanted = yaml.safe_load(line)
-        except yaml.YAMLError:
+            wanted = load_yaml(line, field=f"releases, line {place}")
+        except InvalidInput:
             wanted = None
         if not (isinstance(wanted, Mapping) and len(wanted) == 1 and isinstance(next(iter(wanted.values())), Mapping)):
             hint = "Write a line as `synthesize: {epsilon: 1}` or `anonymize: {k: 10}`"

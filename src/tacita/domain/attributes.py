@@ -24,9 +24,19 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
 from tacita.errors import SchemaError
+from tacita.wellformed import fail_fast
 
 __all__ = [
     "Attribute",
@@ -52,6 +62,11 @@ class Frozen(BaseModel):
     """A pydantic model that cannot change and that reports its faults as `SchemaError`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate lists up to their first fault."""
+        return fail_fast(handler(source))
 
     def __init__(self, **data: Any) -> None:
         try:

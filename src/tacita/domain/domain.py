@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from pydantic import Field, model_validator
 from tacita.domain.attributes import Attribute, Frozen
 from tacita.domain.encode import Codes, encode
 from tacita.errors import InvalidInput, NotPublic, SchemaError, UnknownName
+from tacita.yaml_text import load_yaml
 
 __all__ = ["Domain"]
 
@@ -50,7 +52,7 @@ class Domain(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Domain:
         names = [attribute.name for attribute in self.attributes]
-        twice = {name for name in names if names.count(name) > 1}
+        twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise ValueError(f"attribute names must be distinct, {min(twice)!r} is there twice")
         if self.person is not None:
@@ -196,13 +198,7 @@ class Domain(Frozen):
     @classmethod
     def from_text(cls, text: str) -> Domain:
         """A domain from YAML or JSON text (JSON is YAML)."""
-        try:
-            data = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            where = getattr(error, "problem_mark", None)
-            place = f"line {where.line + 1}" if where else None
-            raise SchemaError("must be YAML or JSON", field="schema", value=place) from None
-        return cls.from_dict(data)
+        return cls.from_dict(load_yaml(text, field="schema", error=SchemaError))
 
     @classmethod
     def read(cls, path: str | Path) -> Domain:

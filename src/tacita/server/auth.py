@@ -127,7 +127,7 @@ def _check_role(token: Token, roles: tuple[Role, ...]) -> None:
         raise Forbidden(f"needs the role {wanted}", field="role", value=token.role)
 
 
-def check_scope(token: Token, name: str) -> None:
+def check_scope(token: Token, name: str, *, field: str = "dataset") -> None:
     """Refuse what is outside the token's scope, before it can be seen whether it exists."""
     if not token.covers(name):
-        raise Forbidden("is not in the scope of this token", field="dataset", value=name)
+        raise Forbidden("is not in the scope of this token", field=field, value=name)

@@ -33,7 +33,7 @@ from tacita.server.refusals import (
     from_nobody,
 )
 
-__all__ = ["DOCUMENTED", "MEDIA", "install", "respond"]
+__all__ = ["DOCUMENTED", "MEDIA", "RefusedBody", "install", "respond"]
 
 MEDIA = "application/problem+json"
 
@@ -112,7 +112,17 @@ def _invalid(error: RequestValidationError) -> TacitaError:
     return InvalidInput(rule[:1].lower() + rule[1:], field=".".join(where) or "body", value=value, hint=more)
 
 
+class RefusedBody(HTTPException):
+    """A body that was refused while it was read: the one kind of error that frameworks pass on from there."""
+
+    def __init__(self, error: TacitaError) -> None:
+        super().__init__(error.status)
+        self.error = error
+
+
 def _from_http(error: HTTPException, method: str) -> TacitaError:
+    if isinstance(error, RefusedBody):
+        return error.error
     if error.status_code == 404:
         return NotFound("no such route", hint="The routes are listed at /openapi.json")
     if error.status_code == 405:

@@ -6,19 +6,23 @@ Plain ASGI, because the collecting path must not pay for more.
 
 from __future__ import annotations
 
+import errno
+import re
 import time
 import uuid
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacita.errors import TacitaError
+from tacita.errors import InvalidInput, SourceUnavailable, TacitaError
 from tacita.server import logs
-from tacita.server.errors import respond
+from tacita.server.errors import RefusedBody, respond
 from tacita.server.metrics import Metrics
 from tacita.server.refusals import NotJsonMedia, TooLarge, from_nobody
+from tacita.wellformed import check_characters, check_integer, check_json
 
 __all__ = ["Gate"]
 
@@ -26,7 +30,11 @@ API = "/v1/"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _UPLOAD, _FORM = "/v1/anonymize", b"multipart/form-data"  # a file beside other fields
 _SOURCES, _FILES = "/v1/sources/", (b"text/csv", b"application/vnd.apache.parquet")  # a file as the body
+_JSON = b"application/json"
 _PACKED = b"application/vnd.tacita.reports"  # the collecting path takes bytes too
+_MOST_FIELDS = 1000
+_MOST_INTEGER = (1 << 53) - 1  # of a query: what may be added to without leaving 64 bits
+_LONG_INTEGER = re.compile(r"\s*[+-]?[0-9_]{16,4000}\s*")  # as Python reads integers
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -66,18 +74,20 @@ class Gate:
         except Exception as error:  # the last resort: nothing of it may reach the caller or the log
             logs.fault(error, request_id=state["request_id"])
             if not answered.status:
-                await respond(from_nobody(), scope)(scope, receive, answered)
+                await respond(_refusal_of(error), scope)(scope, receive, answered)
         finally:
             self._note(scope, state, answered.status or 500, time.perf_counter() - started)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         most = self._limit(scope)
         try:
+            check_address(scope)
             self._check(scope, most)
         except TacitaError as error:
             await respond(error, scope)(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive, most), send)
+        limited = self._limited(receive, most)
+        await self._app(scope, _checked(limited) if _media(scope) == _JSON else limited, send)
 
     def _check(self, scope: Scope, most: int) -> None:
         headers = dict(scope["headers"])
@@ -87,11 +97,11 @@ class Gate:
         if not scope["path"].startswith(API):  # pages have forms and files
             return
         has_body = length not in (b"", b"0") or b"transfer-encoding" in headers
-        media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        media = _media(scope)
         packed = media == _PACKED and scope["path"].endswith("/reports")
         form = media == _FORM and scope["path"] == _UPLOAD
         file = media in _FILES and scope["path"].startswith(_SOURCES)
-        if has_body and media != b"application/json" and not (packed or form or file):
+        if has_body and media != _JSON and not (packed or form or file):
             raise NotJsonMedia(
                 "must be application/json",
                 field="content-type",
@@ -131,6 +141,70 @@ class Gate:
             token=state.get("token"),
             problem=problem,
         )
+
+
+def _refusal_of(error: Exception) -> TacitaError:
+    """What a caller is told about an error that no route foresaw."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return SourceUnavailable("the server's disk is full", field="disk", hint="Try again later")
+    return from_nobody()
+
+
+def _media(scope: Scope) -> bytes:
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            return bytes(value).split(b";")[0].strip().lower()
+    return b""
+
+
+def check_address(scope: Scope) -> None:
+    """Refuse a path or query that no route, database or log can take.
+
+    Raises:
+        InvalidInput: It is not UTF-8, has control characters, or an integer of the query is beyond 2^53 - 1.
+    """
+    path = scope["path"]
+    if not path.isprintable() or "\ufffd" in path:  # what a server puts where the bytes were not UTF-8
+        raise InvalidInput("must be printable UTF-8", field="path")
+    query = scope.get("query_string", b"")
+    if not query:
+        return
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:  # also of bytes that are not UTF-8
+        rule = f"must be at most {_MOST_FIELDS} parameters, percent-encoded UTF-8"
+        raise InvalidInput(rule, field="query") from None
+    for name, value in pairs:
+        check_characters(name, field="query")
+        check_characters(value, field="query")
+        if _LONG_INTEGER.fullmatch(value):
+            check_integer(int(value), field=name[:40], most=_MOST_INTEGER)
+
+
+def _checked(receive: Receive) -> Receive:
+    """Read the whole body and check it before its first byte is passed on."""
+    body: bytes | None = None
+
+    async def checked() -> Message:
+        nonlocal body
+        if body is not None:
+            return await receive()
+        parts = []
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return message
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                break
+        body = b"".join(parts)
+        try:
+            check_json(body)
+        except InvalidInput as error:
+            raise RefusedBody(error) from None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return checked
 
 
 class _Answered:

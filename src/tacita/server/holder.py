@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-import uvicorn
 from fastapi import Body, Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
@@ -28,6 +27,7 @@ from tacita.server import errors, logs
 from tacita.server.events import Events
 from tacita.server.gate import Gate
 from tacita.server.limits import RateLimiter
+from tacita.server.listening import listen
 from tacita.server.metrics import Metrics
 from tacita.server.refusals import without_details
 from tacita.server.refused_tokens import RefusedTokens
@@ -124,12 +124,4 @@ def _simulated(content: Content) -> bool:
 def serve_holder(app: FastAPI, *, host: str, port: int) -> None:
     """Serve until a signal ends it."""
     logs.configure("info")
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        log_config=None,  # ours: uvicorn's prints raw paths
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=10,
-    )
+    listen(app, host=host, port=port)

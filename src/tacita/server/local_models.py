@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from fastapi import FastAPI
 
 from tacita import __version__
@@ -27,6 +26,7 @@ from tacita.learn.models import read_model
 from tacita.server import errors, logs
 from tacita.server.auth import authenticated
 from tacita.server.gate import Gate
+from tacita.server.listening import listen
 from tacita.server.routes import health, models
 from tacita.server.services import Services
 from tacita.server.settings import Settings
@@ -94,7 +94,7 @@ def serve_models(
     app = create_models_app(files, trusted=trusted, home=home, no_guarantee=no_guarantee)
     entries = app.state.services.functions.registry.list(limit=1000)
     told([entry.name for entry in entries if _promises_nothing(entry.about["event"])])
-    uvicorn.run(app, host=host, port=port, log_config=None, access_log=False, server_header=False)
+    listen(app, host=host, port=port)
 
 
 def _end(services: Services) -> None:

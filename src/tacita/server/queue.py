@@ -13,6 +13,7 @@ from huey.registry import Message
 from huey.serializer import Serializer
 
 from tacita.server import logs
+from tacita.store import private_file
 
 __all__ = ["Queue"]
 
@@ -35,7 +36,7 @@ class Queue:
     """
 
     def __init__(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_file(file)
         self._work: Callable[[str], None] | None = None
         self._huey = SqliteHuey("tacita", filename=str(file), results=False, serializer=_Json(), fsync=True, timeout=10)
         self._task = self._huey.task(name="work")(self._run)

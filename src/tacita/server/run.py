@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 
-import uvicorn
 from fastapi import FastAPI
 
 from tacita.server import logs
 from tacita.server.app import create_app
+from tacita.server.listening import listen
 from tacita.server.settings import Settings
 from tacita.server.supervisor import supervised
 
@@ -29,15 +29,7 @@ def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None
         extend(app)
     with supervised(settings) if settings.worker else nullcontext() as worker:
         app.state.worker = worker  # `/readyz` asks it
-        uvicorn.run(
-            app,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,  # ours: uvicorn's prints raw paths
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=10,
-        )
+        listen(app, host=settings.host, port=settings.port, client_seconds=settings.client_seconds)
 
 
 if __name__ == "__main__":

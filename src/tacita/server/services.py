@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacita.collect.campaigns import Campaign, Campaigns
@@ -27,7 +28,7 @@ from tacita.server.refused_tokens import RefusedTokens
 from tacita.server.settings import Settings
 from tacita.server.sources import ReadingLimits, Sources
 from tacita.server.tokens import Tokens
-from tacita.store import Database
+from tacita.store import Database, private_folder
 
 if TYPE_CHECKING:
     from tacita.server.jobs import Jobs
@@ -72,6 +73,7 @@ class Services:
         """
         from tacita.server.jobs import Jobs
 
+        private_folder(settings.home)
         database = Database(settings.state_url)
         events = Events(database)
         limits = ReadingLimits(
@@ -112,6 +114,12 @@ class Services:
             functions=FunctionService(Registry(database, seal), randomness),
             engine_for=engine_for or datasets.engine,
         )
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders that state and files are written to."""
+        file = self.database.file
+        return (self.settings.home, *(() if file is None else (file.parent,)))
 
     def engine(self, dataset: Dataset, purpose: str, domain: Domain | None = None) -> Engine:
         """Where the data of a dataset is; only of those who agreed to the purpose, where they were asked.

@@ -160,6 +160,12 @@ class Settings(BaseSettings):
         ge=0,
         description="Requests a minute without a token for each address, a report counting as one; 0 for no limit.",
     )
+    client_seconds: float = Field(
+        default=30.0, ge=1, description="A client that is silent inside a request for longer is disconnected."
+    )
+    min_free_bytes: int = Field(
+        default=64 << 20, ge=0, description="With less free space for state and files, `/readyz` answers 503."
+    )
     jobs_queue: Path | None = Field(default=None, description="File of the job queue; `HOME/jobs.db` by default.")
     worker: bool = Field(default=True, description="Whether `tacita serve` starts a worker process as well.")
     job_workers: int = Field(default=1, ge=1, le=64, description="Jobs that a worker process runs at once.")

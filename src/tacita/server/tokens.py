@@ -25,6 +25,7 @@ from tacita.server.roles import Role
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import tokens
+from tacita.wellformed import check_characters
 
 __all__ = ["IssuedToken", "Role", "Token", "Tokens"]
 
@@ -197,12 +198,16 @@ def _check(name: str, role: str, expires: dt.datetime | None) -> None:
         raise InvalidInput("must have a time zone", field="expires", value=expires.isoformat())
     if expires is not None and expires <= now():
         raise InvalidInput("must lie in the future", field="expires", value=expires.isoformat())
+    if expires is not None and expires.year >= dt.MAXYEAR:  # its time in another zone may not exist
+        raise InvalidInput(f"must lie before the year {dt.MAXYEAR}", field="expires", value=expires.isoformat())
 
 
 def _scope(datasets: Iterable[str]) -> tuple[str, ...]:
     names = datasets if isinstance(datasets, str) else tuple(datasets)
     if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
         raise InvalidInput("must be a list of names", field="datasets", value=datasets)
+    for name in names:
+        check_characters(name, field="datasets")
     return names
 
 

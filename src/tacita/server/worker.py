@@ -38,6 +38,7 @@ def run_worker(settings: Settings, *, parent: int | None = None) -> None:
         settings: The server's own.
         parent: Process id of the server that started it; the worker ends when that is gone.
     """
+    os.umask(0o077)  # what it writes is for its own user alone
     logs.configure(settings.log_level)
     load_kinds(settings)
     services = Services.open(settings)

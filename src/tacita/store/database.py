@@ -21,6 +21,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import URL, make_url
 
 from tacita.errors import InvalidInput, SourceUnavailable
+from tacita.store.private import private_file
 
 __all__ = ["Database"]
 
@@ -45,6 +46,11 @@ class Database:
     def is_postgres(self) -> bool:
         """Whether the state lives in PostgreSQL."""
         return self.url.get_backend_name() == "postgresql"
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the state is in, where it is SQLite's."""
+        return None if self.is_postgres else Path(str(self.url.database)).resolve()
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
@@ -124,7 +130,11 @@ def _prepare_postgres(engine: sa.Engine) -> None:
 
 def _prepare_sqlite(url: URL, engine: sa.Engine) -> None:
     assert url.database is not None
-    Path(url.database).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = Path(url.database).resolve()
+    try:
+        private_file(file)  # its log and index get the same rights from SQLite
+    except OSError as error:
+        raise SourceUnavailable("the state cannot be opened", field="state", value=file, hint=error.strerror) from error
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:

@@ -21,13 +21,13 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 from numpy.typing import NDArray
 
 from tacita.cells import Cells
 from tacita.domain import Date, Domain, Numeric, Ordinal, encode
 from tacita.domain.conditions import Condition, bin_ends
 from tacita.errors import InvalidInput
+from tacita.yaml_text import load_yaml
 
 __all__ = ["AtMost", "Codes", "Follows", "IfThen", "Never", "Rule", "Rules"]
 
@@ -241,11 +241,7 @@ class Rules:
     @classmethod
     def from_text(cls, text: str) -> Rules:
         """Rules from YAML or JSON text: a list under `rules`."""
-        try:
-            data = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise InvalidInput("must be YAML or JSON", field="rules") from None
-        return cls.from_dict(data)
+        return cls.from_dict(load_yaml(text, field="rules"))
 
     @classmethod
     def from_dict(cls, data: Any) -> Rules:

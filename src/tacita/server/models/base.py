@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import datetime as dt
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
-__all__ = ["Name", "Problem", "Sent", "Told"]
+from tacita.wellformed import fail_fast
+
+__all__ = ["Moment", "Name", "Problem", "Sent", "Told"]
 
 
 Name = Annotated[
@@ -18,10 +22,26 @@ Name = Annotated[
 ]
 
 
+def _in_utc(time: dt.datetime) -> dt.datetime:
+    try:
+        return time.astimezone(dt.UTC)
+    except OverflowError:  # the last hours of the year 9999, in a zone behind UTC
+        raise ValueError("must lie in the years 1 to 9999 in UTC") from None
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc), Field(strict=False)]
+"""A time with its zone, converted to UTC."""
+
+
 class Sent(BaseModel):
-    """What a caller sends: nothing unknown, nothing converted behind their back."""
+    """A request body: unknown members are refused, and no value is converted to another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate lists up to their first fault."""
+        return fail_fast(handler(source))
 
 
 class Told(BaseModel):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from tacita.server.models.base import Name, Sent, Told
+from tacita.server.models.base import Moment, Name, Sent, Told
 
 __all__ = [
     "Accepted",
@@ -64,7 +64,7 @@ class NewCampaign(CollectionPlan):
 
     title: str = Field(min_length=1, max_length=200)
     minimum: int = Field(default=100, ge=1, description="No table is released before so many have answered for it.")
-    closes: AwareDatetime | None = Field(default=None, strict=False)
+    closes: Moment | None = None
     rounds: RoundsModel | None = None
     stop: StopModel | None = None
     keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from tacita.server.models.base import Sent, Told
+from tacita.server.models.base import Moment, Name, Sent, Told
 from tacita.server.roles import Role
 
 __all__ = ["Health", "NewToken", "TokenInfo", "TokenIssued"]
@@ -18,8 +18,8 @@ class NewToken(Sent):
 
     name: str
     role: Role
-    datasets: list[str] | None = Field(default=None, description="Datasets and campaigns; null for all.")
-    expires: AwareDatetime | None = Field(default=None, strict=False)
+    datasets: list[Name] | None = Field(default=None, description="Datasets and campaigns; null for all.")
+    expires: Moment | None = None
 
 
 class TokenInfo(Told):

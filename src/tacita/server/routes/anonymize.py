@@ -24,6 +24,7 @@ from tacita.server.models import PolicyModel
 from tacita.server.policies import Policy
 from tacita.server.sources import ReadingLimits
 from tacita.server.tokens import Token
+from tacita.wellformed import check_characters, check_json
 
 __all__ = ["router"]
 
@@ -70,6 +71,8 @@ def anonymize_file(
 
 
 def _policy(text: str) -> Policy:
+    check_characters(text, field="options")
+    check_json(text.encode(), field="options")
     try:
         return Policy.from_dict(PolicyModel.model_validate_json(text).model_dump())
     except ValidationError as error:

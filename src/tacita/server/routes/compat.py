@@ -33,6 +33,7 @@ from tacita.query.numbers import check_reach
 from tacita.server.anonymized import make_anonymized, record
 from tacita.server.auth import Services_, check_anonymous, check_scope, note_refused
 from tacita.server.datasets import Dataset
+from tacita.server.errors import DOCUMENTED
 from tacita.server.policies import Policy
 from tacita.server.queries import answer, check_cells
 from tacita.server.refusals import BadRequest, UnknownSource
@@ -43,7 +44,14 @@ from tacita.tables import Workload
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["compatibility"])
+router = APIRouter(
+    tags=["compatibility"],
+    responses=DOCUMENTED
+    | {
+        400: DOCUMENTED[400] | {"description": "A parameter is missing, or is one that is not taken."},
+        415: DOCUMENTED[415] | {"description": "There is no dataset of that name."},
+    },
+)
 
 Text = Annotated[str | None, Query()]
 Numbers = Annotated[list[str] | None, Query()]
@@ -53,28 +61,38 @@ _STATISTICS = ("sum", "mean", "var", "std")
 _MOST_COLUMNS = 8
 
 
-# only for OpenAPI; `_token` reads the header or, as the original did, the query
-_SHOWN = Depends(HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>."))
+# only for OpenAPI; `_who` reads the header or, as the original did, the query
+_BEARER = Depends(HTTPBearer(auto_error=False, scheme_name="token", description="An API token: tct_<id>_<secret>."))
 
 
-def _token(request: Request, services: Services, text: str | None) -> Token:
+def _who(request: Request, services: Services_, token: Text = None) -> Token:
+    """A dependency, so that callers without a good token hear nothing about their other parameters."""
     header = request.headers.get("authorization", "")
-    given = header.partition(" ")[2].strip() if header else text
+    given = header.partition(" ")[2].strip() if header else token
     if not given:
         raise Unauthorized(
             "an API token is needed", field="token", hint="Send the header Authorization: Bearer tct_..."
         )
     try:
-        token = services.tokens.authenticate(given)
+        found = services.tokens.authenticate(given)
     except Unauthorized as error:
         note_refused(request, services, error)
         check_anonymous(request.scope, services)
         raise
-    request.scope["state"]["token"] = token.id
-    services.limiter.take(f"token:{token.id}", services.settings.rate_limit)
-    if token.role not in ("admin", "steward", "analyst"):
-        raise Forbidden("needs the role steward or analyst", field="role", value=token.role)
-    return token
+    request.scope["state"]["token"] = found.id
+    services.limiter.take(f"token:{found.id}", services.settings.rate_limit)
+    if found.role not in ("admin", "steward", "analyst"):
+        raise Forbidden("needs the role steward or analyst", field="role", value=found.role)
+    return found
+
+
+Buyer = Annotated[Token, Depends(_who)]
+
+
+def _answer_of(description: str, kind: str | None = None) -> dict[str, Any]:
+    """The answer of a route for OpenAPI."""
+    schema = {} if kind is None else {"type": kind, "items": {}}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def _dataset(request: Request, services: Services, token: Token, source: str | None, *names: str | None) -> Dataset:
@@ -120,13 +138,17 @@ def _named(domain: Domain, indexes: Sequence[int], field: str) -> tuple[str, ...
 
 
 @router.get(
-    "/kanon", summary="Anonymized rows, as the P-PPA service gave them", response_model=None, dependencies=[_SHOWN]
+    "/kanon",
+    summary="Anonymized rows, as the P-PPA service gave them",
+    response_model=None,
+    dependencies=[_BEARER],
+    responses={200: _answer_of("Rows: objects, or with `format=legacy` lists of objects of one member.", "array")},
 )
 def kanon(
     request: Request,
     services: Services_,
+    who: Buyer,
     k: int,
-    token: Text = None,
     user_choice_index: Numbers = None,
     qi_indexes: Numbers = None,
     whitelist: Numbers = None,
@@ -138,7 +160,6 @@ def kanon(
 ) -> Response:
     """Positions are those of the schema. Which columns are quasi-identifiers is the owner's choice, so a buyer's
     `qi_indexes`, `whitelist` and `user_choice_index` are refused."""
-    who = _token(request, services, token)
     dataset = _dataset(request, services, who, data_source, csv_path, table_coll_data)
     lists = {"qi_indexes": qi_indexes, "whitelist": whitelist, "user_choice_index": user_choice_index}
     owner = who.role in ("admin", "steward")
@@ -189,15 +210,21 @@ def _rows(made: Anonymized, format: str) -> Response:
 
 
 @router.get(
-    "/diffpriv", summary="A private statistic, as the P-PPA service gave it", response_model=None, dependencies=[_SHOWN]
+    "/diffpriv",
+    summary="A private statistic, as the P-PPA service gave it",
+    response_model=None,
+    dependencies=[_BEARER],
+    responses={
+        200: _answer_of("A number or a list of them; counts and edges of a histogram; texts with `format=legacy`.")
+    },
 )
 def diffpriv(
     request: Request,
     services: Services_,
+    who: Buyer,
     query: str,
     epsilon: float,
     column_indexes: Numbers,
-    token: Text = None,
     bounds: Numbers = None,
     bins: Numbers = None,
     density: bool = False,
@@ -213,7 +240,6 @@ def diffpriv(
 ) -> Response:
     """sum, mean, var, std and their nan forms, histogram, histogram2d, histogramdd. Bounds must be given, or stand in
     the schema; they are never read off the data."""
-    who = _token(request, services, token)
     dataset = _dataset(request, services, who, data_source, csv_path, table_coll_data)
     for name, value in (("weights", weights), ("axis", axis), ("dtype", dtype), ("keepdims", keepdims)):
         if value not in (None, "", "0", "None"):

@@ -37,6 +37,7 @@ def dataset_of(services: Services, token: Token, name: str) -> Dataset:
 def create_dataset(body: NewDataset, token: Steward, services: Services_) -> DatasetInfo:
     """The source is read once: it must be readable and have all columns of the schema. May take a while."""
     check_scope(token, body.name)
+    check_scope(token, body.source, field="source")  # else a budget of the caller's own for data outside its scope
     if body.neighbours not in list(Neighbours):
         rule = "must be " + " or ".join(Neighbours)
         raise InvalidInput(rule, field="neighbours", value=body.neighbours)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
@@ -22,7 +24,7 @@ def healthz() -> Health:
     return Health(status="ok", version=__version__)
 
 
-@router.get("/readyz", summary="Whether the state database can be reached, and jobs are done")
+@router.get("/readyz", summary="Whether the state database can be reached, jobs are done and the disk has space")
 def readyz(request: Request, services: Services_) -> Health:
     """503 otherwise."""
     worker = getattr(request.app.state, "worker", None)
@@ -30,6 +32,10 @@ def readyz(request: Request, services: Services_) -> Health:
         raise SourceUnavailable("its worker died again and again", field="worker", hint="See the log; start it again")
     with services.database.reading() as connection:
         connection.execute(sa.select(1))
+    for folder in services.folders:
+        if shutil.disk_usage(folder).free < services.settings.min_free_bytes:
+            hint = "Free some space; nothing is lost, but new work may be refused"
+            raise SourceUnavailable("is nearly full", field="disk", hint=hint)
     return Health(status="ok", version=__version__)
 
 
