@@ -137,6 +137,10 @@ class TacitaError(Exception):
             text += f". {self.hint}"
         return text
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the parts as they are: subclasses compose theirs from other arguments."""
+        return _restore, (type(self), self.args, self.__dict__)
+
     def advise(self, hint: str) -> None:
         """Add a way out that only somebody further up knows."""
         self.hint = f"{self.hint}. {hint}" if self.hint else hint
@@ -157,6 +161,13 @@ class TacitaError(Exception):
             if getattr(self, name) is not None:
                 shape[name] = getattr(self, name)
         return shape | self.extra()
+
+
+def _restore(kind: type[TacitaError], args: tuple[Any, ...], parts: dict[str, Any]) -> TacitaError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(parts)
+    return error
 
 
 class InvalidInput(TacitaError):

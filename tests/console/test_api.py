@@ -1,3 +1,5 @@
+import os
+
 import anyio
 import pytest
 
@@ -50,3 +52,16 @@ def test_who_has_signed_out_asks_nothing_more(world_of):
     texts.clear()
     with pytest.raises(Unauthorized, match="signed in"):
         anyio.run(api.get, "/v1/datasets")
+
+
+def test_what_is_public_is_computed_in_the_pool(world_of):
+    world = world_of()
+
+    async def compute():
+        found = await Api(world.app, signed_in(world, "analyst")).compute(os.getpid)
+        await world.services.computing.close()
+        return found
+
+    assert anyio.run(compute) != os.getpid()
+    with pytest.raises(Unauthorized):
+        anyio.run(Api(world.app, lambda: None).compute, os.getpid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal
 
@@ -16,7 +17,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.tables import Workload
 
-__all__ = ["DEPENDENCE", "plan_collection"]
+__all__ = ["DEPENDENCE", "plan_collection", "planning_seconds"]
 
 DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
@@ -93,6 +94,26 @@ def plan_collection(
         if chosen.size > 1:
             candidates["asking for larger views"] = chosen.design()
     return _best(candidates, workload, dependence)
+
+
+def planning_seconds(
+    domain: Domain, workload: Workload, *, respondents: int, mode: str = "auto", answers: str = "one"
+) -> float:
+    """Estimate how many seconds `plan_collection` computes; the order of magnitude, measured on one core.
+
+    A rehearsal fits a model to all tables: its time grows with the tables and their cells. Choosing views tries covers
+    of all tables.
+    """
+    wide = [key for key in workload if len(key) > 1]
+    if answers == "view" or not wide or mode in ("singles", "tables"):
+        return 0.001 * len(workload)
+    attributes = len(workload.attributes)
+    choosing = 0.05 * len(wide) if attributes >= _MANY_ATTRIBUTES or mode == "views" else 0.0
+    if mode == "views":
+        return choosing
+    cells = float(sum(math.prod(domain[name].size for name in key) for key in workload))
+    runs = 1 if respondents > _MANY else 2.0  # of three, each is a little faster than one alone
+    return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
 
 
 def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:

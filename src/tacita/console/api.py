@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
-from starlette.types import ASGIApp
+from fastapi import FastAPI
 
 from tacita.errors import Unauthorized
+from tacita.server.computing import ComputePool
 from tacita.server.refusals import rebuild
 
 __all__ = ["Api"]
 
+T = TypeVar("T")
+
+_REHEARSAL_SECONDS = 5.0
 _SECONDS = 3600.0  # registering a dataset reads all of it
+
+
+def _not_signed_in() -> Unauthorized:
+    return Unauthorized("you are not signed in any more", field="session", hint="Sign in again")
 
 
 class Api:
@@ -29,7 +37,7 @@ class Api:
         token: Gives the token that a request is sent with, at every request anew; None when nobody is signed in.
     """
 
-    def __init__(self, app: ASGIApp, token: Callable[[], str | None]) -> None:
+    def __init__(self, app: FastAPI, token: Callable[[], str | None]) -> None:
         self._app, self._token = app, token
 
     async def get(self, path: str, **query: Any) -> Any:
@@ -57,6 +65,14 @@ class Api:
         """Delete what a path names."""
         return (await self._send("DELETE", path)).json()
 
+    async def compute(self, compute: Callable[[], T]) -> T:
+        """Compute something of public things alone, in the server's pool and within its limits."""
+        token = self._token()
+        if token is None:
+            raise _not_signed_in()
+        pool: ComputePool = self._app.state.services.computing
+        return await pool.run(compute, estimate=_REHEARSAL_SECONDS, principal=f"console {token.split('_')[1]}")
+
     @staticmethod
     def new_key() -> str:
         """A key under which something is done at most once."""
@@ -65,7 +81,7 @@ class Api:
     async def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:
         token = self._token()
         if token is None:
-            raise Unauthorized("you are not signed in any more", field="session", hint="Sign in again")
+            raise _not_signed_in()
         headers = {"Authorization": f"Bearer {token}"} | parts.pop("headers", {})
         transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://console", timeout=_SECONDS) as client:

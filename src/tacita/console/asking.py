@@ -6,10 +6,10 @@ release is a class here and a line in `KINDS`.
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from tacita.console import kit, words
@@ -158,7 +158,7 @@ class Made(Asked):
         recipe = Synthesize(
             method=body["method"], attributes=tuple(body["attributes"]), people=body["people"], seconds=5.0
         )
-        tried = await asyncio.to_thread(rehearse, recipe, self.domain, Budget(**body["budget"]), people=people)
+        tried = await self.api.compute(partial(rehearse, recipe, self.domain, Budget(**body["budget"]), people=people))
         facts = {
             "How": plan["reason"] or self.method.value,
             "Expected error, tables of one attribute": f"{words.percent(tried.singles)} of people in the wrong cell",
@@ -328,8 +328,8 @@ class Model(Asked):
         people = min(int(self.people.value or 5000), _REHEARSED)
         options = {"people": body["people"]} if "people" in body else {}
         recipe = recipe_of(body["kind"], target=body["target"], features=body["features"], options=options)
-        tried = await asyncio.to_thread(
-            rehearse_fit, recipe, self.domain, body["target"], Budget(**body["budget"]), people=people
+        tried = await self.api.compute(
+            partial(rehearse_fit, recipe, self.domain, body["target"], Budget(**body["budget"]), people=people)
         )
         show = words.percent if tried.measure == "wrong" else words.amount
         what = "Wrong" if tried.measure == "wrong" else "Error"

@@ -41,7 +41,7 @@ from tacita.server.settings import Settings
 
 __all__ = ["create_app", "from_environment"]
 
-_THREADS = 10  # with those of the collecting path, no more than the state database has connections for a process
+_THREADS = 10  # with those of pages and intake, no more than the state database has connections for a process
 
 _DESCRIPTION = """Collect, release and audit sensitive data under privacy guarantees that anyone can check.
 
@@ -120,6 +120,7 @@ def from_environment() -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
     yield
+    await app.state.services.computing.close()
     app.state.services.close()
 
 

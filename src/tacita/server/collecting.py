@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from starlette.requests import Request
+
 from tacita.collect.campaigns import Rounds, Terms
 from tacita.collect.design import Design
-from tacita.collect.plan import plan_collection
+from tacita.collect.plan import plan_collection, planning_seconds
 from tacita.collect.stopping import StopRule
 from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.server.computing import check_cost
 from tacita.server.models import CollectionPlan, NewCampaign
+from tacita.server.services import Services
+from tacita.server.tokens import Token
 from tacita.tables import Workload
 
 __all__ = ["design_of", "terms_of"]
 
 
-def design_of(body: CollectionPlan) -> Design:
-    """Plan what is asked for."""
-    return plan_collection(
-        Domain.from_dict(body.domain),
-        Workload.of(*body.tables),
+_HINT = "Ask for fewer or smaller tables; or choose the mode yourself (singles, tables): then nothing is rehearsed"
+
+
+async def design_of(body: CollectionPlan, token: Token, services: Services, request: Request | None = None) -> Design:
+    """Plan what is asked for, in the pool for computations.
+
+    Raises:
+        InvalidInput: It would have too many cells, or take longer than the token's role may compute.
+        TooManyRequests: The token or all together compute too much already.
+    """
+    domain, workload = Domain.from_dict(body.domain), Workload.of(*body.tables)
+    workload.check(domain)
+    most = services.settings.max_cells
+    for key in workload:
+        if domain.project(key).size > most:
+            raise InvalidInput(f"must have at most {most} cells each", field="tables", value=", ".join(key))
+    estimate = planning_seconds(domain, workload, respondents=body.respondents, mode=body.mode, answers=body.answers)
+    check_cost(estimate, role=token.role, hint=_HINT)
+    compute = partial(
+        plan_collection,
+        domain,
+        workload,
         respondents=body.respondents,
         epsilon=body.epsilon,
         mode=body.mode,
@@ -25,6 +50,7 @@ def design_of(body: CollectionPlan) -> Design:
         channel=body.channel,
         dependence=body.dependence,
     )
+    return await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)
 
 
 def terms_of(body: NewCampaign) -> Terms:

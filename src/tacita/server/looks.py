@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import anyio
 import anyio.to_thread
 
 __all__ = ["SharedLooks"]
@@ -23,10 +24,11 @@ class SharedLooks(Generic[Found]):
 
     Args:
         look: What to find out about an id; runs in a thread.
+        threads: Those that it may use; the common ones by default.
     """
 
-    def __init__(self, look: Callable[[str], Found]) -> None:
-        self._look = look
+    def __init__(self, look: Callable[[str], Found], *, threads: anyio.CapacityLimiter | None = None) -> None:
+        self._look, self._threads = look, threads
         self._next: dict[str, asyncio.Future[Found]] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
 
@@ -43,7 +45,7 @@ class SharedLooks(Generic[Found]):
         try:
             while (future := self._next.pop(id, None)) is not None:
                 try:
-                    future.set_result(await anyio.to_thread.run_sync(self._look, id))
+                    future.set_result(await anyio.to_thread.run_sync(self._look, id, limiter=self._threads))
                 except Exception as error:
                     future.set_exception(error)
                     future.exception()  # all who wait may have hung up: then nobody reads it, and that is no fault

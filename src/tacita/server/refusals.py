@@ -8,6 +8,7 @@ TooLarge            413
 NotJsonMedia        415
 UnknownSource       415   of the compatibility routes
 TooManyRequests     429
+ClientGone          499   for the log alone
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tacita.errors import DataError, InternalError, SourceUnavailable, TacitaErr
 
 __all__ = [
     "BadRequest",
+    "ClientGone",
     "MethodNotAllowed",
     "NotFound",
     "NotJson",
@@ -86,6 +88,14 @@ class NotJsonMedia(TacitaError):
     code = "unsupported-media-type"
     title = "Only JSON is understood"
     status = 415
+
+
+class ClientGone(TacitaError):
+    """The client hung up before it was answered: for the log and the counters, as no one reads the answer."""
+
+    code = "client-gone"
+    title = "The client has gone"
+    status = 499
 
 
 class TooManyRequests(TacitaError):

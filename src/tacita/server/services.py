@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from tacita.collect.campaigns import Campaign, Campaigns
 from tacita.consent import ConsentedEngine
 from tacita.domain import Domain
@@ -18,6 +20,7 @@ from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
 from tacita.release_log import ReleaseLog, StoredReleaseLog
 from tacita.server.commits import GroupCommit
+from tacita.server.computing import ComputePool
 from tacita.server.datasets import Dataset, Datasets
 from tacita.server.events import Events
 from tacita.server.limits import RateLimiter
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from tacita.server.jobs import Jobs
 
 __all__ = ["EngineFor", "Services"]
+
+PAGE_THREADS = 4
+"""Threads of the respondent's page and of intake, which no other request takes."""
 
 EngineFor = Callable[[Dataset], Engine]
 
@@ -61,6 +67,8 @@ class Services:
     limiter: RateLimiter
     randomness: SecureSource
     functions: FunctionService
+    computing: ComputePool
+    page_threads: anyio.CapacityLimiter
     engine_for: EngineFor
 
     @classmethod
@@ -85,6 +93,7 @@ class Services:
         datasets = Datasets(database, sources, limits=limits)
         campaigns = Campaigns(database)
         randomness = SecureSource()
+        page_threads = anyio.CapacityLimiter(PAGE_THREADS)
         key = settings.models_key
         seal = Seal(None if key is None else key.get_secret_value())
         return cls(
@@ -101,7 +110,7 @@ class Services:
             release_log=StoredReleaseLog(database),
             campaigns=campaigns,
             commits=GroupCommit(campaigns.accept_all),
-            looks=SharedLooks(campaigns.advance),
+            looks=SharedLooks(campaigns.advance, threads=page_threads),
             jobs=Jobs(
                 database,
                 queue_file=settings.queue_file,
@@ -112,6 +121,8 @@ class Services:
             limiter=RateLimiter(),
             randomness=randomness,
             functions=FunctionService(Registry(database, seal), randomness),
+            computing=ComputePool(processes=settings.compute_processes, seconds=settings.compute_seconds),
+            page_threads=page_threads,
             engine_for=engine_for or datasets.engine,
         )
 

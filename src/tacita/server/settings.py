@@ -160,6 +160,12 @@ class Settings(BaseSettings):
         ge=0,
         description="Requests a minute without a token for each address, a report counting as one; 0 for no limit.",
     )
+    compute_processes: int = Field(
+        default=2, ge=1, le=64, description="Plans, rehearsals and fits that are computed at once."
+    )
+    compute_seconds: float = Field(
+        default=300.0, ge=1, description="A plan, rehearsal or fit that takes longer is stopped; 422."
+    )
     client_seconds: float = Field(
         default=30.0, ge=1, description="A client that is silent inside a request for longer is disconnected."
     )

@@ -110,7 +110,7 @@ class PostgresServer:
                 self._log,
             )  # the log file also takes our pipe out of its hands
             self._run("pg_ctl", "-D", self._data, *server, "-w", "-t", START_SECONDS, "start")
-            self._guard = _watch(int((self._data / "postmaster.pid").read_text().split()[0]), self._folder)
+            self._guard = _watch(self.pid, self._folder)
         except BaseException:
             self.stop()
             raise
@@ -145,6 +145,11 @@ class PostgresServer:
         """Remove a database, whoever is connected to it."""
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server, the parent of all its processes."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
 
     @property
     def _data(self) -> Path:

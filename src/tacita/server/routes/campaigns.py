@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
 
+from tacita.collect.campaigns import Campaign
+from tacita.collect.design import Design
 from tacita.errors import Forbidden
 from tacita.server.auth import Has, Services_, allow, check_scope
 from tacita.server.collecting import design_of, terms_of
@@ -22,6 +25,7 @@ from tacita.server.models import (
     TallyModel,
 )
 from tacita.server.respond import check_id
+from tacita.server.services import Services
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
@@ -33,23 +37,30 @@ Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
 @router.post("/v1/campaigns/plan", summary="What to ask of whom, and how exact it will be")
-def plan_campaign(body: CollectionPlan, token: Reader) -> PlannedCollection:
-    """Asks nobody. Where both ways of asking are possible they are rehearsed on made-up people: may take a while."""
-    return PlannedCollection.model_validate(design_of(body).as_dict())
+async def plan_campaign(
+    body: CollectionPlan, token: Reader, services: Services_, request: Request
+) -> PlannedCollection:
+    """Asks no one. With the mode `auto` the ways of asking are rehearsed on synthetic respondents, which may take
+    minutes: 422 when the estimate is beyond the token's role, 429 when the token plans too much at once."""
+    return PlannedCollection.model_validate((await design_of(body, token, services, request)).as_dict())
 
 
 @router.post("/v1/campaigns", status_code=201, summary="Open a campaign")
-def create_campaign(body: NewCampaign, token: Steward, services: Services_) -> CampaignInfo:
+async def create_campaign(body: NewCampaign, token: Steward, services: Services_, request: Request) -> CampaignInfo:
     """Its id is new, so a token whose scope is a list of names cannot open one."""
     if token.datasets is not None:
         raise Forbidden("needs a token for all datasets", field="dataset")
     if body.id is not None:
         check_id(body.id)
-    design, who = design_of(body), token.principal
-    campaign = services.campaigns.create(design, title=body.title, terms=terms_of(body), id=body.id, principal=who)
-    if not body.draft:
-        campaign = services.campaigns.open(campaign.id, principal=who)
+    design = await design_of(body, token, services, request)
+    campaign = await run_in_threadpool(_create, body, design, token, services)
     return CampaignInfo.model_validate(campaign.as_dict())
+
+
+def _create(body: NewCampaign, design: Design, token: Token, services: Services) -> Campaign:
+    terms, who = terms_of(body), token.principal
+    campaign = services.campaigns.create(design, title=body.title, terms=terms, id=body.id, principal=who)
+    return campaign if body.draft else services.campaigns.open(campaign.id, principal=who)
 
 
 @router.get("/v1/campaigns", summary="List the campaigns in scope")

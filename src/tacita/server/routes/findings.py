@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from tacita.collect import findings
 from tacita.collect.hypothesis import Hypothesis
-from tacita.collect.rules import find_rules
+from tacita.collect.rules import Rule, find_rules
 from tacita.collect.tally import Tally
 from tacita.errors import InvalidInput
 from tacita.release import Releases
 from tacita.server.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.computing import check_cost
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import IntegrityInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
 from tacita.server.services import Services
@@ -26,6 +30,7 @@ router = APIRouter(tags=["campaigns"], responses=DOCUMENTED)
 
 Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 Names = Annotated[str, Query(description="Attributes, separated by commas.")]
+T = TypeVar("T")
 MOST_ROWS = 1_000_000
 MOST_SIMULATIONS = 9_999
 
@@ -33,6 +38,23 @@ MOST_SIMULATIONS = 9_999
 def _tally(services: Services, token: Token, id: str) -> Tally:
     check_scope(token, id)
     return services.campaigns.tally(id)
+
+
+_HINT = "Ask for fewer simulations, or about fewer attributes"
+
+
+async def _compute(
+    compute: Callable[..., T], services: Services, token: Token, request: Request, id: str, *, simulations: int = 0
+) -> T:
+    """Compute something of a campaign's tally, in the pool for computations."""
+    tally = await run_in_threadpool(_tally, services, token, id)
+    asked = [question for question, _ in tally]
+    cells = sum(tally.design.domain.project(each.attributes).size for each in asked)
+    estimate = 0.02 * len(asked) + 0.0005 * cells + 0.001 * simulations * (1 + cells / 100)
+    check_cost(estimate, role=token.role, hint=_HINT)
+    return await services.computing.run(
+        partial(compute, tally), estimate=estimate, principal=token.principal, request=request
+    )
 
 
 def _listed(names: str) -> list[str]:
@@ -45,10 +67,11 @@ def _listed(names: str) -> list[str]:
     response_model=None,
     responses={200: {"model": ReleasesModel}},
 )
-def get_releases(
+async def get_releases(
     id: str,
     token: Reader,
     services: Services_,
+    request: Request,
     about: Literal["population", "respondents"] = "population",
     published: findings.Published = "raw",
     by: Names = "",
@@ -56,39 +79,44 @@ def get_releases(
     """Free: everybody was protected before their report was sent. Not before the campaign's minimum."""
     check_scope(token, id)
     if by:
-        return ReleaseResponse(Releases([findings.table(services.campaigns.tally(id), _listed(by), published)]))
+        compute = partial(findings.table, attributes=_listed(by), how=published)
+        return ReleaseResponse(Releases([await _compute(compute, services, token, request, id)]))
     if published != "raw" and about == "respondents":
         raise InvalidInput("must be the population where tables are published", field="about", value=about)
     if published == "raw":
-        return ReleaseResponse(services.campaigns.releases(id, about))
-    return ReleaseResponse(findings.published(services.campaigns.tally(id), published))
+        return ReleaseResponse(await run_in_threadpool(services.campaigns.releases, id, about))
+    return ReleaseResponse(await _compute(partial(findings.published, how=published), services, token, request, id))
 
 
 @router.get("/v1/campaigns/{id}/test", summary="Test independence")
-def get_independence(
+async def get_independence(
     id: str,
     token: Reader,
     services: Services_,
+    request: Request,
     by: Names = "",
     given: Names = "",
     simulations: Annotated[int | None, Query(ge=19, le=MOST_SIMULATIONS)] = None,
 ) -> VerdictInfo:
     """Wald's test with the true covariance, or simulations of the whole protocol for small samples."""
-    tally = _tally(services, token, id)
-    found = findings.independence(tally, Hypothesis.of(*_listed(by), given=_listed(given)), simulations=simulations)
+    check_scope(token, id)
+    hypothesis = Hypothesis.of(*_listed(by), given=_listed(given))
+    compute = partial(findings.independence, hypothesis=hypothesis, simulations=simulations)
+    found = await _compute(compute, services, token, request, id, simulations=simulations or 0)
     return VerdictInfo.model_validate(found.as_dict())
 
 
 @router.get("/v1/campaigns/{id}/network", summary="A Bayesian network of the attributes")
-def get_network(
+async def get_network(
     id: str,
     token: Reader,
     services: Services_,
+    request: Request,
     degree: Annotated[int, Query(ge=1, le=4)] = 1,
     level: Annotated[float, Query(gt=0, lt=1)] = 0.05,
 ) -> NetworkInfo:
     """Edges only where dependence is beyond doubt at the given level, over all candidates."""
-    learned = findings.network(_tally(services, token, id), degree=degree, level=level)
+    learned = await _compute(partial(findings.network, degree=degree, level=level), services, token, request, id)
     links = [
         {"child": link.child, "parents": list(link.parents), "bits": link.bits, "p_value": link.p_value}
         for link in learned.structure.links
@@ -97,25 +125,30 @@ def get_network(
 
 
 @router.get("/v1/campaigns/{id}/rules", summary="Association rules that noise does not make")
-def get_rules(
+async def get_rules(
     id: str,
     token: Reader,
     services: Services_,
+    request: Request,
     confidence: Annotated[float, Query(ge=0, lt=1)] = 0.0,
     lift: Annotated[float, Query(ge=0)] = 1.0,
     support: Annotated[float, Query(ge=0, le=1)] = 0.0,
     level: Annotated[float, Query(gt=0, lt=1)] = 0.05,
 ) -> list[RuleInfo]:
     """The strongest lift first; the probability of any false rule is at most about the level."""
-    releases = _tally(services, token, id).releases()
-    rules = find_rules(releases, confidence=confidence, lift=lift, support=support, level=level)
+    compute = partial(_rules, confidence=confidence, lift=lift, support=support, level=level)
+    rules = await _compute(compute, services, token, request, id)
     return [RuleInfo.model_validate(rule.as_dict()) for rule in rules]
 
 
+def _rules(tally: Tally, confidence: float, lift: float, support: float, level: float) -> list[Rule]:
+    return find_rules(tally.releases(), confidence=confidence, lift=lift, support=support, level=level)
+
+
 @router.get("/v1/campaigns/{id}/integrity", summary="What liars could have done, and whether it shows")
-def get_integrity(id: str, token: Reader, services: Services_) -> list[IntegrityInfo]:
+async def get_integrity(id: str, token: Reader, services: Services_, request: Request) -> list[IntegrityInfo]:
     """The influence bound and the excess-support test of every question."""
-    found = findings.integrity(_tally(services, token, id))
+    found = await _compute(findings.integrity, services, token, request, id)
     return [IntegrityInfo.model_validate(each.as_dict()) for each in found]
 
 
@@ -126,14 +159,16 @@ def get_integrity(id: str, token: Reader, services: Services_) -> list[Integrity
     response_model=None,
     responses={200: {"content": {"text/csv": {}}}},
 )
-def get_synthetic(
+async def get_synthetic(
     id: str,
     token: Reader,
     services: Services_,
+    request: Request,
     rows: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
     by: Literal["classes", "network"] = "classes",
     degree: Annotated[int, Query(ge=1, le=4)] = 1,
 ) -> Response:
     """CSV. Nobody's row: drawn from a model of the published tables."""
-    table = findings.synthetic(_tally(services, token, id), rows, np.random.default_rng(), by=by, degree=degree)
+    compute = partial(findings.synthetic, rows=rows, rng=np.random.default_rng(), by=by, degree=degree)
+    table = await _compute(compute, services, token, request, id)
     return SyntheticResponse(table)

@@ -19,8 +19,8 @@ router = APIRouter(tags=["health"], responses={status: DOCUMENTED[status] for st
 
 
 @router.get("/healthz", summary="Whether the process is alive")
-def healthz() -> Health:
-    """Looks at nothing."""
+async def healthz() -> Health:
+    """Reads nothing and waits for no thread."""
     return Health(status="ok", version=__version__)
 
 

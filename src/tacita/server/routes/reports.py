@@ -45,7 +45,7 @@ class _Reports:
         services: Services = scope["app"].state.services
         request, id = Request(scope), scope["path_params"]["id"]
         if "authorization" in request.headers:  # looks the token up
-            gateway = await anyio.to_thread.run_sync(check_sender, request, services)
+            gateway = await anyio.to_thread.run_sync(check_sender, request, services, limiter=services.page_threads)
         else:
             gateway = check_sender(request, services)
         body = await _read(receive)
@@ -53,7 +53,7 @@ class _Reports:
         if isinstance(batch, list) and len(batch) <= _FEW:
             parsed = services.campaigns.parse(id, batch)
         else:
-            parsed = await anyio.to_thread.run_sync(services.campaigns.parse, id, batch)
+            parsed = await anyio.to_thread.run_sync(services.campaigns.parse, id, batch, limiter=services.page_threads)
         if not gateway and len(parsed.ids) > 1:
             check_anonymous(scope, services, len(parsed.ids) - 1)
         receipt = await services.commits.submit(parsed)
