@@ -93,6 +93,14 @@ def classes_of(rows, quasi):
 
 
 def slow_l(counts, asked):
+    """Diverse with the missing values and without: they neither help nor hide."""
+    present = {value: count for value, count in counts.items() if value is not None}
+    return slow_l_of(counts, asked) and slow_l_of(present, asked)
+
+
+def slow_l_of(counts, asked):
+    if not sum(counts.values()):
+        return False
     if asked.l_kind == "distinct":
         return sum(1 for count in counts.values() if count) >= asked.l
     total = sum(counts.values())
@@ -414,3 +422,26 @@ def test_levels_that_the_schema_keeps_back_are_not_named():
     # and what reads releases reads these labels
     frame = read_frame(domain, found.rows, rng=np.random.default_rng(0))
     assert set(frame.codes[:, 1].tolist()) == {0, -1}
+
+
+@pytest.mark.parametrize("kind", ["distinct", "entropy", "recursive"])
+def test_classes_are_diverse_without_their_missing_values(kind):
+    """Before, a class of one illness and some unknown ones passed as two values."""
+    domain = Domain(
+        attributes=[
+            Numeric(name="age", bounds=(0, 9), bins=10, integer=True, role="quasi-identifier"),
+            Categorical(name="ill", levels=["a", "b"], missing=True, role="sensitive"),
+        ]
+    )
+    ages = [age for age in range(10) for _ in range(8)]
+    ills = ["a", None, "a", None, "a", None, "a", None] * 5 + ["b", None, "b", None, "b", None, "b", None] * 5
+    rows = pa.table({"age": ages, "ill": ills})
+    recipe = Anonymize(conditions=Conditions(k=4, l=2, l_kind=kind, c=3.0))
+    made = recipe.prepare(domain).run_on(rows)
+    classes = made.rows.group_by("age").aggregate([("ill", "count_distinct")])  # counts no nulls
+    assert min(classes["ill_count_distinct"].to_pylist()) == 2
+    assert made.achieved.l["ill"] >= 1.9
+    assert made.warnings == ()
+    bare = Anonymize(conditions=Conditions(k=4)).prepare(domain).run_on(rows)
+    assert "1 distinct values" in bare.warnings[0]
+    assert bare.as_dict()["warnings"] == list(bare.warnings)

@@ -121,3 +121,24 @@ def test_every_failure_is_named():
     asked = Conditions(k=3, l=2, t=0.2, alpha=0.5, presence=(0.1, 0.9))
     assert [text.split()[0] for text in found.failures(asked)] == ["k", "l", "t", "alpha", "presence"]
     assert found.failures(Conditions(k=2)) == []
+
+
+def test_a_missing_value_makes_no_class_more_diverse():
+    table = pa.table({"age": ["1"] * 4 + ["2"] * 4, "ill": ["a", None, None, "a", "a", "b", None, "b"]})
+    found = measure(table, ["age"], sensitive=["ill"])
+    assert found.l == {"ill": 1.0}
+    entropy = measure(table, ["age"], sensitive=["ill"], conditions=Conditions(k=1, l=2, l_kind="entropy"))
+    assert entropy.l["ill"] == pytest.approx(1.0)
+    recursive = measure(table, ["age"], sensitive=["ill"], conditions=Conditions(k=1, l=2, l_kind="recursive", c=2.0))
+    assert recursive.l["ill"] == 1.0
+    assert measure(pa.table({"age": ["1"], "ill": pa.array([None], pa.string())}), ["age"], sensitive=["ill"]).l == {
+        "ill": 0.0
+    }
+
+
+def test_nothing_asked_of_sensitive_values_is_said():
+    assert Conditions(k=5, l=2).concerns(["ill"]) == ()
+    assert Conditions(k=5, t=0.3).concerns(["ill"]) == ()
+    assert Conditions(k=5).concerns([]) == ()
+    (said,) = Conditions(k=5).concerns(["ill"])
+    assert said.startswith("ill is sensitive and l is 1")

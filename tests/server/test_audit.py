@@ -21,7 +21,7 @@ BUDGET = {"epsilon": 0.4}
 MADE_UP = {"dataset": "patients", "budget": BUDGET, "rows": 20, "purpose": "teaching"}
 FUNCTION = {"dataset": "patients", "name": "ages", "kind": "histogram", "features": ["age"], "budget": BUDGET}
 FIT = {"dataset": "patients", "name": "smokers", "kind": "logistic", "target": "smokes", "budget": BUDGET}
-POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5}
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "l": 1.0}
 PLAN = {"dataset": "patients", "attempts": 100, "control": 0.4, "releases": [{"statistics": {"epsilon": 1.0}}]}
 PLANTED = "planted-7731"
 

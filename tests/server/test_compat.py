@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "several": True}
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "l": 1.0, "several": True}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ SCHEMA: dict[str, Any] = {
     ],
 }
 
-POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "several": True}
+POLICY = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "l": 2.0, "several": True}
 PATH = "/v1/datasets/patients/policy"
 
 
@@ -133,7 +133,12 @@ def test_no_combination_of_parameters_gives_a_raw_column(world, buyer) -> None:
 def test_a_plan_reads_nothing(world, buyer) -> None:
     body = {"dataset": "patients", "k": 9, "columns": ["age"]}
     plan = world.call("POST", "/v1/releases/anonymized/plan", token=buyer, json=body).json()
-    assert plan == {"columns": ["age"], "generalised": ["age"], "conditions": {"k": 9}}
+    assert plan == {
+        "columns": ["age"],
+        "generalised": ["age"],
+        "conditions": {"k": 9, "l": 2.0, "l_kind": "distinct"},
+        "warnings": [],
+    }
 
 
 def test_more_people_than_there_are(world, buyer) -> None:
@@ -180,7 +185,9 @@ def test_the_same_key_is_the_same_release(world, buyer) -> None:
 ROWS = "smokes,age\n" + "\n".join(f"{'daily' if i % 3 == 0 else 'never'},{i % 40}" for i in range(400)) + "\n"
 
 
-def send(world, data: bytes, options: str = '{"quasi": ["age"], "sensitive": ["smokes"], "k": 5}', **form: Any) -> Any:
+def send(
+    world, data: bytes, options: str = '{"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "l": 1}', **form: Any
+) -> Any:
     parts = {"schema": json.dumps(SCHEMA), "options": options} | form
     return world.call("POST", "/v1/anonymize", token=world.token("steward"), files={"file": ("x", data)}, data=parts)
 
@@ -331,3 +338,23 @@ def test_texts_that_look_like_numbers_stay_texts(world) -> None:
     response = send(world, rows.encode(), options, schema=schema)
     assert b"01234" in response.content, response.text
     assert send(world, b"age,age\n1,2\n").status_code == 422
+
+
+def test_l_of_a_sensitive_attribute_is_chosen_and_its_absence_is_said(world) -> None:
+    world.register()
+    owner, buyer = world.token("steward"), world.token("analyst")
+    bare = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5}
+    refused = world.call("PUT", "/v1/datasets/patients/policy", token=owner, json=bare)
+    assert refused.status_code == 422
+    assert "l of 1 releases them without diversity" in refused.json()["rule"]
+    assert send(world, b"smokes,age\n", options=json.dumps(bare)).status_code == 422
+    for chosen, warned in (({"l": 1.0}, True), ({"l": 2.0}, False), ({"t": 0.5}, False)):
+        put = world.call("PUT", "/v1/datasets/patients/policy", token=owner, json=bare | chosen | {"several": True})
+        assert put.status_code == 200, put.text
+        body = {"dataset": "patients", "k": 5}
+        plan = world.call("POST", "/v1/releases/anonymized/plan", token=buyer, json=body).json()
+        assert bool(plan["warnings"]) is warned
+        job = world.call("POST", "/v1/releases/anonymized", token=buyer, json=body)
+        world.work()
+        found = world.call("GET", job.headers["location"], token=buyer).json()
+        assert any("smokes is sensitive and l is 1" in each for each in found["warnings"]) is warned

@@ -48,6 +48,7 @@ class Rules(NamedTuple):
     edge_last: Ints
     edge_length: Floats
     whole: Floats  # share of each value in the table
+    missing: Ints  # for each sensitive attribute, how many of its first codes mean missing: 0 or 1
     alpha: float
     presence_low: float
     presence_high: float
@@ -107,7 +108,7 @@ def fits(
         if share < rules.presence_low or share > rules.presence_high:
             return False
     for s in range(len(rules.segments) - 1):
-        if not _diverse(counts[rules.segments[s] : rules.segments[s + 1]], rules):
+        if not _diverse(counts[rules.segments[s] : rules.segments[s + 1]], rules, s):
             return False
         if not _close(counts[rules.segments[s] : rules.segments[s + 1]], rules, s):
             return False
@@ -115,14 +116,24 @@ def fits(
 
 
 @compiled
-def _diverse(counts: Ints, rules: Rules) -> Any:
-    total = counts.sum()
-    if total == 0:
+def _diverse(every: Ints, rules: Rules, s: int) -> Any:
+    if every.sum() == 0:
         return rules.diversity <= 1.0
-    if counts.max() > rules.alpha * total + 1e-12:
+    if every.max() > rules.alpha * every.sum() + 1e-12:
         return False
     if rules.diversity <= 1.0:
         return True
+    # that a value is missing makes no class more diverse, nor does leaving out those whose value is missing
+    return _holds_diversity(every, rules) and (
+        rules.missing[s] == 0 or _holds_diversity(every[rules.missing[s] :], rules)
+    )
+
+
+@compiled
+def _holds_diversity(counts: Ints, rules: Rules) -> Any:
+    total = counts.sum()
+    if total == 0:
+        return False
     if rules.diversity_kind == 0:
         return (counts > 0).sum() >= rules.diversity
     if rules.diversity_kind == 1:

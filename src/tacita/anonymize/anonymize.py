@@ -215,6 +215,7 @@ class Plan:
             values,
             asked,
             sizes={axis.name: len(axis) for axis in crowd.sensitive},
+            missing={axis.name: 0 for axis in crowd.sensitive if axis.has_missing},
             edges={crowd.sensitive[place].name: distance_of(crowd, place, asked) for place in places},
             whole={crowd.sensitive[place].name: crowd.value_counts(place) for place in places},
             persons=None if crowd.persons is None else crowd.persons[origin],
@@ -250,6 +251,11 @@ class Anonymized:
     recoding: Recoding = field(repr=False)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sensitive attributes that nothing protects, in words."""
+        return self.asked.concerns(self.achieved.l, self.achieved)
+
+    @property
     def guarantee(self) -> str:
         """In the sense of differential privacy: none."""
         return "none"
@@ -265,4 +271,5 @@ class Anonymized:
             "rows": self.rows.num_rows,
             "columns": self.rows.column_names,
             "recipe": self.recipe,
+            "warnings": list(self.warnings),
         }

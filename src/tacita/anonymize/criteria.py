@@ -14,6 +14,7 @@ hierarchy with edges 1/(2 * height) otherwise (then two leaves lie (height of th
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -47,7 +48,7 @@ class Conditions:
 
     Attributes:
         k: Least people in a class.
-        l: Least diversity of each sensitive attribute; 1 asks for none.
+        l: Least diversity of each sensitive attribute; 1 asks for none. A missing value counts towards none.
         l_kind: `distinct` values, `entropy` of at least log l, or `recursive`: r1 < c (rl + ... + rm).
         c: The constant of recursive diversity.
         t: Most distance of a sensitive attribute's shares in a class from those in the whole table.
@@ -88,6 +89,23 @@ class Conditions:
     def about_values(self) -> bool:
         """Whether anything is asked of sensitive values."""
         return self.l > 1 or self.t is not None or self.alpha is not None
+
+    def concerns(self, sensitive: Iterable[str], achieved: Achieved | None = None) -> tuple[str, ...]:
+        """Sensitive attributes of whose values nothing is asked, in words.
+
+        Args:
+            sensitive: Names of the sensitive attributes that are released.
+            achieved: What was found on the rows, once there are any.
+        """
+        if self.about_values:
+            return ()
+        found = {} if achieved is None else achieved.l
+        return tuple(
+            f"{name} is sensitive and l is 1: k-anonymity alone does not protect it"
+            + (f"; the least diverse class has {found[name]:.4g} distinct values" if name in found else "")
+            + ". Ask for l of 2 or more, or for t"
+            for name in sensitive
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, without what is not asked for."""

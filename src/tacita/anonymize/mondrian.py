@@ -289,6 +289,7 @@ def rules_of(crowd: Crowd, conditions: Conditions) -> Rules:
         edge_last=np.concatenate([np.zeros(0, np.int64), *(part.last for part in edges)]).astype(np.int64),
         edge_length=np.concatenate([np.zeros(0), *(part.length for part in edges)]),
         whole=np.concatenate([np.zeros(0), *shares]),
+        missing=np.array([int(axis.has_missing) for axis in crowd.sensitive if about], np.int64),
         alpha=1.0 if conditions.alpha is None else float(conditions.alpha),
         presence_low=float(low),
         presence_high=float(high),

@@ -55,6 +55,7 @@ def recount(
     *,
     sizes: Mapping[str, int],
     edges: Mapping[str, Edges],
+    missing: Mapping[str, int] | None = None,
     whole: Mapping[str, Ints] | None = None,
     persons: Ints | None = None,
 ) -> Achieved:
@@ -66,6 +67,7 @@ def recount(
         conditions: Which kind of diversity is meant.
         sizes: How many values each sensitive attribute has.
         edges: The metric of each.
+        missing: The code that means missing, of those that have one: it makes no class more diverse.
         whole: People with each value in the table that t is about; in these rows by default.
         persons: Who each row belongs to; every row is somebody by default.
     """
@@ -82,6 +84,7 @@ def recount(
             cells = distinct_pairs(cells, persons)[0]
         cells, times = np.unique(cells, return_counts=True)
         total = np.bincount(cells % size, weights=times, minlength=size).astype(np.int64)
+        absent = (missing or {}).get(name)
         against = total if whole is None else whole[name]
         found = []
         step = max(_CELLS // size, 1)
@@ -92,7 +95,7 @@ def recount(
             counts.reshape(-1)[cells[start:end] - first * size] = times[start:end]
             found.append(
                 (
-                    diversity_of(counts, conditions.l_kind, conditions.c),
+                    min(diversity_of(part, conditions.l_kind, conditions.c) for part in _present(counts, absent)),
                     closeness_of(counts, against, edges[name]),
                     alpha_of(counts),
                 )
@@ -109,6 +112,11 @@ def recount(
         t=t,
         alpha=alpha,
     )
+
+
+def _present(counts: Ints, absent: int | None) -> Sequence[Ints]:
+    """The counts, and those without the missing value: a class must be diverse in both."""
+    return (counts,) if absent is None else (counts, np.delete(counts, absent, axis=1))
 
 
 def measure(
@@ -134,7 +142,7 @@ def measure(
     2
     """
     asked = conditions or Conditions(k=1)
-    values, sizes, edges = {}, {}, {}
+    values, sizes, edges, missing = {}, {}, {}, dict[str, int]()
     for name in sensitive:
         column = table.column(name).combine_chunks()
         codes = _numbered(column)
@@ -145,8 +153,11 @@ def measure(
         sizes[name] = int(codes.max(initial=-1)) + 1
         distance: Distance = asked.t_distance or ("ordered" if ordered else "equal")
         values[name], edges[name] = codes, edges_of(sizes[name], distance)
+        if column.null_count:
+            missing[name] = int(codes[np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]])
     persons = None if person is None else _numbered(table.column(person)).astype(np.int64)
-    return recount(classes_of(table, quasi), values, asked, sizes=sizes, edges=edges, persons=persons)
+    classes = classes_of(table, quasi)
+    return recount(classes, values, asked, sizes=sizes, edges=edges, missing=missing, persons=persons)
 
 
 def _sorted_codes(column: pa.Array) -> NDArray[np.int32]:

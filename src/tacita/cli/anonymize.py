@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import typer
+from rich.markup import escape
 
 from tacita.anonymize.anonymize import Anonymize, Anonymized, Method
 from tacita.anonymize.criteria import Conditions, Distance, Diversity
@@ -91,6 +92,8 @@ def anonymize(
         return
     for section in _sections(result):
         show.grid(section.title, ("", ">"), section.facts)
+    for warning in result.warnings:
+        show.say(f"[yellow]{escape(warning)}[/]")
     show.say(_NOTE)
 
 
@@ -141,7 +144,7 @@ def _sections(result: Anonymized) -> list[Section]:
     ]
     each = [(name, number(value, share=True, digits=2)) for name, value in lost.by_attribute.items()]
     return [
-        Section(title="What holds for the rows, counted on them", text=_NOTE, facts=held),
+        Section(title="What holds for the rows, counted on them", text=" ".join((*result.warnings, _NOTE)), facts=held),
         Section(title="What was lost", facts=costs),
         Section(title="Loss of each quasi-identifier", facts=each),
     ]

@@ -223,7 +223,8 @@ class Anonymized(Asked):
                 "Made coarser": ", ".join(plan["generalised"]) or "nothing",
                 "Will hold": asked,
             },
-            note="How much coarser depends on the rows: compare releases to see it before anything leaves. "
+            note=" ".join(f"{warning}." for warning in plan["warnings"])
+            + " How much coarser depends on the rows: compare releases to see it before anything leaves. "
             "No differential privacy: who knows much about a person may still learn something.",
         )
 

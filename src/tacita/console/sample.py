@@ -19,7 +19,7 @@ _POLICY = {
     "sensitive": ["smoking"],
     "keep": ["schooling", "status"],
     "k": 5,
-    "l": 1.0,
+    "l": 2.0,
     "suppress": 0.02,
 }
 

@@ -114,4 +114,4 @@ def _anonymize(task: Task) -> str:
     made, warnings = make_anonymized(task.services, dataset, **given)
     task.progress.step(0.9, "writing")
     write_rows(made.rows, rows_of(task.services, task.job.id))
-    return json.dumps(made.as_dict() | {"warnings": warnings})
+    return json.dumps(made.as_dict() | {"warnings": [*made.warnings, *warnings]})

@@ -122,13 +122,13 @@ class ComputePool:
                 raise InternalError("a computing process ended unexpectedly") from None
             else:
                 self._idle.append(child)
-                child = None
             finally:
-                if child is not None:
+                if child not in self._idle:
                     await asyncio.shield(_kill(child))
         if isinstance(outcome, BaseException):
             raise outcome
-        return outcome
+        found: T = outcome
+        return found
 
 
 def _busy(rule: str) -> TooManyRequests:

@@ -132,7 +132,7 @@ async def _policy(visit: Visit, name: str, schema: dict[str, Any]) -> None:
     try:
         policy = await visit.api.get(f"/v1/datasets/{name}/policy")
     except TacitaError:  # none was set yet
-        policy = {"quasi": [], "sensitive": [], "keep": [], "k": 5, "l": 1.0, "t": None, "suppress": 0.02}
+        policy = {"quasi": [], "sensitive": [], "keep": [], "k": 5, "l": 2.0, "t": None, "suppress": 0.02}
     names = [a["name"] for a in schema["attributes"] if a["kind"] != "identifier"]
 
     async def save() -> None:
@@ -141,7 +141,7 @@ async def _policy(visit: Visit, name: str, schema: dict[str, Any]) -> None:
             "sensitive": sensitive.value,
             "keep": keep.value,
             "k": int(k.value),
-            "l": float(diversity.value),
+            "l": float(diversity.value) if sensitive.value else 1.0,
             "suppress": float(suppress.value) / 100,
         }
         await visit.api.put(f"/v1/datasets/{name}/policy", body)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tacita.domain import Decode
 from tacita.server.models.base import Name, Sent, Told
@@ -33,11 +33,25 @@ class PolicyModel(Sent):
     sensitive: list[str] = Field(default=[], description="What nobody should learn; leaves as it is.")
     keep: list[str] = Field(default=[], description="What else leaves as it is.")
     k: int = Field(ge=2, description="Least people that nobody can tell apart.")
-    l: float = Field(default=1.0, ge=1, description="Least diversity of sensitive values.")  # noqa: E741
+    l: float | None = Field(  # noqa: E741
+        default=None,
+        ge=1,
+        description="Least diversity of sensitive values; 1 for none. Where there are any, l or t must be given.",
+    )
     t: float | None = Field(default=None, ge=0, le=1, description="Most distance of sensitive values from the whole.")
     suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
     hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
     several: bool = Field(default=False, description="Whether rows may leave in other classes than before.")
+
+    @model_validator(mode="after")
+    def _check_sensitive(self) -> Self:
+        if self.sensitive and self.l is None and self.t is None:
+            raise ValueError("l or t must be chosen for sensitive attributes; l of 1 releases them without diversity")
+        return self
+
+    def policy(self) -> dict[str, Any]:
+        """Plain data for a policy."""
+        return self.model_dump() | {"l": 1.0 if self.l is None else self.l}
 
 
 class PolicyInfo(Told):
@@ -160,6 +174,7 @@ class AnonymizedPlan(Told):
     columns: list[str]
     generalised: list[str]
     conditions: dict[str, Any]
+    warnings: list[str] = Field(default=[], description="Sensitive attributes that nothing protects.")
 
 
 class AnonymizedInfo(Told):
@@ -173,4 +188,6 @@ class AnonymizedInfo(Told):
     rows: int
     columns: list[str]
     recipe: dict[str, Any]
-    warnings: list[str] = Field(description="Earlier releases of the same people that this one could be laid over.")
+    warnings: list[str] = Field(
+        description="Sensitive attributes that nothing protects; earlier releases that this one could be joined with."
+    )

@@ -66,7 +66,7 @@ def anonymize_file(
     write_rows(made.rows, path)
     response = RowsResponse(path, format)
     response.background = BackgroundTask(folder.cleanup)
-    response.headers["X-Tacita-Release"] = json.dumps(made.as_dict()["achieved"])
+    response.headers["X-Tacita-Release"] = json.dumps(made.as_dict()["achieved"] | {"warnings": made.warnings})
     return response
 
 
@@ -74,7 +74,7 @@ def _policy(text: str) -> Policy:
     check_characters(text, field="options")
     check_json(text.encode(), field="options")
     try:
-        return Policy.from_dict(PolicyModel.model_validate_json(text).model_dump())
+        return Policy.from_dict(PolicyModel.model_validate_json(text).policy())
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -201,6 +201,8 @@ def _rows(made: Anonymized, format: str) -> Response:
         "X-Tacita-GCP": f"{made.loss.gcp:.6f}",
         "X-Tacita-Classes": made.achieved.classes,
     }
+    if made.warnings:
+        known["X-Tacita-Warnings"] = json.dumps(made.warnings)
     return JSONResponse(
         _shaped(made.rows.to_pylist(), format), headers={name: str(value) for name, value in known.items()}
     )

@@ -51,7 +51,7 @@ Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 def put_policy(name: str, body: PolicyModel, token: Steward, services: Services_) -> PolicyInfo:
     """Quasi-identifiers and what leaves unchanged are the owner's choice, not the buyer's."""
     dataset = dataset_of(services, token, name)
-    policy = Policy.from_dict(body.model_dump())
+    policy = Policy.from_dict(body.policy())
     policy.check(dataset.domain)
     return PolicyInfo.model_validate(services.policies.put(name, policy, principal=token.principal).as_dict())
 
@@ -89,7 +89,11 @@ def plan_anonymized(body: AnonymizedRequest, token: Asker, services: Services_) 
     columns = policy.chosen(body.columns)
     plan = policy.recipe(**body.asked()).prepare(dataset.domain)
     general = [name for name in columns if name in plan.quasi]
-    return AnonymizedPlan(columns=list(columns), generalised=general, conditions=plan.recipe.conditions.as_dict())
+    asked = plan.recipe.conditions
+    concerns = asked.concerns(name for name in columns if name in plan.sensitive)
+    return AnonymizedPlan(
+        columns=list(columns), generalised=general, conditions=asked.as_dict(), warnings=list(concerns)
+    )
 
 
 @router.post("/v1/releases/anonymized", status_code=202, summary="Make an anonymized release")
