@@ -51,6 +51,12 @@ format: $(READY) ## Format the code
 serve: $(READY) ## Start the service and open its console
 	$(BIN)/tacita serve --open
 
+fuzz: $(READY) ## Send hostile requests to every route, as every role, on both databases: make fuzz [REQUESTS=50000] [SEED=1] [ONLY=operation]
+	$(BIN)/python tools/fuzz.py --requests $(or $(REQUESTS),50000) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
+faults: $(READY) ## Kill, cut off and starve the service at random points: make faults [RUNS=300] [SEED=1] [RUN=7]
+	$(BIN)/python tools/faults.py --runs $(or $(RUNS),300) $(if $(SEED),--seed $(SEED)) $(if $(RUN),--run $(RUN))
+
 bench: $(READY) ## Run benches side by side with peers: make bench [NAME=counting] [QUICK=1]
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	$(BIN)/python -m bench $(NAME) $(if $(QUICK),--quick)
@@ -62,4 +68,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test test-browser pictures lint format serve bench docs clean
+.PHONY: help setup nets demo test test-browser pictures lint format serve fuzz faults bench docs clean
