@@ -641,7 +641,8 @@ def refuse_case(name: str, reason: str, asked: Any, **rest: Any) -> Json:
 def refuses() -> list[Json]:
     cases = [refuse_case(name, reason, asked) for name, reason, asked in malformed() + malformed_channels()]
     first = [{"question": SMOKES, "value": "daily"}]
-    two = [*first, {"question": changed(question="q2"), "value": "daily"}]
+    two = [*first, {"question": changed(campaign="travel-2026"), "value": "daily"}]
+    sex = question(fine(2)["hadamard"], SEX, epsilon=1.0) | {"question": "q2"}
     other = question(rr(5, 7, 7, 7), SMOKING, epsilon=1.0)
     hashed = question(fine(3)["hash"], SMOKING, epsilon=1.0)
     cases += [
@@ -665,17 +666,19 @@ def refuses() -> list[Json]:
         refuse_case(
             "a budget that is spent",
             "budget-spent",
-            changed(question="q3"),
+            changed(campaign="work-2026"),
             before=two,
             limits={"total": 2.5, "question": 2.0},
         ),
         refuse_case(
             "the same attribute again is a new charge",
             "budget-spent",
-            changed(question="q1-again"),
+            changed(campaign="health-2027"),
             before=first,
             limits={"total": 1.5, "question": 2.0},
         ),
+        refuse_case("another view of the same campaign", "campaign-answered", sex, value="f", before=first),
+        refuse_case("a later block of the same campaign", "campaign-answered", changed(question="q1.2"), before=first),
         refuse_case("other weights under the same name", "question-changed", other, before=first),
         refuse_case("another kind under the same name", "question-changed", hashed, before=first),
         refuse_case("levels in another order", "question-changed", asking("daily", "sometimes", "never"), before=first),
@@ -706,13 +709,13 @@ def sheets() -> list[Json]:
         usual = {"values": values, "limits": {"total": 4.0, "question": 2.0}, "before": []}
         return {"name": name, "reason": reason, "questions": questions} | usual | rest
 
+    elsewhere = [{"question": changed(campaign="travel-2026"), "value": "daily"}]
     tight = {"total": 2.5, "question": 2.0}
     return [
         case("one question", None, [SMOKES]),
         case("three questions", None, [SMOKES, sex, drinks]),
-        case(
-            "one of two is answered already", None, [SMOKES, sex], before=first, limits={"total": 2.0, "question": 2.0}
-        ),
+        case("one of two is answered already", "campaign-answered", [SMOKES, sex], before=first),
+        case("the sheet is answered already", None, [SMOKES], before=first, limits={"total": 1.5, "question": 2.0}),
         case("no question", "sheet", []),
         case("one question without a list", "sheet", SMOKES),
         case("two campaigns", "sheet", [SMOKES, sex | {"campaign": "another"}]),
@@ -729,7 +732,7 @@ def sheets() -> list[Json]:
             "one loss over the limit", "loss-over-question-limit", [SMOKES, sex], limits={"total": 4.0, "question": 0.5}
         ),
         case("the sum is over the budget", "budget-spent", [SMOKES, sex, drinks], limits=tight),
-        case("the rest is over the budget", "budget-spent", [SMOKES, sex, drinks], before=first, limits=tight),
+        case("the rest is over the budget", "budget-spent", [SMOKES, sex], before=elsewhere, limits=tight),
     ]
 
 

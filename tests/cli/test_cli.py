@@ -245,6 +245,9 @@ def test_a_campaign(folder):
     assert yaml.safe_load((folder / "survey.yaml").read_text())
     state = f"sqlite:///{folder}/state.db"
     asked = ("-s", "survey.yaml", "--pairs", "--respondents", "8000", "--epsilon", "4", "--mode", "tables")
+    refused = run("collect", "create", *asked, "--title", "Travel", "--state", state)
+    assert (refused.code, "stock device" in refused.err) == (2, True)
+    asked = (*asked, "--raised-limits")
     made = json.loads(good("collect", "create", *asked, "--title", "Travel", "--state", state, "--json"))
     id = made["id"]
     assert made["state"] == "open"

@@ -131,8 +131,9 @@ def test_ten_tenths_fit_into_one(path):
     device = make(path, total=1.0)
     keep = math.floor(2**40 * math.expm1(0.1))
     for number in range(10):
-        device.answer(ask(f"q{number}", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never")
-    assert refused(device.answer, ask("q10", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never") == "budget-spent"
+        device.answer(ask(campaign=f"c{number}", keep=keep, fake=(2**40,) * 3, epsilon=0.1), "never")
+    more = ask(campaign="c10", keep=keep, fake=(2**40,) * 3, epsilon=0.1)
+    assert refused(device.answer, more, "never") == "budget-spent"
 
 
 # -- every kind, and several questions together ------------------------------------------------------------
@@ -178,17 +179,28 @@ def test_a_sheet_is_reviewed_as_a_whole(path):
     for words in ("2 questions", "factor of 9 at most", "after all of them, 1.80278"):
         assert words in offer.statement
     assert not path.exists()
-    make(path).answer(ask(), "never")
+    make(path).answer_sheet(sheet(), VALUES)
     offer = make(path).review_sheet(sheet())
-    assert offer.charge == pytest.approx(math.log(3))
+    assert offer.charge == 0.0
     assert offer.loss == pytest.approx(2 * math.log(3))
+
+
+def test_a_device_answers_one_sheet_of_a_campaign(path):
+    device = make(path)
+    first = device.answer(ask(), "daily")
+    left = device.remaining()
+    for call in (device.review, lambda question: device.answer(question, None)):
+        assert refused(call, sheet()[1]) == "campaign-answered"  # another view
+        assert refused(call, ask("q1.2")) == "campaign-answered"  # a later block
+    assert refused(device.answer_sheet, sheet(), VALUES) == "campaign-answered"  # a larger sheet
+    assert (device.answer(ask(), "never"), device.remaining()) == (first, left)
+    device.answer(ask(campaign="another"), "daily")
 
 
 def test_a_sheet_gives_the_reports_that_its_questions_give(path):
     device = make(path)
-    single = device.answer(ask(), "daily")
     first, second = device.answer_sheet(sheet(), VALUES)
-    assert first == single
+    assert first == device.answer(sheet()[0], "never")
     assert second == device.answer(sheet()[1], "f")
     assert device.answer_sheet(sheet()[::-1], VALUES) == [second, first]
 
@@ -388,7 +400,7 @@ def test_a_kill_between_charge_and_answer_leaves_the_charge_spent(path):
 def test_processes_cannot_both_take_the_last_of_the_budget(path):
     racers = [
         subprocess.Popen(
-            [sys.executable, "-c", RACER, str(path), json.dumps(ask(f"q{number}"))],
+            [sys.executable, "-c", RACER, str(path), json.dumps(ask(campaign=f"c{number}"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

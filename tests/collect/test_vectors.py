@@ -33,6 +33,7 @@ BEYOND_A_SCHEMA = {
     "loss-over-promise",
     "loss-over-question-limit",
     "budget-spent",
+    "campaign-answered",
     "question-changed",
     "value",
 }

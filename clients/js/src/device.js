@@ -3,7 +3,7 @@
 // The true value and the coin are stored nowhere and sent nowhere.
 
 import { Words } from "./draw.js";
-import { charged, find, load, save, spent } from "./ledger.js";
+import { charged, find, hasAnswered, load, save, spent } from "./ledger.js";
 import { SLACK, WIRE, cellOf, digest, levelsOf, verify } from "./question.js";
 import { Refused, isObject, refuseUnless } from "./refused.js";
 import { offer, sheetOffer } from "./statement.js";
@@ -78,7 +78,7 @@ export class Device {
     return this.#locked(async () => {
       const entries = await load(this.#storage, this.#key);
       const known = questions.map((question, i) => find(entries, question, marks[i]));
-      this.#checkLimits(questions.filter((_, i) => !known[i]), entries);
+      this.#checkNew(questions.filter((_, i) => !known[i]), entries);
       let remaining = this.#limits.total - spent(entries);
       return questions.map((question, i) => {
         const made = offer(question, remaining, known[i]);
@@ -94,7 +94,7 @@ export class Device {
     return this.#locked(async () => {
       const entries = await load(this.#storage, this.#key);
       const known = questions.map((question, i) => find(entries, question, marks[i]));
-      this.#checkLimits(questions.filter((_, i) => !known[i]), entries);
+      this.#checkNew(questions.filter((_, i) => !known[i]), entries);
       const mine = known.map((entry, i) => entry ?? charged(questions[i], marks[i]));
       entries.push(...mine.filter((_, i) => !known[i]));
       if (known.includes(undefined)) await save(this.#storage, this.#key, entries);
@@ -105,7 +105,11 @@ export class Device {
     });
   }
 
-  #checkLimits(questions, entries) {
+  // Questions that are not charged yet: one sheet of a campaign is ever answered, within the limits.
+  #checkNew(questions, entries) {
+    const again = questions.some((question) => hasAnswered(entries, question));
+    const whole = "must be the questions that this device has answered for the campaign";
+    refuseUnless(!again, "campaign-answered", "campaign", whole);
     const charges = questions.map(({ channel, cells }) => channel.lossUpper(cells));
     for (const charge of charges) {
       const rule = `one answer may lose at most ${this.#limits.question}, this one loses ${charge}`;

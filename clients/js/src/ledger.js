@@ -48,6 +48,11 @@ export function find(entries, { campaign, question }, mark) {
   return entry;
 }
 
+/** Whether any question of the same campaign is charged. */
+export function hasAnswered(entries, { campaign }) {
+  return entries.some((entry) => entry.campaign === campaign);
+}
+
 /** The sum of all charges, answered or not. */
 export function spent(entries) {
   return entries.reduce((sum, entry) => sum + entry.loss, 0);

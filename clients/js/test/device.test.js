@@ -81,7 +81,7 @@ test("a review refuses what an answer would refuse", async () => {
 
 test("calls at the same time cannot both take the last of the budget", async () => {
   const device = make(undefined, 1.5);
-  const calls = Array.from({ length: 8 }, (_, i) => device.answer(ask({ question: `q${i}` }), "never"));
+  const calls = Array.from({ length: 8 }, (_, i) => device.answer({ ...ask(), campaign: `c${i}` }, "never"));
   const results = await Promise.allSettled(calls);
   assert.equal(results.filter((result) => result.status === "fulfilled").length, 1);
   for (const { reason } of results.filter((result) => result.status === "rejected")) {
@@ -190,6 +190,27 @@ test("a sheet is reviewed and answered as a whole", async () => {
   await assert.rejects(make().reviewSheet([list[0], list[0]]), refusedFor("attribute-repeated"));
 });
 
+// The contract with the releases, which state the loss of one sheet.
+test("a device that answers all it is offered loses what one sheet costs", async () => {
+  const storage = new MemoryStorage();
+  const sheets = [
+    [ask(), ask({ question: "q2", asks: [SEX], fake: [1, 1] })],
+    [ask({ question: "q3", fake: [2, 2, 2] })],
+    [ask({ question: "q1.2" }), ask({ question: "q2.2", asks: [SEX], fake: [1, 1] })],
+    [ask({ question: "q3.2" })],
+  ];
+  const offered = await make(storage, 100).reviewSheet(sheets[0]);
+  const tried = [];
+  for (const sheet of [...sheets, ...sheets]) {
+    const call = make(storage, 100).answerSheet(sheet, { smokes: "daily", sex: "m" });
+    tried.push(await call.then(() => "answered", ({ reason }) => reason));
+  }
+  const refused = "campaign-answered";
+  assert.deepEqual(tried, ["answered", refused, refused, refused, "answered", refused, refused, refused]);
+  assert.ok(Math.abs(100 - (await make(storage, 100).remaining()) - offered.charge) < 1e-9);
+  await assert.rejects(make(storage, 100).reviewSheet(sheets[1]), refusedFor(refused));
+});
+
 test("a failure while a sheet is charged draws nothing", async () => {
   const list = [ask(), ask({ question: "q2", asks: [SEX], fake: [1, 1] })];
   const stored = [];
@@ -223,7 +244,7 @@ test("two devices over one storage do not spend the last twice", async () => {
     setItem: async (key, value) => (await new Promise((done) => setTimeout(done, 2)), storage.setItem(key, value)),
   };
   const devices = [new Device({ storage: slow, ...limits }), new Device({ storage: slow, ...limits })];
-  const asked = [ask(), { ...ask(), question: "q2" }];
+  const asked = [ask(), { ...ask(), campaign: "another" }];
   const tried = await Promise.allSettled(devices.map((device, i) => device.answer(asked[i], "never")));
   assert.deepEqual(tried.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   const again = await Promise.all(devices.map((device) => device.answer(asked[tried[0].status === "fulfilled" ? 0 : 1], "never")));

@@ -100,6 +100,9 @@ def create(
     level: Annotated[float, typer.Option(help="With --half-width: with this probability.")] = 0.95,
     keep_reports: Annotated[bool, typer.Option(help="Keep reports after they were counted.")] = False,
     shard: Annotated[str | None, typer.Option(help="i/m: this is the i-th, from 0, of m aggregators.")] = None,
+    raised_limits: Annotated[
+        bool, typer.Option(help="Respondents have raised the limits of their devices: allows an epsilon above 2.")
+    ] = False,
     draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
     id: Annotated[str | None, typer.Option(help="The id of the same campaign at another aggregator.")] = None,
     state: State = None,
@@ -124,6 +127,7 @@ def create(
         stop=None if half_width is None else StopRule(half_width=half_width, level=level),
         keep_reports=keep_reports,
         shard=_shard(shard),
+        raised_limits=raised_limits,
     )
     campaigns = campaigns_of(state)
     campaign = campaigns.create(design, title=title, terms=terms, id=id)

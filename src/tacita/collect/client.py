@@ -24,7 +24,24 @@ from tacita.collect.draw import below
 from tacita.collect.question import SLACK, Ask, Question, Refusal, Report, seen
 from tacita.errors import InvalidInput
 
-__all__ = ["Device", "Offer", "Receipt", "SheetOffer"]
+__all__ = ["USUAL_LIMITS", "Device", "Limits", "Offer", "Receipt", "SheetOffer"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much a device may lose.
+
+    Args:
+        question: With one answer.
+        total: With all answers together.
+    """
+
+    question: float
+    total: float
+
+
+USUAL_LIMITS = Limits(question=2.0, total=4.0)
+"""The limits of a stock device, which its owner may change: those of the respondent's page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +220,7 @@ class Device:
     def _review(self, questions: Sequence[Question]) -> list[Offer]:
         with self._ledger.open() as ledger:
             known = [ledger.find(question) for question in questions]
-            self._check_limits(_unknown(questions, known), ledger)
+            self._check_new(_unknown(questions, known), ledger)
             remaining = self.limit_total_epsilon - ledger.spent()
         offers: list[Offer] = []
         for question, entry in zip(questions, known, strict=True):
@@ -216,7 +233,7 @@ class Device:
         with self._ledger.open() as ledger:
             known = [ledger.find(question) for question in questions]
             new = _unknown(questions, known)
-            self._check_limits(new, ledger)
+            self._check_new(new, ledger)
             ledger.put(_charge(question) for question in new)
             entries = [_charged(ledger, question) for question in questions]
             drawn = [
@@ -226,7 +243,16 @@ class Device:
             ledger.put(after for before, after in zip(entries, drawn, strict=True) if after != before)
         return [_given(question, entry) for question, entry in zip(questions, drawn, strict=True)]
 
-    def _check_limits(self, questions: Sequence[Question], ledger: OpenLedger) -> None:
+    def _check_new(self, questions: Sequence[Question], ledger: OpenLedger) -> None:
+        """Check questions that are not charged yet: one sheet of a campaign is ever answered, within the limits."""
+        if any(ledger.has_answered(question) for question in questions):
+            raise Refusal(
+                "campaign-answered",
+                "must be the questions that this device has answered for the campaign",
+                field="campaign",
+                value=questions[0].campaign,
+                hint="A device answers one sheet of a campaign: each table states the loss of one",
+            )
         for question in questions:
             if question.charge > self.limit_question_epsilon * SLACK:
                 raise Refusal(

@@ -112,6 +112,10 @@ class OpenLedger:
             )
         return entry
 
+    def has_answered(self, question: Question) -> bool:
+        """Whether any question of the same campaign is charged."""
+        return any(entry.campaign == question.campaign for entry in self._entries.values())
+
     def spent(self) -> float:
         """The sum of all charges, answered or not."""
         return math.fsum(entry.loss for entry in self._entries.values())

@@ -139,7 +139,8 @@ class Tally:
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):
             blocks.setdefault(self.design.questions[number].attributes, []).append(number)
-        run = new_run()  # each person has answered one view, drawn by lot: all tables together cost what one does
+        # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
+        run = new_run()
         return Releases(self._release(numbers, about, run) for numbers in blocks.values())
 
     def _release(self, numbers: list[int], about: About, run: str) -> Release:
@@ -156,9 +157,10 @@ class Tally:
             "channel": type(asked[0].channel).__name__,
             "respondents": found.respondents,
             "blocks": len(asked),
+            "sheets": 1,  # that one device answers, whatever it is offered
             "about": about,
         }
-        # who answered this also answered the rest of the view: the whole of it is what the release stands for
+        # a respondent answers a whole view: the release states the loss of all its questions
         cost = max(self.design.loss(self.design.view_of[number]) for number in numbers)
         return Release(
             estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),

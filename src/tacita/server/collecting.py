@@ -62,4 +62,5 @@ def terms_of(body: NewCampaign) -> Terms:
         stop=StopRule(**body.stop.model_dump()) if body.stop else None,
         keep_reports=body.keep_reports,
         shard=body.shard,
+        raised_limits=body.raised_limits,
     )

@@ -381,7 +381,7 @@ def test_rounds_need_fakes(campaigns):
 
 def test_it_closes_when_it_is_accurate_enough(campaigns):
     design = plan(Workload.of(["sex"]), epsilon=4.0)
-    campaign = opened(campaigns, design, minimum=200, stop=StopRule(half_width=0.05, level=0.95))
+    campaign = opened(campaigns, design, minimum=200, raised_limits=True, stop=StopRule(half_width=0.05, level=0.95))
     rng = np.random.default_rng(1)
     for _ in range(40):
         if campaigns.get(campaign.id).state == "closed":
@@ -581,6 +581,16 @@ def test_shards_make_a_second_count_impossible(campaigns, tmp_path):
     campaigns.accept(campaign.id, mine)
     other.accept(campaign.id, theirs)
     assert campaigns.merge(campaign.id, other.export(campaign.id)).reports == 20
+
+
+@pytest.mark.parametrize(("epsilon", "answers"), [(2.5, "one"), (5.0, "view")])
+def test_what_stock_devices_refuse_is_not_created(campaigns, epsilon, answers):
+    four = Domain(attributes=[Categorical(name=n, levels=["0", "1"]) for n in "abcd"])
+    design = plan_collection(four, Workload.all(four, 2), respondents=100, epsilon=epsilon, answers=answers)
+    with pytest.raises(InvalidInput, match="stock device"):
+        campaigns.create(design, title="x")
+    assert campaigns.list() == []
+    assert campaigns.create(design, title="x", terms=Terms(raised_limits=True)).state == "draft"
 
 
 def test_aggregators_cannot_share_rounds(campaigns):

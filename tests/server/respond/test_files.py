@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tacita.collect.client import USUAL_LIMITS
 from tacita.server.respond import files
 from tacita.server.respond.files import client_folder, load
 
@@ -95,3 +96,9 @@ def test_another_content_is_another_version(tmp_path, monkeypatch):
     draw = tmp_path / "client" / "draw.js"
     draw.write_text(draw.read_text() + "// weaker\n")
     assert load.__wrapped__().version != before
+
+
+def test_the_page_has_the_usual_limits_of_a_device():
+    text = load().content["keeping.js"][0].decode()
+    (limits,) = re.findall(r"USUAL_LIMITS = Object.freeze\(\{ question: ([\d.]+), total: ([\d.]+) \}\)", text)
+    assert tuple(map(float, limits)) == (USUAL_LIMITS.question, USUAL_LIMITS.total)

@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from tacita.collect.campaigns.terms import Rounds, Terms
 from tacita.collect.channel import RandomizedResponse
+from tacita.collect.client import USUAL_LIMITS
 from tacita.collect.design import Asked, Design
-from tacita.collect.question import Ask, Question
+from tacita.collect.question import SLACK, Ask, Question
 from tacita.collect.wiring import wire_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Campaign", "Form", "State", "check_rounds", "check_title", "question_of"]
+__all__ = ["Campaign", "Form", "State", "check_limits", "check_rounds", "check_title", "question_of"]
 
 State = Literal["draft", "open", "closed"]
 
@@ -175,6 +176,26 @@ def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promis
 def check_title(title: str) -> None:
     """A title is shown to respondents, so it must show what it is, as all texts of a question."""
     Ask(attribute=title, levels=("yes", "no")).check("title")
+
+
+def check_limits(design: Design) -> None:
+    """Refuse a design that stock devices refuse.
+
+    Raises:
+        InvalidInput: A question or a view loses more than the usual limits of a device.
+    """
+    answer = max(asked.channel.epsilon_upper for asked in design.questions)
+    for what, loss, limit in (
+        ("with one answer", answer, USUAL_LIMITS.question),
+        ("in all", design.epsilon_upper, USUAL_LIMITS.total),
+    ):
+        if loss > limit * SLACK:
+            raise InvalidInput(
+                f"a stock device loses at most {limit:g} {what}, and refuses these questions",
+                field="epsilon",
+                value=loss,
+                hint="Plan with a smaller epsilon, or declare raised limits if respondents have raised theirs",
+            )
 
 
 def check_rounds(design: Design, rounds: Rounds | None) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from tacita.collect.campaigns.campaign import Campaign, Form, check_rounds, check_title, question_of
+from tacita.collect.campaigns.campaign import Campaign, Form, check_limits, check_rounds, check_title, question_of
 from tacita.collect.campaigns.intake import (
     Accepted,
     Batch,
@@ -84,6 +84,8 @@ class Campaigns:
         design.domain.require_public()
         check_title(title)
         check_rounds(design, terms.rounds)
+        if not terms.raised_limits:
+            check_limits(design)
         if id is not None and terms.rounds is not None:
             rule = "cannot be shared by several aggregators: each would learn other fakes under the same name"
             raise InvalidInput(rule, field="rounds")
@@ -152,8 +154,8 @@ class Campaigns:
     def sheet(self, id: str) -> tuple[Question, ...]:
         """The questions for one respondent: one view of the block that is open, drawn by lot.
 
-        The lot does not look at who asks. Who comes twice may get another view; the device's own ledger decides whether
-        that is answered.
+        The lot does not depend on who asks. A respondent who asks twice may get another view; the device refuses it
+        if it has answered one.
         """
         return self.draw_sheet(self.advance(id))
 

@@ -50,6 +50,8 @@ class Terms:
         keep_reports: Whether reports are kept after they were counted.
         shard: (i, m) where m aggregators share the campaign: this one takes the reports whose id, as a number, leaves i
             when divided by m. No report can then be counted by two.
+        raised_limits: Whether respondents have raised the limits of their devices. Otherwise a design that a stock
+            device refuses is not created.
     """
 
     minimum: int = 100
@@ -58,6 +60,7 @@ class Terms:
     stop: StopRule | None = None
     keep_reports: bool = False
     shard: tuple[int, int] | None = None
+    raised_limits: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
@@ -76,6 +79,7 @@ class Terms:
             "stop": asdict(self.stop) if self.stop else None,
             "keep_reports": self.keep_reports,
             "shard": list(self.shard) if self.shard else None,
+            "raised_limits": self.raised_limits,
         }
 
     @classmethod
@@ -88,4 +92,5 @@ class Terms:
             stop=StopRule(**data["stop"]) if data["stop"] else None,
             keep_reports=data["keep_reports"],
             shard=(data["shard"][0], data["shard"][1]) if data["shard"] else None,
+            raised_limits=data.get("raised_limits", False),
         )

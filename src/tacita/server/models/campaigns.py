@@ -69,6 +69,10 @@ class NewCampaign(CollectionPlan):
     stop: StopModel | None = None
     keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")
     shard: tuple[int, int] | None = Field(default=None, strict=False, description="(i, m): the i-th of m aggregators.")
+    raised_limits: bool = Field(
+        default=False,
+        description="Respondents have raised the limits of their devices; otherwise epsilon above 2 is refused.",
+    )
     draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
     id: Name | None = Field(default=None, description="The id of the same campaign at another aggregator.")
 

@@ -42,6 +42,7 @@ function showProblem(error) {
 }
 
 const KINDS = {
+  "campaign-answered": "answered",
   "budget-spent": "budget",
   "loss-over-question-limit": "limit",
   "question-changed": "changed",
