@@ -121,7 +121,12 @@ def _bodies(client: Client, campaign: str, folder: Path) -> list[bytes]:
     folder.mkdir()
     bodies = []
     for number in range(RESPONDENTS):
-        device = Device(ledger_path=folder / str(number), limit_total_epsilon=2.0, limit_question_epsilon=2.0)
+        device = Device(
+            service="https://survey.example",
+            ledger_path=folder / str(number),
+            limit_total_epsilon=2.0,
+            limit_question_epsilon=2.0,
+        )
         sheet = device.answer_sheet(client.questions(campaign), ANSWER)
         bodies.append(json.dumps({"reports": [report.to_dict() for report, _ in sheet]}).encode())
     return bodies

@@ -160,7 +160,12 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     campaign = admin.open_campaign(draft.id)
     with Client(server.url) as respondent:
         for number in range(3):
-            device = Device(ledger_path=tmp_path / f"d{number}", limit_total_epsilon=2.0, limit_question_epsilon=2.0)
+            device = Device(
+                service="https://survey.example",
+                ledger_path=tmp_path / f"d{number}",
+                limit_total_epsilon=2.0,
+                limit_question_epsilon=2.0,
+            )
             ((report, _),) = device.answer_sheet(respondent.questions(campaign.id), {"smokes": "true"})
             assert respondent.send_reports(campaign.id, [report]).accepted == 1
         with pytest.raises(Conflict, match="counted before"):

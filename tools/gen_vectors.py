@@ -384,6 +384,14 @@ def changed(**members: Any) -> Json:
     return SMOKES | members
 
 
+def shared(count: int) -> Json:
+    """A question of several aggregators, of whom the first asks."""
+    return changed(aggregators=["https://survey.example", *(f"https://{n}.example:8443" for n in range(1, count))])
+
+
+FAR = ["https://a.example", "https://b.example"]
+
+
 def asking(*levels: Any, attribute: Any = "smokes") -> Json:
     return changed(asks=[{"attribute": attribute, "levels": list(levels)}])
 
@@ -414,6 +422,9 @@ def accepts() -> list[Json]:
         "spaces of several kinds": asking("はい\u3000毎日", "oui\u202f!", "non", attribute="ça va\u00a0?"),
         "200 characters beyond 16 bits": about("🚬" * 200),
         "identifiers of 64 characters": SMOKES | {"campaign": "a" * 64, "question": "0._-" * 16},
+        "two aggregators": shared(2),
+        "sixty-four aggregators": shared(64),
+        "an aggregator by its address": changed(aggregators=["http://[2001:db8::1]:8642", "https://survey.example"]),
         "one hundred levels": hundred,
         "two attributes": JOINT,
         "the names of one attribute are levels of another": JOINT
@@ -473,6 +484,19 @@ def malformed() -> list[tuple[str, str, Any]]:
         ("no asks", "missing-member", without("asks")),
         ("no promise", "missing-member", without("epsilon")),
         ("an unknown member", "unknown-member", changed(callback="https://example.org")),
+        ("one aggregator", "aggregators", shared(1)),
+        ("sixty-five aggregators", "aggregators", shared(65)),
+        ("no list of aggregators", "aggregators", changed(aggregators="https://survey.example")),
+        ("null as aggregators", "aggregators", changed(aggregators=None)),
+        ("an aggregator that is a number", "aggregators", changed(aggregators=["https://survey.example", 1])),
+        ("an aggregator twice", "aggregators", changed(aggregators=["https://survey.example"] * 2)),
+        ("an aggregator with a path", "aggregators", changed(aggregators=["https://survey.example", FAR[0] + "/x"])),
+        (
+            "an aggregator in capitals",
+            "aggregators",
+            changed(aggregators=["https://survey.example", "https://A.example"]),
+        ),
+        ("an aggregator with a space", "aggregators", changed(aggregators=["https://survey.example", FAR[0] + " "])),
         ("asks as an object", "asks-count", changed(asks=SMOKING)),
         ("an empty list of asks", "asks-count", changed(asks=[])),
         ("seventeen asks", "asks-count", changed(asks=[ask(f"a{i}", "0", "1") for i in range(17)])),
@@ -677,6 +701,7 @@ def refuses() -> list[Json]:
             before=first,
             limits={"total": 1.5, "question": 2.0},
         ),
+        refuse_case("a campaign of other aggregators", "other-aggregator", shared(2) | {"aggregators": FAR}),
         refuse_case("another view of the same campaign", "campaign-answered", sex, value="f", before=first),
         refuse_case("a later block of the same campaign", "campaign-answered", changed(question="q1.2"), before=first),
         refuse_case("other weights under the same name", "question-changed", other, before=first),

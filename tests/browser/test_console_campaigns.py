@@ -27,7 +27,10 @@ def answer(service, id: str, count: int, seed: int) -> None:
                 "Where do you live?": "north" if smokes else "south",
             }
             device = Device(
-                ledger_path=Path(folder) / f"{seed}-{number}", limit_total_epsilon=9.0, limit_question_epsilon=9.0
+                service="https://survey.example",
+                ledger_path=Path(folder) / f"{seed}-{number}",
+                limit_total_epsilon=9.0,
+                limit_question_epsilon=9.0,
             )
             sheet = client.questions(id)
             asked = {ask["attribute"] for question in sheet for ask in question["asks"]}

@@ -12,6 +12,7 @@ from dataclasses import asdict
 
 import pytest
 
+from tacita.collect import device_ledger
 from tacita.collect.client import Device
 from tacita.collect.device_channels import RR
 from tacita.collect.question import Ask, Question, Refusal
@@ -52,8 +53,12 @@ def path(tmp_path):
     return tmp_path / "ledger.json"
 
 
-def make(path, total=4.0, each=2.0):
-    return Device(ledger_path=path, limit_total_epsilon=total, limit_question_epsilon=each)
+SERVICE = "https://survey.example"
+ORIGINS = ("https://a.example", "https://b.example", "https://c.example")
+
+
+def make(path, total=4.0, each=2.0, service=SERVICE):
+    return Device(service=service, ledger_path=path, limit_total_epsilon=total, limit_question_epsilon=each)
 
 
 def refused(call, *arguments):
@@ -68,7 +73,7 @@ def refused(call, *arguments):
 def test_a_report_holds_the_answer_and_nothing_else(path):
     report, receipt = make(path).answer(ask(), "daily")
     assert set(report.to_dict()) == {"wire", "campaign", "question", "report", "answer"}
-    names = {"campaign", "question", "attributes", "loss", "answer", "sent", "report", "date", "digest"}
+    names = {"campaign", "question", "attributes", "loss", "answer", "sent", "report", "date", "digest", "service"}
     assert set(receipt.to_dict()) == names
     assert receipt.sent == (LEVELS[report.answer],)
     assert receipt.loss == pytest.approx(math.log(3))
@@ -93,7 +98,7 @@ def test_neither_the_value_nor_the_coin_is_written(path):
     make(path).answer(silent, "daily")
     text = path.read_text("utf-8")
     assert set(json.loads(text)["entries"][0]) == {
-        "campaign", "question", "attributes", "digest", "loss", "date", "report", "answer",
+        "service", "campaign", "question", "attributes", "digest", "loss", "date", "report", "answer",
     }  # fmt: skip
     assert "daily" not in text
 
@@ -124,7 +129,7 @@ def test_a_value_does_not_enter_the_message(path):
 def test_limits_must_be_positive_and_finite(path, name, limit):
     limits = {"limit_total_epsilon": 1.0, "limit_question_epsilon": 1.0} | {name: limit}
     with pytest.raises(InvalidInput, match=name):
-        Device(ledger_path=path, **limits)
+        Device(service=SERVICE, ledger_path=path, **limits)
 
 
 def test_ten_tenths_fit_into_one(path):
@@ -195,6 +200,57 @@ def test_a_device_answers_one_sheet_of_a_campaign(path):
     assert refused(device.answer_sheet, sheet(), VALUES) == "campaign-answered"  # a larger sheet
     assert (device.answer(ask(), "never"), device.remaining()) == (first, left)
     device.answer(ask(campaign="another"), "daily")
+
+
+def test_no_service_learns_what_another_has_asked(path):
+    here, there = make(path), make(path, service="https://other.example")
+    first, receipt = here.answer(ask(), "daily")
+    second, other = there.answer(ask(), "daily")
+    assert first.report != second.report
+    assert (receipt.service, other.service) == (SERVICE, "https://other.example")
+    assert here.remaining() == there.remaining() == pytest.approx(4 - 2 * math.log(3))  # both are charged
+    assert refused(here.answer, ask(epsilon=1.2), "daily") == "question-changed"
+    there.review(ask(epsilon=1.1, campaign="c2"))
+    assert here.answer(ask(), "never")[0] == first
+
+
+def test_an_entry_of_an_earlier_version_counts_for_every_service(path):
+    first, _ = make(path).answer(ask(), "daily")
+    stored = json.loads(path.read_text())
+    for entry in stored["entries"]:
+        del entry["service"]
+    stored["check"] = device_ledger._check(stored["entries"])
+    path.write_text(json.dumps(stored))
+    for service in (SERVICE, "https://other.example"):
+        assert make(path, service=service).answer(ask(), "never")[0] == first
+        assert refused(make(path, service=service).answer, ask("q2"), "never") == "campaign-answered"
+
+
+@pytest.mark.parametrize("service", ["", "survey.example", "https://survey.example/c", "ftp://survey.example", None])
+def test_a_service_is_an_origin(path, service):
+    with pytest.raises(InvalidInput, match="service"):
+        make(path, service=service)
+    assert make(path, service="https://Survey.example/").service == SERVICE
+
+
+def test_a_report_belongs_to_the_aggregator_that_asks(tmp_path):
+    shared = ask(aggregators=list(ORIGINS))
+    for number in range(30):
+        place = number % 3
+        device = make(tmp_path / str(number), service=ORIGINS[place])
+        report, receipt = device.answer(shared, "daily")
+        assert (int(report.report, 16) % 3, receipt.service) == (place, ORIGINS[place])
+
+
+def test_aggregators_that_share_a_campaign_are_one_service(path):
+    shared = ask(aggregators=list(ORIGINS))
+    first, receipt = make(path, service=ORIGINS[1]).answer(shared, "daily")
+    again, same = make(path, service=ORIGINS[0]).answer(shared, "never")
+    assert (again, same) == (first, receipt)
+    assert same.service == ORIGINS[1]  # the report stays with the aggregator that asked first
+    more = ask("q2", aggregators=list(ORIGINS))
+    assert refused(make(path, service=ORIGINS[2]).answer, more, "never") == "campaign-answered"
+    assert refused(make(path).answer, shared, "never") == "other-aggregator"  # which is none of them
 
 
 def test_a_sheet_gives_the_reports_that_its_questions_give(path):
@@ -366,7 +422,9 @@ KILLED = """
 import os, signal, sys
 from tacita.collect import client
 client.RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-device = client.Device(ledger_path=sys.argv[1], limit_total_epsilon=4.0, limit_question_epsilon=2.0)
+device = client.Device(
+    service="https://survey.example", ledger_path=sys.argv[1], limit_total_epsilon=4.0, limit_question_epsilon=2.0
+)
 device.answer(sys.argv[2], "never")
 """
 
@@ -374,7 +432,9 @@ RACER = """
 import sys
 from tacita.collect.client import Device
 from tacita.collect.question import Refusal
-device = Device(ledger_path=sys.argv[1], limit_total_epsilon=1.5, limit_question_epsilon=2.0)
+device = Device(
+    service="https://survey.example", ledger_path=sys.argv[1], limit_total_epsilon=1.5, limit_question_epsilon=2.0
+)
 print("ready", flush=True)
 sys.stdin.readline()
 try:
@@ -434,7 +494,12 @@ def test_who_has_no_value_answers_by_chance_and_pays_the_same(tmp_path):
     )
     seen = set()
     for number in range(80):
-        device = Device(ledger_path=tmp_path / str(number), limit_total_epsilon=20.0, limit_question_epsilon=20.0)
+        device = Device(
+            service="https://survey.example",
+            ledger_path=tmp_path / str(number),
+            limit_total_epsilon=20.0,
+            limit_question_epsilon=20.0,
+        )
         report, receipt = device.answer(question, {"smokes": "never", "sex": None})
         assert receipt.loss == question.charge
         seen.add(report.answer)

@@ -34,6 +34,7 @@ BEYOND_A_SCHEMA = {
     "loss-over-question-limit",
     "budget-spent",
     "campaign-answered",
+    "other-aggregator",
     "question-changed",
     "value",
 }
@@ -123,7 +124,12 @@ def test_accept(case, tmp_path):
     assert question.loss == case["loss"]
     assert question.digest == case["digest"]
     assert question.to_dict() == case["question"]
-    device = Device(ledger_path=tmp_path / "ledger", limit_total_epsilon=50, limit_question_epsilon=50)
+    device = Device(
+        service="https://survey.example",
+        ledger_path=tmp_path / "ledger",
+        limit_total_epsilon=50,
+        limit_question_epsilon=50,
+    )
     report, receipt = device.answer(case["question"], case["value"])
     assert receipt.digest == case["digest"]
     report.check_answers(question)
@@ -153,6 +159,7 @@ def refused(case, call):
 def device_of(case, tmp_path):
     limits = case["limits"]
     return Device(
+        service="https://survey.example",
         ledger_path=tmp_path / "ledger",
         limit_total_epsilon=limits["total"],
         limit_question_epsilon=limits["question"],

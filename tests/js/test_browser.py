@@ -32,13 +32,14 @@ FLAGS = [
 PAGE = """<!doctype html><meta charset=utf-8><script type=module>
 import { Device } from "./src/index.js";
 const question = JSON.parse(QUESTION);
-const device = new Device({ storage: localStorage, limitTotalEpsilon: 1.5, limitQuestionEpsilon: 1.5 });
+const limits = { limitTotalEpsilon: 1.5, limitQuestionEpsilon: 1.5 };
+const device = new Device({ service: location.origin, storage: localStorage, ...limits });
 const out = {};
 try {
   out.offer = await device.review(question);
   out.first = await device.answer(question, { smoking: "daily", sex: "f" });
   out.again = await device.answer(question, { smoking: "never", sex: "m" });
-  try { await device.answer({ ...question, question: "q2" }, { smoking: "daily", sex: "f" }); }
+  try { await device.answer({ ...question, campaign: "c2" }, { smoking: "daily", sex: "f" }); }
   catch (error) { out.refused = error.reason; }
   out.stored = { ...localStorage };
 } catch (error) { out.error = String(error); }

@@ -252,7 +252,18 @@ def tally_merged(doer):
     return id, {"title": "Smoking"}
 
 
+def block_adopted(doer):
+    origins = ["https://a.example", "https://b.example"]
+    shared = {"aggregators": origins, "rounds": {"size": 1}, "channel": "rr", "minimum": 1}
+    id = doer.campaign(**shared, shard=[1, 2])
+    block = doer.call("GET", f"/v1/campaigns/{id}/block").json() | {"block": 2}
+    block["questions"] = [question | {"question": question["question"] + ".2"} for question in block["questions"]]
+    doer.call("POST", f"/v1/campaigns/{id}/block", block)
+    return id, {"title": "Smoking", "block": 2}
+
+
 DEEDS = [
+    ("block-adopted", "steward", block_adopted),
     ("token-made", "admin", token_made),
     ("token-ended", "admin", token_ended),
     ("source-brought", "steward", source_brought),

@@ -37,7 +37,12 @@ def test_a_campaign_from_questions_to_tables(both, tmp_path) -> None:
     assert {question["channel"] for question in campaign["questions"]} >= {"hash", "rr"}
     for number in range(12):
         sheet = both.call("GET", f"/v1/campaigns/{campaign['id']}/questions").json()["questions"]
-        device = Device(ledger_path=tmp_path / f"device{number}", limit_total_epsilon=2.0, limit_question_epsilon=2.0)
+        device = Device(
+            service="https://survey.example",
+            ledger_path=tmp_path / f"device{number}",
+            limit_total_epsilon=2.0,
+            limit_question_epsilon=2.0,
+        )
         sent = device.answer_sheet(sheet, {"smokes": "never", "town": "t7"})
         batch = [report.to_dict() for report, _ in sent]
         assert post(both, campaign, batch).json() == {"accepted": 1, "replayed": []}

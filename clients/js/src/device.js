@@ -4,28 +4,34 @@
 
 import { Words } from "./draw.js";
 import { charged, find, hasAnswered, load, save, spent } from "./ledger.js";
-import { SLACK, WIRE, cellOf, digest, levelsOf, verify } from "./question.js";
+import { SLACK, WIRE, cellOf, digest, isOrigin, levelsOf, shardOf, verify } from "./question.js";
 import { Refused, isObject, refuseUnless } from "./refused.js";
 import { offer, sheetOffer } from "./statement.js";
 import { hex, systemBytes, systemWord } from "./system.js";
 import { allDiffer } from "./text.js";
 
 export class Device {
+  #service;
   #storage;
   #key;
   #limits;
 
   /**
    * @param {object} options
+   * @param {string} options.service the origin of the service that asks, such as https://survey.example. Devices that
+   *   face several services share a ledger: the limits hold for all of them together, and no service learns from a
+   *   report what another has asked.
    * @param {{getItem: Function, setItem: Function}} options.storage such as localStorage; may be asynchronous
    * @param {number} options.limitTotalEpsilon the most that all answers together may lose
    * @param {number} options.limitQuestionEpsilon the most that one answer may lose
    * @param {string} [options.key] where in the storage the ledger lies
    */
-  constructor({ storage, limitTotalEpsilon, limitQuestionEpsilon, key = "tacita-ledger" }) {
+  constructor({ service, storage, limitTotalEpsilon, limitQuestionEpsilon, key = "tacita-ledger" }) {
     for (const limit of [limitTotalEpsilon, limitQuestionEpsilon]) {
       if (!(Number.isFinite(limit) && limit > 0)) throw new RangeError("a limit must be positive and finite");
     }
+    this.#service = String(service).toLowerCase().replace(/\/+$/, "");
+    if (!isOrigin(this.#service)) throw new RangeError("a service must be an origin such as https://survey.example");
     this.#storage = storage;
     this.#key = key;
     this.#limits = { total: limitTotalEpsilon, question: limitQuestionEpsilon };
@@ -33,12 +39,12 @@ export class Device {
 
   /** What would leave the device and at what cost; sends, draws and charges nothing. */
   async review(data) {
-    return (await this.#review([verify(data)]))[0];
+    return (await this.#review(this.#addressed([verify(data)])))[0];
   }
 
   /** What answering several questions of one campaign together would mean; sends, draws and charges nothing. */
   async reviewSheet(list) {
-    return sheetOffer(await this.#review(verifySheet(list)));
+    return sheetOffer(await this.#review(this.#addressed(verifySheet(list))));
   }
 
   /**
@@ -52,7 +58,7 @@ export class Device {
    * @throws {Refused}
    */
   async answer(data, value) {
-    return (await this.#answer([verify(data)], value))[0];
+    return (await this.#answer(this.#addressed([verify(data)]), value))[0];
   }
 
   /**
@@ -65,7 +71,7 @@ export class Device {
    * @throws {Refused}
    */
   async answerSheet(list, values) {
-    return this.#answer(verifySheet(list), isObject(values) ? values : undefined);
+    return this.#answer(this.#addressed(verifySheet(list)), isObject(values) ? values : undefined);
   }
 
   /** What is left of the device's budget. */
@@ -73,11 +79,24 @@ export class Device {
     return this.#locked(async () => this.#limits.total - spent(await load(this.#storage, this.#key)));
   }
 
+  /** The questions, after checking that the service which asks is one of their aggregators. */
+  #addressed(questions) {
+    const named = questions.every(({ aggregators }) => aggregators?.includes(this.#service) ?? true);
+    const rule = "must name the service that asks among its aggregators";
+    refuseUnless(named, "other-aggregator", "aggregators", rule);
+    return questions;
+  }
+
+  /** Who asks, as the ledger knows it: aggregators that share a campaign are one. */
+  #asker({ aggregators }) {
+    return aggregators ? aggregators.join(" ") : this.#service;
+  }
+
   async #review(questions) {
     const marks = await Promise.all(questions.map(digest));
     return this.#locked(async () => {
       const entries = await load(this.#storage, this.#key);
-      const known = questions.map((question, i) => find(entries, question, marks[i]));
+      const known = questions.map((question, i) => find(entries, question, this.#asker(question), marks[i]));
       this.#checkNew(questions.filter((_, i) => !known[i]), entries);
       let remaining = this.#limits.total - spent(entries);
       return questions.map((question, i) => {
@@ -93,21 +112,21 @@ export class Device {
     const marks = await Promise.all(questions.map(digest));
     return this.#locked(async () => {
       const entries = await load(this.#storage, this.#key);
-      const known = questions.map((question, i) => find(entries, question, marks[i]));
+      const known = questions.map((question, i) => find(entries, question, this.#asker(question), marks[i]));
       this.#checkNew(questions.filter((_, i) => !known[i]), entries);
-      const mine = known.map((entry, i) => entry ?? charged(questions[i], marks[i]));
+      const mine = known.map((entry, i) => entry ?? charged(questions[i], this.#asker(questions[i]), marks[i]));
       entries.push(...mine.filter((_, i) => !known[i]));
       if (known.includes(undefined)) await save(this.#storage, this.#key, entries);
       const open = mine.filter((entry) => entry.report === null);
-      mine.forEach((entry, i) => drawInto(entry, questions[i], truths[i]));
+      mine.forEach((entry, i) => drawInto(entry, questions[i], truths[i], this.#service));
       if (open.length) await save(this.#storage, this.#key, entries);
-      return mine.map((entry, i) => ({ report: report(entry), receipt: receipt(questions[i], entry) }));
+      return mine.map((entry, i) => ({ report: report(entry), receipt: receipt(questions[i], entry, this.#service) }));
     });
   }
 
   // Questions that are not charged yet: one sheet of a campaign is ever answered, within the limits.
   #checkNew(questions, entries) {
-    const again = questions.some((question) => hasAnswered(entries, question));
+    const again = questions.some((question) => hasAnswered(entries, question, this.#asker(question)));
     const whole = "must be the questions that this device has answered for the campaign";
     refuseUnless(!again, "campaign-answered", "campaign", whole);
     const charges = questions.map(({ channel, cells }) => channel.lossUpper(cells));
@@ -149,12 +168,20 @@ function verifySheet(list) {
   return questions;
 }
 
-function drawInto(entry, { channel, cells }, truth) {
+function drawInto(entry, { channel, cells, aggregators }, truth, service) {
   if (entry.report !== null) return;
   // Who has no such value answers for a cell drawn by a fair die: silence would tell. The die is thrown in either case.
   const die = new Words(systemWord).below(cells);
   entry.answer = channel.draw(cells, truth === null ? die : truth, systemWord).answer;
-  entry.report = hex(systemBytes(16));
+  entry.report = drawId(aggregators, service);
+}
+
+/** A random id that belongs to the service which asks. */
+function drawId(aggregators, service) {
+  for (;;) {
+    const id = hex(systemBytes(16));
+    if (!aggregators || aggregators[shardOf(id, aggregators.length)] === service) return id;
+  }
 }
 
 function report({ campaign, question, report: id, answer }) {
@@ -162,7 +189,10 @@ function report({ campaign, question, report: id, answer }) {
 }
 
 // What was sent may or may not be true, and nothing here tells. Only randomized response sends an answer as such.
-function receipt(question, entry) {
+function receipt(question, entry, asking) {
   const sent = question.channel.constructor.kind === "rr" ? levelsOf(question, entry.answer) : null;
-  return Object.freeze({ ...entry, sent });
+  // Where the report is sent: to the service that asks, unless another aggregator of the campaign asked first.
+  const { aggregators } = question;
+  const service = aggregators ? aggregators[shardOf(entry.report, aggregators.length)] : asking;
+  return Object.freeze({ ...entry, sent, service });
 }

@@ -39,18 +39,22 @@ async function reach(work) {
   }
 }
 
-/** What is known of a question, by its identifiers; refuses one whose content has changed. */
-export function find(entries, { campaign, question }, mark) {
-  const entry = entries.find((other) => other.campaign === campaign && other.question === question);
+// What one service asked is not known to another. An entry without a service, of an earlier version, counts for all.
+const isOf = (entry, campaign, service) =>
+  entry.campaign === campaign && (entry.service === undefined || entry.service === service);
+
+/** What is known of a question, by its service and identifiers; refuses one whose content has changed. */
+export function find(entries, { campaign, question }, service, mark) {
+  const entry = entries.find((other) => isOf(other, campaign, service) && other.question === question);
   if (entry && entry.digest !== mark) {
     throw new Refused("question-changed", "question", "was asked before with other content, and may not change");
   }
   return entry;
 }
 
-/** Whether any question of the same campaign is charged. */
-export function hasAnswered(entries, { campaign }) {
-  return entries.some((entry) => entry.campaign === campaign);
+/** Whether any question of the same campaign of this service is charged. */
+export function hasAnswered(entries, { campaign }, service) {
+  return entries.some((entry) => isOf(entry, campaign, service));
 }
 
 /** The sum of all charges, answered or not. */
@@ -59,18 +63,19 @@ export function spent(entries) {
 }
 
 /** A new entry, not drawn yet. */
-export function charged({ campaign, question, asks, channel, cells }, mark) {
+export function charged({ campaign, question, asks, channel, cells }, service, mark) {
   const attributes = asks.map((ask) => ask.attribute);
   const date = new Date().toISOString().slice(0, 10);
   const loss = channel.lossUpper(cells);
-  return { campaign, question, attributes, digest: mark, loss, date, report: null, answer: null };
+  return { service, campaign, question, attributes, digest: mark, loss, date, report: null, answer: null };
 }
 
 function wellFormed(entry) {
-  const texts = TEXTS.every((name) => typeof entry[name] === "string");
+  const texts = TEXTS.every((name) => typeof entry[name] === "string" && entry[name] !== "");
+  const served = entry.service === undefined || typeof entry.service === "string";
   const asked = Array.isArray(entry.attributes) && entry.attributes.every((name) => typeof name === "string");
   const drawn = entry.report === null ? entry.answer === null : isAnswer(entry.answer);
-  return texts && asked && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
+  return texts && served && asked && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
 }
 
 function isAnswer(answer) {

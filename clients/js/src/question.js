@@ -10,13 +10,16 @@ export const WIRE = 1;
 export const MAX_ASKS = 16;
 export const SLACK = 1 + 1e-12; // two implementations of the logarithm may differ in the last places
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const ORIGIN = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
+const MAX_AGGREGATORS = 64;
 const QUESTION_MEMBERS = ["wire", "campaign", "question", "asks", "channel", "epsilon"];
 
 /**
  * Check a question as it came from the network, and keep a frozen copy of it.
  *
  * @param {unknown} data a parsed question, or its JSON text
- * @returns {Readonly<object>} campaign, question, asks, channel, epsilon, and from them cells and loss
+ * @returns {Readonly<object>} campaign, question, asks, channel, epsilon, aggregators (null where the one that asks
+ *   takes the report), and from them cells and loss
  * @throws {Refused}
  */
 export function verify(data) {
@@ -28,6 +31,7 @@ export function verify(data) {
   const channel = readChannel(rest.channel);
   checkIdentifier(campaign, "campaign");
   checkIdentifier(question, "question");
+  const aggregators = readAggregators(rest);
   asks.forEach(checkAsk);
   const names = asks.map((ask) => ask.attribute);
   refuseUnless(allDiffer(names), "attribute-repeated", "asks", "must ask for each attribute once");
@@ -35,16 +39,16 @@ export function verify(data) {
   refuseUnless(cells <= MAX_CELLS, "cells-count", "asks", "must have at most 2**20 combinations of levels");
   channel.check(cells);
   const loss = checkPromise(epsilon, channel, cells);
-  return Object.freeze({ campaign, question, asks, channel, epsilon, cells, loss });
+  return Object.freeze({ campaign, question, asks, channel, epsilon, aggregators, cells, loss });
 }
 
 /** SHA-256 over all content of a verified question, equal in every client. */
-export async function digest({ campaign, question, asks, channel, epsilon }) {
+export async function digest({ campaign, question, asks, channel, epsilon, aggregators }) {
   const promise = new DataView(new ArrayBuffer(8));
   promise.setFloat64(0, epsilon);
   const listed = asks.map(({ attribute, levels }) => [attribute, levels]);
   const parts = [WIRE, campaign, question, listed, channel.parts(), hex(new Uint8Array(promise.buffer))];
-  return sha256(JSON.stringify(parts));
+  return sha256(JSON.stringify(aggregators ? [...parts, aggregators] : parts));
 }
 
 /**
@@ -90,7 +94,26 @@ function questionMembers(data) {
   // The version comes first: members of a later version are not wrong, only not ours to read.
   const version = Object.hasOwn(data, "wire") && data.wire === WIRE;
   refuseUnless(version, "wire-version", "wire", `must be ${WIRE}; update the client`);
-  return membersOf(data, "question", QUESTION_MEMBERS);
+  return membersOf(data, "question", QUESTION_MEMBERS, ["aggregators"]);
+}
+
+function readAggregators(members) {
+  if (!Object.hasOwn(members, "aggregators")) return null;
+  const listed = Array.isArray(members.aggregators) ? [...members.aggregators] : [];
+  const counted = listed.length >= 2 && listed.length <= MAX_AGGREGATORS;
+  const good = counted && listed.every(isOrigin) && new Set(listed).size === listed.length;
+  refuseUnless(good, "aggregators", "aggregators", `must be 2 to ${MAX_AGGREGATORS} different origins`);
+  return Object.freeze(listed);
+}
+
+/** Whether it is the address of a service: scheme, host and port, in lower case, without a path. */
+export function isOrigin(value) {
+  return typeof value === "string" && ORIGIN.test(value);
+}
+
+/** The place of the aggregator that a report belongs to, by its id. */
+export function shardOf(report, aggregators) {
+  return Number(BigInt(`0x${report}`) % BigInt(aggregators));
 }
 
 function readAsk(data, index) {

@@ -23,12 +23,12 @@ export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object, after checking that it has these members of its own and no others. */
-export function membersOf(data, field, wanted) {
+/** The object, after checking that it has these members of its own, and no others but the optional ones. */
+export function membersOf(data, field, wanted, optional = []) {
   refuseUnless(isObject(data), "not-an-object", field, "must be an object");
   const missing = wanted.find((name) => !Object.hasOwn(data, name));
   refuseUnless(missing === undefined, "missing-member", field, `must have the member '${missing}'`);
-  const unknown = Object.keys(data).find((name) => !wanted.includes(name));
+  const unknown = Object.keys(data).find((name) => !wanted.includes(name) && !optional.includes(name));
   refuseUnless(unknown === undefined, "unknown-member", field, `may have no member '${unknown}'`);
   return data;
 }

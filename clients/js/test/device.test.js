@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Device, Refused, verify } from "../src/index.js";
+import { save } from "../src/ledger.js";
 import { MemoryStorage } from "./storage.js";
 
 const KEY = "tacita-ledger";
@@ -28,8 +29,11 @@ function joint(channel, question = "q2") {
   return { wire: 1, campaign: "c", question, asks: [SMOKES, SEX], channel, epsilon: 3 };
 }
 
-function make(storage = new MemoryStorage(), total = 4, each = 2) {
-  return new Device({ storage, limitTotalEpsilon: total, limitQuestionEpsilon: each });
+const SERVICE = "https://survey.example";
+const ORIGINS = ["https://a.example", "https://b.example", "https://c.example"];
+
+function make(storage = new MemoryStorage(), total = 4, each = 2, service = SERVICE) {
+  return new Device({ service, storage, limitTotalEpsilon: total, limitQuestionEpsilon: each });
 }
 
 const refusedFor = (reason) => (error) => error instanceof Refused && error.reason === reason;
@@ -40,7 +44,7 @@ test("an answer gives a report with nothing else in it", async () => {
   assert.match(report.report, /^[0-9a-f]{32}$/);
   assert.deepEqual(receipt.sent, [LEVELS[report.answer]]);
   assert.match(receipt.date, /^\d{4}-\d\d-\d\d$/);
-  const expected = ["answer", "attributes", "campaign", "date", "digest", "loss", "question", "report", "sent"];
+  const expected = ["answer", "attributes", "campaign", "date", "digest", "loss", "question", "report", "sent", "service"];
   assert.deepEqual(Object.keys(receipt).sort(), expected);
 });
 
@@ -190,6 +194,48 @@ test("a sheet is reviewed and answered as a whole", async () => {
   await assert.rejects(make().reviewSheet([list[0], list[0]]), refusedFor("attribute-repeated"));
 });
 
+test("no service learns what another has asked", async () => {
+  const storage = new MemoryStorage();
+  const there = make(storage, 4, 2, "https://other.example");
+  const first = await make(storage).answer(ask(), "daily");
+  const second = await there.answer(ask(), "daily");
+  assert.notEqual(first.report.report, second.report.report);
+  assert.ok(Math.abs((await there.remaining()) - (4 - 2 * Math.log(3))) < 1e-9);
+  assert.deepEqual(await make(storage).answer(ask(), "never"), first);
+});
+
+test("an entry of an earlier version counts for every service", async () => {
+  const storage = new MemoryStorage();
+  const first = await make(storage).answer(ask(), "daily");
+  const { entries } = JSON.parse(storage.getItem(KEY));
+  for (const entry of entries) delete entry.service;
+  await save(storage, KEY, entries);
+  for (const service of [SERVICE, "https://other.example"]) {
+    const device = make(storage, 4, 2, service);
+    assert.deepEqual((await device.answer(ask(), "never")).report, first.report);
+    await assert.rejects(device.answer(ask({ question: "q2" }), "never"), refusedFor("campaign-answered"));
+  }
+});
+
+test("a service is an origin", () => {
+  for (const service of ["", "survey.example", "https://survey.example/c", "ftp://survey.example", undefined]) {
+    assert.throws(() => make(undefined, 4, 2, service ?? null), RangeError);
+  }
+});
+
+test("a report belongs to the aggregator that asks first", async () => {
+  const shared = { ...ask(), aggregators: ORIGINS };
+  for (let i = 0; i < 30; i++) {
+    const storage = new MemoryStorage();
+    const { report, receipt } = await make(storage, 4, 2, ORIGINS[i % 3]).answer(shared, "daily");
+    assert.equal(BigInt(`0x${report.report}`) % 3n, BigInt(i % 3));
+    assert.equal(receipt.service, ORIGINS[i % 3]);
+    const again = await make(storage, 4, 2, ORIGINS[(i + 1) % 3]).answer(shared, "never");
+    assert.deepEqual(again, { report, receipt });
+    await assert.rejects(make(storage).answer(shared, "never"), refusedFor("other-aggregator"));
+  }
+});
+
 // The contract with the releases, which state the loss of one sheet.
 test("a device that answers all it is offered loses what one sheet costs", async () => {
   const storage = new MemoryStorage();
@@ -243,7 +289,7 @@ test("two devices over one storage do not spend the last twice", async () => {
     getItem: async (key) => (await new Promise((done) => setTimeout(done, 2)), storage.getItem(key)),
     setItem: async (key, value) => (await new Promise((done) => setTimeout(done, 2)), storage.setItem(key, value)),
   };
-  const devices = [new Device({ storage: slow, ...limits }), new Device({ storage: slow, ...limits })];
+  const devices = [new Device({ service: "https://survey.example", storage: slow, ...limits }), new Device({ service: "https://survey.example", storage: slow, ...limits })];
   const asked = [ask(), { ...ask(), campaign: "another" }];
   const tried = await Promise.allSettled(devices.map((device, i) => device.answer(asked[i], "never")));
   assert.deepEqual(tried.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
@@ -253,6 +299,7 @@ test("two devices over one storage do not spend the last twice", async () => {
 
 test("a storage that forgets is refused before anything is drawn", async () => {
   const device = new Device({
+    service: "https://survey.example",
     storage: { getItem: () => null, setItem: () => {} },
     limitTotalEpsilon: 2,
     limitQuestionEpsilon: 2,
@@ -263,7 +310,7 @@ test("a storage that forgets is refused before anything is drawn", async () => {
 test("who has no value answers by chance", async () => {
   const seen = new Set();
   for (let i = 0; i < 60; i++) {
-    const device = new Device({ storage: new MemoryStorage(), limitTotalEpsilon: 2, limitQuestionEpsilon: 2 });
+    const device = new Device({ service: "https://survey.example", storage: new MemoryStorage(), limitTotalEpsilon: 2, limitQuestionEpsilon: 2 });
     seen.add((await device.answer(ask(), null)).report.answer);
   }
   assert.equal(seen.size, ask().asks[0].levels.length);

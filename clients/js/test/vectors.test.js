@@ -45,7 +45,7 @@ for (const { name, question, value, digest: expected, loss: epsilon } of vectors
     const verified = verify(question);
     close(verified.loss, epsilon);
     assert.equal(await digest(verified), expected);
-    const device = new Device({ storage: new MemoryStorage(), limitTotalEpsilon: 50, limitQuestionEpsilon: 50 });
+    const device = new Device({ service: "https://survey.example", storage: new MemoryStorage(), limitTotalEpsilon: 50, limitQuestionEpsilon: 50 });
     const { receipt } = await device.answer(question, value);
     assert.equal(receipt.digest, expected);
   });
@@ -53,7 +53,7 @@ for (const { name, question, value, digest: expected, loss: epsilon } of vectors
 
 async function prepared({ limits, before }) {
   const storage = new MemoryStorage();
-  const device = new Device({ storage, limitTotalEpsilon: limits.total, limitQuestionEpsilon: limits.question });
+  const device = new Device({ service: "https://survey.example", storage, limitTotalEpsilon: limits.total, limitQuestionEpsilon: limits.question });
   for (const earlier of before) await device.answer(earlier.question, earlier.value);
   return { device, ledger: () => storage.getItem("tacita-ledger") };
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,6 +79,16 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return int(place), int(parts)
 
 
+def _read_json(path: Path, field: str) -> dict[str, Any]:
+    try:
+        found = jsonlib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidInput("must be a readable file of JSON", field=field, value=str(path))
+    return found
+
+
 @app.command()
 def create(
     schema: SchemaFile,
@@ -100,11 +110,17 @@ def create(
     level: Annotated[float, typer.Option(help="With --half-width: with this probability.")] = 0.95,
     keep_reports: Annotated[bool, typer.Option(help="Keep reports after they were counted.")] = False,
     shard: Annotated[str | None, typer.Option(help="i/m: this is the i-th, from 0, of m aggregators.")] = None,
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(help="With --shard, once for each aggregator in order: its origin, such as https://a.example."),
+    ] = None,
     raised_limits: Annotated[
         bool, typer.Option(help="Respondents have raised the limits of their devices: allows an epsilon above 2.")
     ] = False,
     draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
-    id: Annotated[str | None, typer.Option(help="The id of the same campaign at another aggregator.")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="A readable id, or that of the same campaign at another aggregator.")
+    ] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -127,6 +143,7 @@ def create(
         stop=None if half_width is None else StopRule(half_width=half_width, level=level),
         keep_reports=keep_reports,
         shard=_shard(shard),
+        aggregators=tuple(aggregator) if aggregator else None,
         raised_limits=raised_limits,
     )
     campaigns = campaigns_of(state)
@@ -182,6 +199,26 @@ def export(
 
 
 @app.command()
+def block(
+    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
+) -> None:
+    """Write the questions of the open block, for aggregators that share the campaign with this one."""
+    out.write_text(jsonlib.dumps(campaigns_of(state).block(id)), encoding="utf-8")
+    show.say(f"Wrote {out}.")
+
+
+@app.command()
+def adopt(
+    id: CampaignId,
+    block: Annotated[Path, typer.Argument(help="What the first aggregator has written with `collect block`.")],
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Open the block that the first aggregator of the campaign has opened."""
+    _out(campaigns_of(state).adopt(id, _read_json(block, "block")), json)
+
+
+@app.command()
 def merge(
     id: CampaignId,
     tally: Annotated[Path, typer.Argument(help="What another aggregator has exported.")],
@@ -189,8 +226,4 @@ def merge(
     json: Json = False,
 ) -> None:
     """Add what another aggregator has counted; refused when a report was sent to both."""
-    try:
-        exported = jsonlib.loads(tally.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InvalidInput("must be a readable file of JSON", field="tally", value=str(tally)) from None
-    _out(campaigns_of(state).merge(id, exported), json)
+    _out(campaigns_of(state).merge(id, _read_json(tally, "tally")), json)

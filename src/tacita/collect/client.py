@@ -14,14 +14,14 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tacita.collect.device_channels import RR, Answer
 from tacita.collect.device_ledger import DeviceLedger, Entry, OpenLedger
 from tacita.collect.draw import below
-from tacita.collect.question import SLACK, Ask, Question, Refusal, Report, seen
+from tacita.collect.question import SLACK, Ask, Question, Refusal, Report, check_origin, seen, shard_of
 from tacita.errors import InvalidInput
 
 __all__ = ["USUAL_LIMITS", "Device", "Limits", "Offer", "Receipt", "SheetOffer"]
@@ -107,6 +107,7 @@ class Receipt:
         report: Identifier of the report.
         date: The day of the charge, UTC.
         digest: Digest of the question, to prove later what was asked.
+        service: The origin that the report is sent to.
     """
 
     campaign: str
@@ -118,6 +119,7 @@ class Receipt:
     report: str
     date: str
     digest: str
+    service: str
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain data."""
@@ -126,19 +128,26 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """One respondent's device, with limits that its owner set.
+    """One respondent's device, with limits that its owner set, as it faces one service.
+
+    Devices that face several services share a ledger: the limits hold for all of them together, and no service learns
+    from a report what another has asked.
 
     Args:
+        service: The origin of the service that asks, such as https://survey.example.
         ledger_path: The file that remembers every charge; its folder must exist.
         limit_total_epsilon: The most that all answers together may lose.
         limit_question_epsilon: The most that one answer may lose.
     """
 
+    service: str
     ledger_path: Path
     limit_total_epsilon: float
     limit_question_epsilon: float
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "service", str(self.service).lower().rstrip("/"))
+        check_origin(self.service, "service")
         object.__setattr__(self, "ledger_path", Path(self.ledger_path))
         for name in ("limit_total_epsilon", "limit_question_epsilon"):
             limit = getattr(self, name)
@@ -154,7 +163,7 @@ class Device:
         Raises:
             Refusal: If the device would not answer this question at all.
         """
-        return self._review([_verified(question)])[0]
+        return self._review(self._addressed([_verified(question)]))[0]
 
     def review_sheet(self, questions: Sequence[object]) -> SheetOffer:
         """Say what answering several questions together would mean; sends, draws and charges nothing.
@@ -165,8 +174,7 @@ class Device:
         Raises:
             Refusal: If the device would not answer all of them.
         """
-        offers = self._review(_sheet(questions))
-        return _sheet_offer(offers)
+        return _sheet_offer(self._review(self._addressed(_sheet(questions))))
 
     def answer(self, question: object, value: str | Mapping[str, str | None] | None) -> tuple[Report, Receipt]:
         """Randomise the true value, at most once for a question.
@@ -188,7 +196,7 @@ class Device:
         Raises:
             Refusal: If the question, the value or the budget breaks a rule; `reason` says which.
         """
-        return self._answer([_verified(question)], value)[0]
+        return self._answer(self._addressed([_verified(question)]), value)[0]
 
     def answer_sheet(
         self, questions: Sequence[object], values: Mapping[str, str | None]
@@ -205,7 +213,7 @@ class Device:
         Raises:
             Refusal: If a question, the sheet, a value or the budget for all of them breaks a rule.
         """
-        checked = _sheet(questions)
+        checked = self._addressed(_sheet(questions))
         return self._answer(checked, values if isinstance(values, Mapping) else {})
 
     def remaining(self) -> float:
@@ -219,7 +227,7 @@ class Device:
 
     def _review(self, questions: Sequence[Question]) -> list[Offer]:
         with self._ledger.open() as ledger:
-            known = [ledger.find(question) for question in questions]
+            known = [ledger.find(question, self._asker(question)) for question in questions]
             self._check_new(_unknown(questions, known), ledger)
             remaining = self.limit_total_epsilon - ledger.spent()
         offers: list[Offer] = []
@@ -231,21 +239,38 @@ class Device:
     def _answer(self, questions: Sequence[Question], value: object) -> list[tuple[Report, Receipt]]:
         truths = [question.cell_of(value) for question in questions]
         with self._ledger.open() as ledger:
-            known = [ledger.find(question) for question in questions]
+            known = [ledger.find(question, self._asker(question)) for question in questions]
             new = _unknown(questions, known)
             self._check_new(new, ledger)
-            ledger.put(_charge(question) for question in new)
-            entries = [_charged(ledger, question) for question in questions]
+            ledger.put(_charge(question, self._asker(question)) for question in new)
+            entries = [_charged(ledger, question, self._asker(question)) for question in questions]
             drawn = [
-                entry.completed(_draw_report(question, truth)) if entry.report is None else entry
+                entry.completed(_draw_report(question, truth, self.service)) if entry.report is None else entry
                 for question, truth, entry in zip(questions, truths, entries, strict=True)
             ]
             ledger.put(after for before, after in zip(entries, drawn, strict=True) if after != before)
-        return [_given(question, entry) for question, entry in zip(questions, drawn, strict=True)]
+        return [_given(question, entry, self.service) for question, entry in zip(questions, drawn, strict=True)]
+
+    def _addressed(self, questions: list[Question]) -> list[Question]:
+        """The questions, after checking that the service which asks is one of their aggregators."""
+        for question in questions:
+            if question.aggregators is not None and self.service not in question.aggregators:
+                raise Refusal(
+                    "other-aggregator",
+                    "must name the service that asks among its aggregators",
+                    field="aggregators",
+                    value=self.service,
+                    hint="The owner names the addresses by which respondents reach each aggregator",
+                )
+        return questions
+
+    def _asker(self, question: Question) -> str:
+        """Who asks, as the ledger knows it: aggregators that share a campaign are one."""
+        return self.service if question.aggregators is None else " ".join(question.aggregators)
 
     def _check_new(self, questions: Sequence[Question], ledger: OpenLedger) -> None:
         """Check questions that are not charged yet: one sheet of a campaign is ever answered, within the limits."""
-        if any(ledger.has_answered(question) for question in questions):
+        if any(ledger.has_answered(question, self._asker(question)) for question in questions):
             raise Refusal(
                 "campaign-answered",
                 "must be the questions that this device has answered for the campaign",
@@ -301,8 +326,9 @@ def _unknown(questions: Sequence[Question], known: Sequence[Entry | None]) -> li
 # -- answering ---------------------------------------------------------------------------------------------
 
 
-def _charge(question: Question) -> Entry:
+def _charge(question: Question, asker: str) -> Entry:
     return Entry(
+        service=asker,
         campaign=question.campaign,
         question=question.question,
         attributes=question.attributes,
@@ -312,8 +338,8 @@ def _charge(question: Question) -> Entry:
     )
 
 
-def _charged(ledger: OpenLedger, question: Question) -> Entry:
-    entry = ledger.find(question)
+def _charged(ledger: OpenLedger, question: Question, asker: str) -> Entry:
+    entry = ledger.find(question, asker)
     assert entry is not None, "charged a moment ago, under the same lock"
     return entry
 
@@ -323,16 +349,32 @@ def _system_words() -> Iterator[int]:
         yield from struct.unpack("<64Q", secrets.token_bytes(512))
 
 
-def _draw_report(question: Question, truth: int | None) -> Report:
+def _draw_report(question: Question, truth: int | None, service: str) -> Report:
     words = _system_words()
     # Who has no such value answers for a cell drawn by a fair die: silence would tell. That is a mixture of the
     # channel's laws, so it costs no more; and the die is thrown in either case, because the time must not tell.
     die, _ = below(question.cells, words)
     answer, _ = question.channel.draw(question.cells, die if truth is None else truth, words)
-    return Report(campaign=question.campaign, question=question.question, report=secrets.token_hex(16), answer=answer)
+    id = _draw_id(question, service)
+    return Report(campaign=question.campaign, question=question.question, report=id, answer=answer)
 
 
-def _given(question: Question, entry: Entry) -> tuple[Report, Receipt]:
+def _draw_id(question: Question, service: str) -> str:
+    """Draw a random id that belongs to the service which asks."""
+    if question.aggregators is None:
+        return secrets.token_hex(16)
+    mine = question.aggregators.index(service)
+    drawn = iter(partial(secrets.token_hex, 16), "")
+    return next(id for id in drawn if shard_of(id, len(question.aggregators)) == mine)
+
+
+def _taker(question: Question, report: Report, service: str) -> str:
+    """The origin that takes a report: the one that asks, unless another aggregator of the campaign asked first."""
+    shared = question.aggregators
+    return service if shared is None else shared[shard_of(report.report, len(shared))]
+
+
+def _given(question: Question, entry: Entry, service: str) -> tuple[Report, Receipt]:
     report = entry.sent()
     assert report is not None, "drawn a moment ago"
     cell = report.answer if isinstance(question.channel, RR) else None
@@ -346,6 +388,7 @@ def _given(question: Question, entry: Entry) -> tuple[Report, Receipt]:
         report=report.report,
         date=entry.date,
         digest=entry.digest,
+        service=_taker(question, report, service),
     )
     return report, receipt
 

@@ -46,6 +46,8 @@ class Entry:
     Args:
         campaign: Identifier of the campaign.
         question: Identifier of the question.
+        service: Who asked: its origin, or those of all aggregators that share the campaign, separated by spaces.
+            Empty in ledgers written before there was such a member: such an entry counts for every service.
         attributes: What was asked for.
         digest: Digest of the whole question.
         loss: What was charged.
@@ -62,12 +64,13 @@ class Entry:
     date: str
     report: str | None = None
     answer: Answer | None = None
+    service: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, tuple) or not self.attributes:
             raise InvalidInput("must be one text or more", field="attributes")
         texts = (self.campaign, self.question, *self.attributes, self.digest, self.date)
-        if not all(isinstance(text, str) and text for text in texts):
+        if not all(isinstance(text, str) and text for text in texts) or not isinstance(self.service, str):
             raise InvalidInput("must be non-empty texts", field="entry")
         if not isinstance(self.loss, int | float) or not 0 <= self.loss < math.inf:
             raise InvalidInput("must be a finite number of 0 or more", field="loss")
@@ -92,16 +95,24 @@ class Entry:
         return Report(campaign=self.campaign, question=self.question, report=self.report, answer=self.answer)
 
 
-class OpenLedger:
-    """The entries while the lock is held."""
+_Key = tuple[str, str, str]
 
-    def __init__(self, entries: dict[tuple[str, str], Entry], save: Callable[[list[Entry]], None]) -> None:
+
+def _key(entry: Entry) -> _Key:
+    return entry.service, entry.campaign, entry.question
+
+
+class OpenLedger:
+    """The entries while the lock is held. What one service asked is not known to another."""
+
+    def __init__(self, entries: dict[_Key, Entry], save: Callable[[list[Entry]], None]) -> None:
         self._entries = entries
         self._save = save
 
-    def find(self, question: Question) -> Entry | None:
-        """What is known of this question, by its identifiers; refuses one whose content has changed."""
-        entry = self._entries.get((question.campaign, question.question))
+    def find(self, question: Question, service: str) -> Entry | None:
+        """What is known of this question, by its service and identifiers; refuses one whose content has changed."""
+        keys = [(known, question.campaign, question.question) for known in (service, "")]
+        entry = next((self._entries[key] for key in keys if key in self._entries), None)
         if entry is not None and entry.digest != question.digest:
             raise Refusal(
                 "question-changed",
@@ -112,9 +123,10 @@ class OpenLedger:
             )
         return entry
 
-    def has_answered(self, question: Question) -> bool:
-        """Whether any question of the same campaign is charged."""
-        return any(entry.campaign == question.campaign for entry in self._entries.values())
+    def has_answered(self, question: Question, service: str) -> bool:
+        """Whether any question of the same campaign of this service is charged."""
+        mine = (entry for entry in self._entries.values() if entry.service in (service, ""))
+        return any(entry.campaign == question.campaign for entry in mine)
 
     def spent(self) -> float:
         """The sum of all charges, answered or not."""
@@ -122,7 +134,7 @@ class OpenLedger:
 
     def put(self, entries: Iterable[Entry]) -> None:
         """Add or complete entries, all of them or none; on disk when this returns."""
-        changed = {(entry.campaign, entry.question): entry for entry in entries}
+        changed = {_key(entry): entry for entry in entries}
         if changed:
             self._entries |= changed
             self._save(list(self._entries.values()))
@@ -150,7 +162,7 @@ class DeviceLedger:
         finally:
             os.close(descriptor)  # which gives the lock back
 
-    def _load(self) -> dict[tuple[str, str], Entry]:
+    def _load(self) -> dict[_Key, Entry]:
         try:
             with self._reported():
                 text = self.path.read_text(encoding="utf-8")
@@ -166,7 +178,7 @@ class DeviceLedger:
             entries = [Entry.from_dict(row) for row in rows]
         except (ValueError, TypeError, AttributeError, KeyError, InvalidInput, RecursionError) as error:
             raise self._corrupt() from error
-        return {(entry.campaign, entry.question): entry for entry in entries}
+        return {_key(entry): entry for entry in entries}
 
     def _save(self, entries: list[Entry]) -> None:
         rows = [asdict(entry) for entry in entries]

@@ -23,11 +23,25 @@ from tacita.collect.draw import WORD_RANGE
 from tacita.collect.refusal import Refusal, is_integer, members_of
 from tacita.errors import InvalidInput
 
-__all__ = ["MAX_ASKS", "MAX_LEVELS", "SLACK", "WIRE", "Ask", "Question", "Refusal", "Report", "seen"]
+__all__ = [
+    "MAX_AGGREGATORS",
+    "MAX_ASKS",
+    "MAX_LEVELS",
+    "SLACK",
+    "WIRE",
+    "Ask",
+    "Question",
+    "Refusal",
+    "Report",
+    "check_origin",
+    "seen",
+    "shard_of",
+]
 
 WIRE = 1
 MAX_ASKS = 16
 MAX_LEVELS = MAX_CELLS
+MAX_AGGREGATORS = 64
 SLACK = 1.0 + 1e-12  # two implementations of the logarithm may differ in the last places; nothing else is forgiven
 _LONGEST = 200  # characters of an attribute or a level
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -36,9 +50,11 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # categories that show not
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _PACKED = re.compile(r"(?:[0-9a-f]{2})+")
 _QUESTION_MEMBERS = ("wire", "campaign", "question", "asks", "channel", "epsilon")
+_OPTIONAL_MEMBERS = ("aggregators",)
 _ASK_MEMBERS = ("attribute", "levels")
 _REPORT_MEMBERS = ("wire", "campaign", "question", "report", "answer")
 
@@ -95,6 +111,8 @@ class Question:
             attribute's level changing fastest.
         channel: What a cell goes through.
         epsilon: The loss that the owner promises; the one computed from the channel may not exceed it.
+        aggregators: The origins that share the campaign, in order, where there are several: a report belongs to the
+            one that `shard_of` its id names. None where the one that asks takes the report.
     """
 
     campaign: str
@@ -102,10 +120,12 @@ class Question:
     asks: tuple[Ask, ...]
     channel: DeviceChannel
     epsilon: float
+    aggregators: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_identifier(self.campaign, "campaign")
         _check_identifier(self.question, "question")
+        _check_aggregators(self.aggregators)
         _check_asks_count(self.asks)
         for index, ask in enumerate(self.asks):
             ask.check(f"asks[{index}]")
@@ -171,8 +191,12 @@ class Question:
         _check_asks_count(members["asks"], kind=list)
         asks = tuple(Ask.from_dict(ask, f"asks[{index}]") for index, ask in enumerate(members["asks"]))
         channel = device_channel(members["channel"])
-        names = ("campaign", "question", "epsilon")
-        return cls(**{name: members[name] for name in names}, asks=asks, channel=channel)
+        aggregators = None
+        if "aggregators" in members:  # what is not a list fails as an empty one does
+            listed = members["aggregators"]
+            aggregators = tuple(listed) if isinstance(listed, list) else ()
+        known = {name: members[name] for name in ("campaign", "question", "epsilon")}
+        return cls(**known, asks=asks, channel=channel, aggregators=aggregators)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -192,7 +216,7 @@ class Question:
             "asks": [ask.to_dict() for ask in self.asks],
             "channel": self.channel.to_dict(),
             "epsilon": self.epsilon,
-        }
+        } | ({} if self.aggregators is None else {"aggregators": list(self.aggregators)})
 
     @cached_property
     def digest(self) -> str:
@@ -203,6 +227,7 @@ class Question:
         asks = [[ask.attribute, list(ask.levels)] for ask in self.asks]
         promise = struct.pack(">d", self.epsilon).hex()
         parts = [WIRE, self.campaign, self.question, asks, list(self.channel.to_dict().values()), promise]
+        parts += [] if self.aggregators is None else [list(self.aggregators)]
         text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -261,13 +286,24 @@ def seen(text: str) -> str:
     return re.sub(" +", " ", shown).strip(" ")
 
 
+def check_origin(origin: object, field: str) -> None:
+    """Check the address of a service: scheme, host and port, in lower case, without a path."""
+    if not _matches(_ORIGIN, origin):
+        raise InvalidInput("must be an origin such as https://survey.example", field=field, value=origin)
+
+
+def shard_of(report: str, aggregators: int) -> int:
+    """The place of the aggregator that a report belongs to, by its id."""
+    return int(report, 16) % aggregators
+
+
 def _question_members(data: object) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise Refusal("not-an-object", "must be an object", field="question")
     # The version comes first: members of a later version are not wrong, only not ours to read.
     if not (is_integer(data.get("wire")) and data["wire"] == WIRE):
         raise Refusal("wire-version", f"must be {WIRE}", field="wire", value=data.get("wire"), hint="Update the client")
-    return members_of(data, "question", _QUESTION_MEMBERS)
+    return members_of(data, "question", _QUESTION_MEMBERS, _OPTIONAL_MEMBERS)
 
 
 def _matches(pattern: re.Pattern[str], value: object) -> bool:
@@ -288,6 +324,15 @@ def _check_identifier(value: object, field: str) -> None:
     if not _matches(_IDENTIFIER, value):
         rule = "must be 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first"
         raise Refusal("identifier", rule, field=field, value=value)
+
+
+def _check_aggregators(origins: object) -> None:
+    if origins is None:
+        return
+    listed = origins if isinstance(origins, tuple) and 2 <= len(origins) <= MAX_AGGREGATORS else ()
+    if not listed or not all(_matches(_ORIGIN, origin) for origin in listed) or len(set(listed)) < len(listed):
+        rule = f"must be 2 to {MAX_AGGREGATORS} different origins such as https://survey.example"
+        raise Refusal("aggregators", rule, field="aggregators")
 
 
 def _check_asks_count(asks: object, *, kind: type[list[Any]] | type[tuple[Any, ...]] = tuple) -> None:

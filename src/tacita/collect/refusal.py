@@ -37,12 +37,12 @@ def is_integer(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < WORD_RANGE
 
 
-def members_of(data: object, field: str, wanted: Sequence[str]) -> dict[str, Any]:
-    """The object, after checking that it has these members and no others."""
+def members_of(data: object, field: str, wanted: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """The object, after checking that it has these members, and no others but the optional ones."""
     if not isinstance(data, dict):
         raise Refusal("not-an-object", "must be an object", field=field)
     if missing := [name for name in wanted if name not in data]:
         raise Refusal("missing-member", f"must have the member {missing[0]!r}", field=field)
-    if unknown := [name for name in data if name not in wanted]:
+    if unknown := [name for name in data if name not in wanted and name not in optional]:
         raise Refusal("unknown-member", "may have no other members", field=field, value=unknown[0])
     return data

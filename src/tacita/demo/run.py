@@ -111,6 +111,7 @@ def _collect(campaigns: Campaigns, truths: list[str], track: Track) -> tuple[Rel
     with tempfile.TemporaryDirectory(prefix="tacita-devices-") as devices:
         for number in track(range(len(truths)), "respondents"):
             device = Device(
+                service="https://survey.example",
                 ledger_path=Path(devices) / f"{number}.json",
                 limit_total_epsilon=RESPONDENT_EPSILON,
                 limit_question_epsilon=RESPONDENT_EPSILON,

@@ -62,5 +62,6 @@ def terms_of(body: NewCampaign) -> Terms:
         stop=StopRule(**body.stop.model_dump()) if body.stop else None,
         keep_reports=body.keep_reports,
         shard=body.shard,
+        aggregators=None if body.aggregators is None else tuple(body.aggregators),
         raised_limits=body.raised_limits,
     )

@@ -23,6 +23,7 @@ from tacita.store.schema import events
 __all__ = ["KINDS", "LOCAL", "EventKind", "append"]
 
 EventKind = Literal[
+    "block-adopted",
     "budget-raised",
     "campaign-closed",
     "campaign-made",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from tacita.collect.campaigns import Campaign, Campaigns
 from tacita.collect.campaigns.intake import MAGIC, MOST_REPORTS
 from tacita.collect.design import Asked
+from tacita.collect.question import shard_of
 from tacita.collect.tally import joint_codes
 from tacita.errors import TacitaError
 from tacita.noise import SecureSource
@@ -55,6 +57,13 @@ def _packed(campaign: Campaign, number: int, asked: Asked, codes: Mapping[str, N
     head = MAGIC + bytes([len(name)]) + name
     bodies = []
     for start in range(0, len(rows), MOST_REPORTS):
-        part = [secrets.token_bytes(16) + row.tobytes() for row in rows[start : start + MOST_REPORTS]]
+        part = [_draw_id(campaign) + row.tobytes() for row in rows[start : start + MOST_REPORTS]]
         bodies.append(head + b"".join(part))
     return bodies
+
+
+def _draw_id(campaign: Campaign) -> bytes:
+    """A random id that belongs to this aggregator."""
+    place, parts = campaign.terms.shard or (0, 1)
+    drawn = iter(partial(secrets.token_bytes, 16), b"")
+    return next(id for id in drawn if shard_of(id.hex(), parts) == place)

@@ -111,7 +111,8 @@ MANY = """async ([version, id, value, times]) => {
     localStorage.clear(); // another device
     const keeping = new Keeping(localStorage);
     const { question, total } = keeping.limits;
-    const device = new Device({ storage: localStorage, limitQuestionEpsilon: question, limitTotalEpsilon: total });
+    const limits = { limitQuestionEpsilon: question, limitTotalEpsilon: total };
+    const device = new Device({ service: location.origin, storage: localStorage, ...limits });
     await answerSurvey(device, keeping, id, sheet, value);
     await sendWaiting(keeping);
   }

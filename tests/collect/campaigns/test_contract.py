@@ -12,7 +12,7 @@ from tacita.collect.client import Device
 from tacita.collect.plan import plan_collection
 from tacita.collect.question import Refusal
 from tacita.domain import Categorical, Domain
-from tacita.errors import Conflict
+from tacita.errors import Conflict, InvalidInput
 from tacita.store import Database
 from tacita.tables import Workload
 
@@ -29,10 +29,15 @@ def campaigns(tmp_path):
 @pytest.fixture
 def device(tmp_path):
     """A device whose limits never come first."""
-    return Device(ledger_path=tmp_path / "ledger", limit_total_epsilon=1000.0, limit_question_epsilon=1000.0)
+    return Device(
+        service="https://survey.example",
+        ledger_path=tmp_path / "ledger",
+        limit_total_epsilon=1000.0,
+        limit_question_epsilon=1000.0,
+    )
 
 
-def open_campaign(campaigns, *, answers="one", rounds=None, **terms):
+def open_campaign(campaigns, *, answers="one", rounds=None, id=None, **terms):
     design = plan_collection(
         DOMAIN,
         Workload.all(DOMAIN, 2),
@@ -42,7 +47,7 @@ def open_campaign(campaigns, *, answers="one", rounds=None, **terms):
         answers=answers,
         channel="rr" if rounds else "auto",
     )
-    created = campaigns.create(design, title="Contract", terms=Terms(minimum=1, rounds=rounds, **terms))
+    created = campaigns.create(design, title="Contract", id=id, terms=Terms(minimum=1, rounds=rounds, **terms))
     return campaigns.open(created.id)
 
 
@@ -56,7 +61,7 @@ def answer_everything(campaigns, id, device):
         except Refusal as refusal:
             refused.append(refusal.reason)
             continue
-        with suppress(Conflict):  # a report that has counted before
+        with suppress(Conflict, InvalidInput):  # it has counted before, or belongs to another aggregator
             campaigns.accept(id, [report.to_dict() for report, _ in sent])
     return refused
 
@@ -95,3 +100,23 @@ def test_one_block_of_many(campaigns, device):
     assert set(refused) == {"campaign-answered"}
     assert campaigns.get(campaign.id).block == 2
     assert release.provenance.recipe["respondents"] == 1
+
+
+@pytest.mark.parametrize("rounds", [None, Rounds(size=1)])
+def test_one_of_several_aggregators(campaigns, tmp_path, rounds):
+    origins = ("https://a.example", "https://b.example")
+    shares = [campaigns, Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))]
+    devices = [
+        Device(service=origin, ledger_path=tmp_path / "d", limit_total_epsilon=1e3, limit_question_epsilon=1e3)
+        for origin in origins
+    ]
+    for place, each in enumerate(shares):
+        open_campaign(each, id="shared", rounds=rounds, shard=(place, 2), aggregators=origins)
+    for _ in range(3):  # everything that either offers, in every block
+        for each, device in zip(shares, devices, strict=True):
+            answer_everything(each, "shared", device)
+        if rounds:
+            shares[1].adopt("shared", shares[0].block("shared"))
+    shares[0].merge("shared", shares[1].export("shared"))
+    assert shares[0].get("shared").reports == 1
+    check_contract(shares[0], "shared", devices[0])

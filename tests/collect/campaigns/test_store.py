@@ -17,7 +17,7 @@ from tacita.collect.stopping import StopRule
 from tacita.collect.tally import respond
 from tacita.collect.wiring import pack_answer, wire_of
 from tacita.domain import Categorical, Domain, Numeric
-from tacita.errors import Conflict, InvalidInput, NotPublic, UnknownName
+from tacita.errors import Conflict, InvalidInput, NotPublic, TacitaError, UnknownName
 from tacita.noise import SeededSource
 from tacita.release import Releases
 from tacita.store import Database
@@ -32,6 +32,7 @@ DOMAIN = Domain(
         Categorical(name="town", levels=[f"t{i}" for i in range(50)]),
     ]
 )
+ORIGINS = ("https://a.example", "https://b.example")
 PAIR = Workload.of(["smokes", "sex"])
 
 
@@ -68,7 +69,10 @@ def answer_all(campaigns, id, codes, tmp_path, *, epsilon=2.0):
     """Every person with a device of their own; only reports pass from here to the campaign."""
     for number in range(len(codes["smokes"])):
         device = Device(
-            ledger_path=tmp_path / f"{number}.json", limit_total_epsilon=epsilon, limit_question_epsilon=epsilon
+            service="https://survey.example",
+            ledger_path=tmp_path / f"{number}.json",
+            limit_total_epsilon=epsilon,
+            limit_question_epsilon=epsilon,
         )
         value = {a.name: a.levels[codes[a.name][number]] for a in DOMAIN.attributes}
         sent = device.answer_sheet([q.to_dict() for q in campaigns.sheet(id)], value)
@@ -405,7 +409,12 @@ def test_a_view_shares_the_budget(campaigns, tmp_path):
     assert len(sheet) == 2
     assert sum(question.charge for question in sheet) <= 2.0 * (1 + 1e-12)
     assert not set(sheet[0].attributes) & set(sheet[1].attributes)
-    device = Device(ledger_path=tmp_path / "d", limit_total_epsilon=2.0, limit_question_epsilon=2.0)
+    device = Device(
+        service="https://survey.example",
+        ledger_path=tmp_path / "d",
+        limit_total_epsilon=2.0,
+        limit_question_epsilon=2.0,
+    )
     sent = device.answer_sheet(sheet, dict.fromkeys("abcd", "1"))
     assert campaigns.accept(campaign.id, [report.to_dict() for report, _ in sent]).accepted == 2
     for release in campaigns.releases(campaign.id).values():
@@ -571,12 +580,14 @@ def test_fakes_do_not_tell_before_the_minimum(campaigns):
 
 
 def test_shards_make_a_second_count_impossible(campaigns, tmp_path):
-    campaign = opened(campaigns, shard=(0, 2))
+    campaign = opened(campaigns, shard=(0, 2), aggregators=ORIGINS)
     other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
-    other.open(other.create(campaign.design, title="Health", id=campaign.id, terms=Terms(shard=(1, 2))).id)
+    other.open(
+        other.create(campaign.design, title="Health", id=campaign.id, terms=Terms(shard=(1, 2), aggregators=ORIGINS)).id
+    )
     batch = reports(campaign, [0, 1, 2, 3] * 5)
     mine, theirs = ([r for r in batch if int(r["report"], 16) % 2 == place] for place in (0, 1))
-    with pytest.raises(InvalidInput, match="fall to this aggregator"):
+    with pytest.raises(InvalidInput, match="belong to this aggregator"):
         campaigns.accept(campaign.id, batch)
     campaigns.accept(campaign.id, mine)
     other.accept(campaign.id, theirs)
@@ -593,9 +604,87 @@ def test_what_stock_devices_refuse_is_not_created(campaigns, epsilon, answers):
     assert campaigns.create(design, title="x", terms=Terms(raised_limits=True)).state == "draft"
 
 
-def test_aggregators_cannot_share_rounds(campaigns):
-    with pytest.raises(InvalidInput, match="rounds"):
-        campaigns.create(plan(), title="x", id="cp_shared", terms=Terms(rounds=Rounds(size=10)))
+@pytest.mark.parametrize("aggregators", [None, ORIGINS[:1], (ORIGINS[0],) * 2, ("a.example", "b.example")])
+def test_shards_name_the_address_of_each_aggregator(aggregators):
+    with pytest.raises(InvalidInput, match="aggregators"):
+        Terms(shard=(0, 2), aggregators=aggregators)
+
+
+def test_stock_devices_are_refused_by_no_shard(campaigns, tmp_path):
+    elsewhere = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    shares = [(campaigns, ORIGINS[0]), (elsewhere, ORIGINS[1])]
+    for place, (each, _) in enumerate(shares):
+        terms = Terms(minimum=1, shard=(place, 2), aggregators=ORIGINS)
+        each.open(each.create(plan(), title="Health", id="health", terms=terms).id)
+    for number in range(40):
+        each, origin = shares[number % 2]
+        device = Device(
+            service=origin, ledger_path=tmp_path / f"{number}", limit_total_epsilon=2.0, limit_question_epsilon=2.0
+        )
+        value = {a.name: a.levels[0] for a in DOMAIN.attributes}
+        ((report, receipt),) = device.answer_sheet([q.to_dict() for q in each.sheet("health")], value)
+        assert receipt.service == origin
+        assert each.accept("health", [report.to_dict()]).accepted == 1
+    assert campaigns.merge("health", elsewhere.export("health")).reports == 40
+
+
+def test_rounds_have_readable_addresses(campaigns):
+    terms = Terms(minimum=1, rounds=Rounds(size=2))
+    campaign = campaigns.open(campaigns.create(plan(), title="x", id="health-2026", terms=terms).id)
+    campaigns.accept(campaign.id, reports(campaign, [0, 0]))
+    assert campaigns.get("health-2026").block == 2
+
+
+def test_aggregators_share_the_table_of_a_block(campaigns, tmp_path):
+    elsewhere = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    rounds, mine = Rounds(size=4), ("0" * 31 + "0", "0" * 31 + "2", "0" * 31 + "4", "0" * 31 + "6")
+    for place, each in enumerate((campaigns, elsewhere)):
+        terms = Terms(minimum=1, shard=(place, 2), aggregators=ORIGINS, rounds=rounds)
+        each.open(each.create(plan(), title="Health", id="health", terms=terms).id)
+    first = elsewhere.get("health")
+    assert elsewhere.adopt("health", campaigns.block("health")) == first  # the same block: nothing changes
+    batch = [report | {"report": id} for report, id in zip(reports(first, [0] * 4), mine, strict=True)]
+    campaigns.accept("health", batch)
+    odd = [
+        report | {"report": id[:-1] + "1357"[place]} for place, (report, id) in enumerate(zip(batch, mine, strict=True))
+    ]
+    elsewhere.accept("health", odd)
+    assert (campaigns.get("health").block, elsewhere.get("health").block) == (2, 1)  # it waits for the table
+    block = campaigns.block("health")
+    assert elsewhere.adopt("health", block).block == 2
+    assert elsewhere.adopt("health", block).block == 2
+    assert [q.digest for q in elsewhere.get("health").questions] == [
+        q.digest for q in campaigns.get("health").questions
+    ]
+    with pytest.raises(Conflict, match="follow"):
+        campaigns.adopt("health", block)
+    assert campaigns.merge("health", elsewhere.export("health")).reports == 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block": 3},
+        {"campaign": "other"},
+        {"tacita": "block/2"},
+        {"questions": []},
+        {"epsilon": 1.5},
+        {"channel": {"kind": "hadamard", "keep": 1, "fake": 9}},
+    ],
+)
+def test_a_block_that_asks_something_else_is_not_adopted(campaigns, change):
+    terms = Terms(minimum=1, shard=(1, 2), aggregators=ORIGINS, rounds=Rounds(size=4))
+    campaigns.open(campaigns.create(plan(), title="Health", id="health", terms=terms).id)
+    block = campaigns.block("health") | {"block": 2}
+    block["questions"] = [
+        question | {"question": question["question"] + ".2"} | ({} if number else change)
+        for number, question in enumerate(block["questions"])
+    ]
+    if set(change) & set(block):
+        block |= change
+    with pytest.raises(TacitaError):
+        campaigns.adopt("health", block)
+    assert campaigns.get("health").block == 1
 
 
 def test_a_hollow_export_is_refused(campaigns, tmp_path):

@@ -36,7 +36,7 @@ function serve(...answers) {
 }
 
 function device(storage) {
-  return new Device({ storage, limitTotalEpsilon: 4, limitQuestionEpsilon: 2 });
+  return new Device({ service: "https://survey.example", storage, limitTotalEpsilon: 4, limitQuestionEpsilon: 2 });
 }
 
 async function answered(storage = new MemoryStorage()) {

@@ -119,7 +119,7 @@ class Campaign:
     def is_due(self, moment: dt.datetime) -> bool:
         """Whether its block is full, or has waited long enough."""
         rounds = self.terms.rounds
-        if rounds is None or self.block_opened is None:
+        if rounds is None or self.block_opened is None or self.terms.follows:
             return False
         waited = (moment - self.block_opened).total_seconds()
         timed_out = rounds.seconds is not None and waited >= rounds.seconds and self.reports_of_block > 0
@@ -153,7 +153,14 @@ class Campaign:
         }
 
 
-def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promise: float) -> Question:
+def question_of(
+    campaign: str,
+    number: int,
+    asked: Asked,
+    domain: Domain,
+    promise: float,
+    aggregators: tuple[str, ...] | None = None,
+) -> Question:
     """A question of a design in the form that devices are sent.
 
     Args:
@@ -162,6 +169,7 @@ def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promis
         asked: What is asked, through which channel.
         domain: What the attributes mean.
         promise: The loss that the owner promises for this question.
+        aggregators: The origins that share the campaign, where there are several.
     """
     names = [domain[name] for name in asked.attributes]
     return Question(
@@ -170,6 +178,7 @@ def question_of(campaign: str, number: int, asked: Asked, domain: Domain, promis
         asks=tuple(Ask(attribute=a.description or a.name, levels=a.all_labels) for a in names),
         channel=wire_of(asked.channel),
         epsilon=promise,
+        aggregators=aggregators,
     )
 
 

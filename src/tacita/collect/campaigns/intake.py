@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tacita.collect.campaigns.campaign import Form
 from tacita.collect.protocol import Channel
-from tacita.collect.question import Report
+from tacita.collect.question import Report, shard_of
 from tacita.collect.wiring import answer_width, reports_array, unpack_answers
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
 from tacita.store import Database
@@ -165,14 +165,14 @@ def packed_batch(form: Form, data: bytes) -> Batch:
 
 
 def _check_shard(form: Form, ids: Sequence[bytes]) -> None:
-    """Each aggregator of several takes the reports whose id falls to it, so that none can be sent to two."""
+    """Each aggregator of several takes the reports that belong to it by their id: none can be sent to two."""
     if form.terms.shard is None:
         return
     place, parts = form.terms.shard
     for name in ids:
-        if int.from_bytes(name, "big") % parts != place:
-            rule = f"must fall to this aggregator: its number modulo {parts} must be {place}"
-            raise InvalidInput(rule, field="report", hint="Send it to the aggregator that it falls to")
+        if shard_of(name.hex(), parts) != place:
+            rule = f"must belong to this aggregator: its number modulo {parts} must be {place}"
+            raise InvalidInput(rule, field="report", hint="Send it to the aggregator that it belongs to")
 
 
 def _check_size(size: int) -> None:

@@ -77,7 +77,7 @@ class Campaigns:
             design: From `plan_collection`, or written by hand.
             title: What respondents see.
             terms: When it publishes, goes on, stops and closes.
-            id: The id of the same campaign at another aggregator; a new one otherwise.
+            id: A readable id, or that of the same campaign at another aggregator; a random one otherwise.
             principal: Who makes it.
         """
         terms = terms or Terms()
@@ -86,9 +86,6 @@ class Campaigns:
         check_rounds(design, terms.rounds)
         if not terms.raised_limits:
             check_limits(design)
-        if id is not None and terms.rounds is not None:
-            rule = "cannot be shared by several aggregators: each would learn other fakes under the same name"
-            raise InvalidInput(rule, field="rounds")
         id = id or f"cp_{uuid.uuid4().hex}"
         stored = {
             "terms": terms.as_dict(),
@@ -111,7 +108,7 @@ class Campaigns:
                 connection.execute(campaigns.insert().values(row))
             except sa.exc.IntegrityError:
                 raise Conflict("exists already", field="campaign", value=id) from None
-            self._ask(connection, id, design, block=1)
+            self._ask(connection, id, design, terms, block=1)
             append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
         return self.get(id)
 
@@ -249,7 +246,6 @@ class Campaigns:
         """The same combinations through fakes drawn from what was learnt; the promise and the true loss stay."""
         rounds = campaign.terms.rounds
         assert rounds is not None
-        block = campaign.block + 1
         # fakes are sent to everybody, so they publish what they follow: only tables that may be published are followed
         tally = self._tally(connection, campaign, published=True)
         learnt = tally.releases() if tally else {}
@@ -263,12 +259,17 @@ class Campaigns:
                 channel = RandomizedResponse.with_fakes(
                     distribution=shares.tolist(), epsilon=campaign.design.promise(number), floor=rounds.floor
                 )
-            again.append(replace(asked, channel=channel, block=block))
+            again.append(replace(asked, channel=channel, block=campaign.block + 1))
+        self._open_block(connection, campaign, again)
+
+    def _open_block(self, connection: sa.Connection, campaign: Campaign, again: Sequence[Asked]) -> None:
+        """Ask the combinations of the block before through other channels, in the same views."""
+        block = campaign.block + 1
         views = tuple(campaign.design.lot(campaign.block))
         first = min(number for view in views for number in view)
         moved = tuple(tuple(number - first for number in view) for view in views)
         design = replace(campaign.design, questions=tuple(again), views=moved)
-        self._ask(connection, campaign.id, design, block=block)
+        self._ask(connection, campaign.id, design, campaign.terms, block=block)
         self._set(connection, campaign.id, block=block, block_opened=now())
 
     # -- what came out ------------------------------------------------------------------------------------------------
@@ -318,6 +319,30 @@ class Campaigns:
             "reports": ids,
         }
 
+    def block(self, id: str) -> dict[str, Any]:
+        """The questions of the block that is open, for aggregators that share the campaign with this one."""
+        return _block(self.advance(id))
+
+    def adopt(self, id: str, exported: Mapping[str, Any], *, principal: str = LOCAL) -> Campaign:
+        """Open the block that the leading aggregator of the campaign has opened, with the same questions.
+
+        Adopting the block that is open changes nothing.
+
+        Raises:
+            InvalidInput: It is not the next block of this campaign, or asks for something else.
+            Conflict: The campaign is not open here, or opens its blocks by itself.
+        """
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id, lock=True)
+            if campaign.state != "open" or campaign.terms.rounds is None or not campaign.terms.follows:
+                rule = "must be open, run in rounds, and follow another aggregator"
+                raise Conflict(rule, field="campaign", value=id)
+            if exported == _block(campaign):
+                return campaign
+            self._open_block(connection, campaign, _adopted(campaign, exported))
+            append(connection, "block-adopted", id, principal, title=campaign.title, block=campaign.block + 1)
+        return self.get(id)
+
     def merge(self, id: str, exported: Mapping[str, Any], *, principal: str = LOCAL) -> Campaign:
         """Add what another aggregator of the same campaign has counted, all of it or nothing.
 
@@ -339,12 +364,13 @@ class Campaigns:
 
     # -- inside a transaction -----------------------------------------------------------------------------------------
 
-    def _ask(self, connection: sa.Connection, id: str, design: Design, *, block: int) -> None:
+    def _ask(self, connection: sa.Connection, id: str, design: Design, terms: Terms, *, block: int) -> None:
         """Store the questions of a block, with empty tallies."""
         number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
         rows, empty = [], []
         for number, asked in enumerate(design.questions):
-            question = question_of(id, number, asked, design.domain, design.promise(number))
+            promise = design.promise(number)
+            question = question_of(id, number, asked, design.domain, promise, terms.aggregators)
             rows.append(
                 {
                     "campaign": id,
@@ -444,6 +470,35 @@ def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Questio
         why=stored["why"],
         **stored["design"],
     )
+
+
+def _block(campaign: Campaign) -> dict[str, Any]:
+    pairs = zip(campaign.questions, campaign.design.questions, strict=True)
+    asked = [question.to_dict() for question, asked in pairs if asked.block == campaign.block]
+    return {"tacita": "block/1", "campaign": campaign.id, "block": campaign.block, "questions": asked}
+
+
+def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
+    """What the next block asks, after checking that it differs from this one in its channels alone."""
+    block = campaign.block + 1
+    mine = [asked for asked in campaign.design.questions if asked.block == campaign.block]
+    listed = exported.get("questions")
+    whole = exported.get("tacita") == "block/1" and exported.get("campaign") == campaign.id
+    if not whole or exported.get("block") != block or not isinstance(listed, list) or len(listed) != len(mine):
+        raise InvalidInput(f"must be block {block} of this campaign, as the first aggregator exports it", field="block")
+    again = []
+    for number, (asked, data) in enumerate(zip(mine, listed, strict=True)):
+        question = Question.from_dict(data)
+        channel = channel_of(question.channel, question.cells)
+        moved = replace(asked, channel=channel, block=block)
+        domain, promise = campaign.design.domain, campaign.design.promise(number)
+        same = isinstance(channel, RandomizedResponse) and question == question_of(
+            campaign.id, number, moved, domain, promise, campaign.terms.aggregators
+        )
+        if not same:
+            raise InvalidInput("must ask what this campaign asks", field=f"block.questions[{number}]")
+        again.append(moved)
+    return again
 
 
 def _check_export(campaign: Campaign, exported: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:

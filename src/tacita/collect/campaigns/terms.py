@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from tacita.collect.question import MAX_AGGREGATORS, check_origin
 from tacita.collect.stopping import StopRule
 from tacita.errors import InvalidInput
 
@@ -49,7 +50,10 @@ class Terms:
         stop: When it is accurate enough to close by itself.
         keep_reports: Whether reports are kept after they were counted.
         shard: (i, m) where m aggregators share the campaign: this one takes the reports whose id, as a number, leaves i
-            when divided by m. No report can then be counted by two.
+            when divided by m. No report can then be counted by two. The first, 0, leads: where there are rounds, the
+            others adopt its blocks.
+        aggregators: With `shard`, the origins by which respondents reach the m aggregators, in their order. Devices
+            draw ids that belong to the aggregator that asks them.
         raised_limits: Whether respondents have raised the limits of their devices. Otherwise a design that a stock
             device refuses is not created.
     """
@@ -60,6 +64,7 @@ class Terms:
     stop: StopRule | None = None
     keep_reports: bool = False
     shard: tuple[int, int] | None = None
+    aggregators: tuple[str, ...] | None = None
     raised_limits: bool = False
 
     def __post_init__(self) -> None:
@@ -69,6 +74,26 @@ class Terms:
             raise InvalidInput("must say its time zone", field="closes", value=self.closes.isoformat())
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
             raise InvalidInput("must be (i, m) with 0 <= i < m", field="shard", value=self.shard)
+        self._check_aggregators()
+
+    def _check_aggregators(self) -> None:
+        parts = self.shard[1] if self.shard else 0
+        if len(self.aggregators or ()) != parts:
+            raise InvalidInput(
+                "must name the origin of each of the m aggregators of `shard` (i, m)",
+                field="aggregators",
+                hint="Devices draw ids that belong to the aggregator that asks them, and need all addresses for that",
+            )
+        if self.aggregators is not None:
+            for place, origin in enumerate(self.aggregators):
+                check_origin(origin, f"aggregators[{place}]")
+            if not 1 < len(set(self.aggregators)) == len(self.aggregators) <= MAX_AGGREGATORS:
+                raise InvalidInput(f"must be 2 to {MAX_AGGREGATORS} different origins", field="aggregators")
+
+    @property
+    def follows(self) -> bool:
+        """Whether another aggregator opens its blocks."""
+        return self.shard is not None and self.shard[0] > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -79,6 +104,7 @@ class Terms:
             "stop": asdict(self.stop) if self.stop else None,
             "keep_reports": self.keep_reports,
             "shard": list(self.shard) if self.shard else None,
+            "aggregators": list(self.aggregators) if self.aggregators else None,
             "raised_limits": self.raised_limits,
         }
 
@@ -91,6 +117,8 @@ class Terms:
             rounds=Rounds(**data["rounds"]) if data["rounds"] else None,
             stop=StopRule(**data["stop"]) if data["stop"] else None,
             keep_reports=data["keep_reports"],
-            shard=(data["shard"][0], data["shard"][1]) if data["shard"] else None,
+            # a shard without addresses, of an earlier version, would refuse reports that devices have paid for
+            shard=(data["shard"][0], data["shard"][1]) if data["shard"] and data.get("aggregators") else None,
+            aggregators=tuple(data["aggregators"]) if data.get("aggregators") else None,
             raised_limits=data.get("raised_limits", False),
         )

@@ -21,6 +21,7 @@ _PROMISE = (
 
 KINDS = {
     "budget-raised": "budget raised",
+    "block-adopted": "block adopted",
     "campaign-closed": "campaign closed",
     "campaign-made": "campaign made",
     "campaign-opened": "campaign opened",

@@ -10,6 +10,8 @@ from tacita.server.models.base import Problem
 from tacita.server.models.budgets import Balance, BudgetModel, ChargeInfo, ChargePage, RaiseBudget
 from tacita.server.models.campaigns import (
     Accepted,
+    BlockInfo,
+    BlockModel,
     CampaignInfo,
     CollectionPlan,
     IntegrityInfo,
@@ -70,6 +72,8 @@ __all__ = [
     "AssessmentRequest",
     "AuditPage",
     "Balance",
+    "BlockInfo",
+    "BlockModel",
     "BudgetModel",
     "BundleRequest",
     "CampaignInfo",

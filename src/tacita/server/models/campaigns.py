@@ -11,6 +11,8 @@ from tacita.server.models.base import Moment, Name, Sent, Told
 
 __all__ = [
     "Accepted",
+    "BlockInfo",
+    "BlockModel",
     "CampaignInfo",
     "CampaignQuestion",
     "CollectionPlan",
@@ -69,12 +71,17 @@ class NewCampaign(CollectionPlan):
     stop: StopModel | None = None
     keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")
     shard: tuple[int, int] | None = Field(default=None, strict=False, description="(i, m): the i-th of m aggregators.")
+    aggregators: list[str] | None = Field(
+        default=None, description="With `shard`: the origins by which respondents reach the m aggregators, in order."
+    )
     raised_limits: bool = Field(
         default=False,
         description="Respondents have raised the limits of their devices; otherwise epsilon above 2 is refused.",
     )
     draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
-    id: Name | None = Field(default=None, description="The id of the same campaign at another aggregator.")
+    id: Name | None = Field(
+        default=None, description="A readable id, or that of the same campaign at another aggregator."
+    )
 
 
 class PlannedQuestion(Told):
@@ -157,6 +164,24 @@ class TallyInfo(Told):
     counts: dict[str, list[int]]
     received: dict[str, int]
     reports: list[str] = Field(description="Ids of the reports that the counts hold.")
+
+
+class BlockModel(Sent):
+    """The questions of a block, as the leading aggregator of the campaign has opened it."""
+
+    tacita: Literal["block/1"]
+    campaign: str
+    block: int
+    questions: list[dict[str, Any]]
+
+
+class BlockInfo(Told):
+    """The questions of the block that is open, for aggregators that share the campaign."""
+
+    tacita: Literal["block/1"]
+    campaign: str
+    block: int
+    questions: list[dict[str, Any]]
 
 
 class VerdictInfo(Told):

@@ -17,6 +17,8 @@ from tacita.server.auth import Has, Services_, allow, check_scope
 from tacita.server.collecting import design_of, terms_of
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import (
+    BlockInfo,
+    BlockModel,
     CampaignInfo,
     CollectionPlan,
     NewCampaign,
@@ -89,6 +91,21 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
     """Closing twice is the same as once."""
     check_scope(token, id)
     return CampaignInfo.model_validate(services.campaigns.close(id, principal=token.principal).as_dict())
+
+
+@router.get("/v1/campaigns/{id}/block", summary="The open block, for aggregators that share the campaign")
+def get_block(id: str, token: Steward, services: Services_) -> BlockInfo:
+    """Its questions, with the fakes that the first aggregator has learnt."""
+    check_scope(token, id)
+    return BlockInfo.model_validate(services.campaigns.block(id))
+
+
+@router.post("/v1/campaigns/{id}/block", summary="Open the block that the first aggregator has opened")
+def adopt_block(id: str, body: BlockModel, token: Steward, services: Services_) -> CampaignInfo:
+    """With the same questions; adopting it twice is the same as once."""
+    check_scope(token, id)
+    adopted = services.campaigns.adopt(id, body.model_dump(), principal=token.principal)
+    return CampaignInfo.model_validate(adopted.as_dict())
 
 
 @router.get("/v1/campaigns/{id}/tally", summary="What was counted, for another aggregator of the same campaign")

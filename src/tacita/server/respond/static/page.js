@@ -99,7 +99,8 @@ function openStorage() {
 
 function device() {
   const { question, total } = keeping.limits;
-  return new Device({ storage: localStorage, limitQuestionEpsilon: question, limitTotalEpsilon: total });
+  const limits = { limitQuestionEpsilon: question, limitTotalEpsilon: total };
+  return new Device({ service: location.origin, storage: localStorage, ...limits });
 }
 
 /** The step at a place: the welcome, each attribute, the review. The browser's own way back goes through them too. */
