@@ -326,3 +326,28 @@ def test_public_names_load_when_used():
     assert dir(tacita.collect) == tacita.collect.__all__
     with pytest.raises(AttributeError, match="nonsense"):
         _ = tacita.collect.nonsense
+
+
+class Counted(str):
+    """A text that counts how often it is compared with another one."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self):
+        return str.__hash__(self)
+
+
+def test_the_time_to_find_a_level_does_not_depend_on_its_place():
+    levels = tuple(Counted(f"level {number}") for number in range(1000))
+    ask = Ask(attribute="a", levels=levels)
+    ask.index("level 0")
+    looks = []
+    for number in (0, 500, 999):
+        Counted.compared = 0
+        assert ask.index(f"level {number}") == number
+        looks.append(Counted.compared)
+    assert max(looks) <= 3  # a search compares with each level before it

@@ -152,3 +152,14 @@ def test_bad_numbers_are_named(changed, field):
     with pytest.raises(InvalidInput) as caught:
         SubsetSelection(**({"levels": 4, "size": 2, "on": 6, "bits": 3} | changed))
     assert caught.value.field == field
+
+
+def test_a_tally_that_no_sets_give_is_refused():
+    channel = SubsetSelection.of(levels=6, epsilon=1.0)
+    tally = channel.tally(channel.randomize(np.arange(6), SeededSource(1)))
+    channel.estimate(tally)
+    for change in (1, -1):
+        wrong = tally.copy()
+        wrong[np.argmin(wrong[:-1] * change)] += change
+        with pytest.raises(InvalidInput, match="levels for each report"):
+            channel.estimate(wrong)

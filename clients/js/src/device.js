@@ -21,7 +21,9 @@ export class Device {
    * @param {string} options.service the origin of the service that asks, such as https://survey.example. Devices that
    *   face several services share a ledger: the limits hold for all of them together, and no service learns from a
    *   report what another has asked.
-   * @param {{getItem: Function, setItem: Function}} options.storage such as localStorage; may be asynchronous
+   * @param {{getItem: Function, setItem: Function, lock?: Function}} options.storage such as localStorage; may be
+   *   asynchronous. `lock(work)` runs work alone among all that use the same storage, in any process, and gives its
+   *   result. A browser's own locks do where there is none; elsewhere it is needed (`../node/file-storage.js`).
    * @param {number} options.limitTotalEpsilon the most that all answers together may lose
    * @param {number} options.limitQuestionEpsilon the most that one answer may lose
    * @param {string} [options.key] where in the storage the ledger lies
@@ -142,19 +144,16 @@ export class Device {
     }
   }
 
-  // Two tabs, and two devices in one page, share one storage: whoever reads the ledger must write it before the next
-  // one reads. A browser has locks for that, or there is no safe way. Node has one page only: a queue for each storage.
+  // Two tabs, two processes, two objects over one file share one ledger: whoever reads it must write it before the
+  // next one reads. Locks of a browser hold for all tabs of an origin, those of other programs for one process only.
   async #locked(work) {
-    const locks = globalThis.navigator?.locks;
-    if (locks) return locks.request(`tacita:${this.#key}`, work);
-    refuseUnless(!globalThis.document, "ledger-unavailable", "storage", "this browser has no locks; update it");
-    const turn = (QUEUES.get(this.#storage) ?? Promise.resolve()).then(work);
-    QUEUES.set(this.#storage, turn.catch(() => {}));
-    return turn;
+    if (typeof this.#storage.lock === "function") return this.#storage.lock(work);
+    const browser = globalThis.document ?? globalThis.WorkerGlobalScope;
+    const locks = browser && globalThis.navigator?.locks;
+    refuseUnless(locks, "ledger-unavailable", "storage", "needs locks: update this browser, or pass a storage with lock");
+    return locks.request(`tacita:${this.#key}`, work);
   }
 }
-
-const QUEUES = new WeakMap();
 
 /** The questions of a sheet, verified one by one and then as a whole. */
 function verifySheet(list) {

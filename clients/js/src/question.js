@@ -62,9 +62,9 @@ export function cellOf({ asks }, value) {
   const none = ({ attribute }) => isObject(value) && Object.hasOwn(value, attribute) && value[attribute] === null;
   if (value === null || asks.some(none)) return null;
   const held = typeof value === "string" && asks.length === 1 ? { [asks[0].attribute]: value } : value;
-  return asks.reduce((cell, { attribute, levels }) => {
+  return asks.reduce((cell, { attribute, levels, places }) => {
     const known = isObject(held) && Object.hasOwn(held, attribute) && typeof held[attribute] === "string";
-    const index = known ? levels.indexOf(held[attribute]) : -1;
+    const index = (known ? places.get(held[attribute]) : undefined) ?? -1;
     // The message must not carry the value: it is the respondent's own.
     refuseUnless(index >= 0, "value", "value", "must be one of the levels of each attribute that is asked");
     return cell * levels.length + index;
@@ -119,7 +119,9 @@ export function shardOf(report, aggregators) {
 function readAsk(data, index) {
   const { attribute, levels } = membersOf(data, `asks[${index}]`, ["attribute", "levels"]);
   refuseUnless(Array.isArray(levels), "levels-count", `asks[${index}].levels`, "must be a list");
-  return Object.freeze({ attribute, levels: Object.freeze([...levels]) });
+  const listed = Object.freeze([...levels]);
+  // Levels are looked up, not searched: the time must not depend on the place.
+  return Object.freeze({ attribute, levels: listed, places: new Map(listed.map((level, place) => [level, place])) });
 }
 
 function checkAsk({ attribute, levels }, index) {

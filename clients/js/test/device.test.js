@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { Device, Refused, verify } from "../src/index.js";
 import { save } from "../src/ledger.js";
+import { cellOf } from "../src/question.js";
 import { MemoryStorage } from "./storage.js";
 
 const KEY = "tacita-ledger";
@@ -97,6 +98,7 @@ test("a failure between charge and report leaves the charge spent, and pays for 
   const storage = new MemoryStorage();
   let writes = 0;
   const failing = {
+    lock: (work) => storage.lock(work),
     getItem: (key) => storage.getItem(key),
     setItem: (key, value) => {
       if (++writes === 2) throw new Error("power failure");
@@ -236,6 +238,24 @@ test("a report belongs to the aggregator that asks first", async () => {
   }
 });
 
+test("a storage without a lock is refused where there is no browser", async () => {
+  const kept = new MemoryStorage();
+  const storage = { getItem: (key) => kept.getItem(key), setItem: (key, value) => kept.setItem(key, value) };
+  await assert.rejects(make(storage).answer(ask(), "never"), refusedFor("ledger-unavailable"));
+  await assert.rejects(make(storage).review(ask()), refusedFor("ledger-unavailable"));
+  assert.equal(kept.getItem(KEY), null);
+});
+
+test("the time to find a level does not depend on its place", () => {
+  const levels = Array.from({ length: 1000 }, (_, i) => `level ${i}`);
+  let looks = 0;
+  const { places } = verify(ask({ asks: [{ attribute: "a", levels }], fake: Array(1000).fill(1) })).asks[0];
+  const listed = { indexOf: () => (looks += 1), includes: () => (looks += 1), length: levels.length };
+  const found = (level) => cellOf({ asks: [{ attribute: "a", levels: listed, places }] }, { a: level });
+  assert.deepEqual([found("level 0"), found("level 999")], [0, 999]);
+  assert.equal(looks, 0, "levels are looked up, not searched");
+});
+
 // The contract with the releases, which state the loss of one sheet.
 test("a device that answers all it is offered loses what one sheet costs", async () => {
   const storage = new MemoryStorage();
@@ -261,6 +281,7 @@ test("a failure while a sheet is charged draws nothing", async () => {
   const list = [ask(), ask({ question: "q2", asks: [SEX], fake: [1, 1] })];
   const stored = [];
   const failing = {
+    lock: (work) => work(),
     getItem: () => null,
     setItem: (_, text) => {
       stored.push(JSON.parse(text).entries);
@@ -286,6 +307,7 @@ test("two devices over one storage do not spend the last twice", async () => {
   const storage = new MemoryStorage();
   const limits = { limitTotalEpsilon: 1.2, limitQuestionEpsilon: 1.2 };
   const slow = {
+    lock: (work) => storage.lock(work),
     getItem: async (key) => (await new Promise((done) => setTimeout(done, 2)), storage.getItem(key)),
     setItem: async (key, value) => (await new Promise((done) => setTimeout(done, 2)), storage.setItem(key, value)),
   };
@@ -300,7 +322,7 @@ test("two devices over one storage do not spend the last twice", async () => {
 test("a storage that forgets is refused before anything is drawn", async () => {
   const device = new Device({
     service: "https://survey.example",
-    storage: { getItem: () => null, setItem: () => {} },
+    storage: { lock: (work) => work(), getItem: () => null, setItem: () => {} },
     limitTotalEpsilon: 2,
     limitQuestionEpsilon: 2,
   });

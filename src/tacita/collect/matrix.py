@@ -199,6 +199,8 @@ class MatrixChannel(ExactLoss):
         if seen.shape != (self.reports,) or seen.dtype.kind not in "iu" or (seen < 0).any() or not seen.any():
             rule = f"must be {self.reports} non-negative integers, at least one positive"
             raise InvalidInput(rule, field="counts", value=f"{seen.dtype}, shape {seen.shape}")
+        if seen[~self.matrix().any(axis=0)].any():
+            raise InvalidInput("must be 0 for reports that are never sent", field="counts")
         n = int(seen.sum())
         frequencies = self._inverse @ (seen / n)
         return FrequencyEstimate(

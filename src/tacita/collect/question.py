@@ -93,11 +93,16 @@ class Ask:
             raise Refusal("levels-repeated", "must all be different", field=f"{field}.levels")
 
     def index(self, level: object) -> int:
-        """The place of a level."""
-        if not isinstance(level, str) or level not in self.levels:
+        """The place of a level. Looked up, not searched: the time must not depend on the place."""
+        place = self._places.get(level) if isinstance(level, str) else None
+        if place is None:
             # The value is the respondent's own: the message must not carry it.
             raise Refusal("value", "must be one of the levels of each attribute that is asked", field="value")
-        return self.levels.index(level)
+        return place
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {level: place for place, level in enumerate(self.levels)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,12 @@ from math import comb
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tacita.collect._bits import count_bits, lanes_of, pack, place_subsets, set_truths
 from tacita.collect._exact import ExactLoss, check_codes, check_levels, exp_below
+from tacita.collect.frequencies import FrequencyEstimate
+from tacita.collect.protocol import About
 from tacita.collect.support import SupportChannel, SupportLaw
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
@@ -160,6 +162,13 @@ class SubsetSelection(SupportChannel, ExactLoss):
             left = int(sizes[state[0] :].sum()) - int(state[1])
             place_subsets(source.words(left // 2 + 1).view("<u4"), self.levels, codes, sizes, lanes, state)
         return lanes
+
+    def estimate(self, counts: ArrayLike, *, about: About = "population") -> FrequencyEstimate:
+        """Unbiased frequencies from a tally; one that no sets of this size give is refused."""
+        tally = self._tally(counts)
+        if sum(tally[:-1].tolist()) != self.size * int(tally[-1]):
+            raise InvalidInput(f"must hold {self.size} levels for each report", field="counts")
+        return super().estimate(tally, about=about)
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         """How many reports hold each level, and at the end how many there are; a set of another size is refused."""

@@ -693,9 +693,33 @@ def test_a_hollow_export_is_refused(campaigns, tmp_path):
     other.open(other.create(campaign.design, title="Health", id=campaign.id).id)
     other.accept(campaign.id, reports(campaign, [3, 4]))
     exported = other.export(campaign.id)
-    for hollow in ({"counts": {}}, {"counts": None}, {"reports": [1, 2]}, {"received": {"q1": "x"}}):
+    floats = {"q1": [float(n) for n in exported["counts"]["q1"]]}
+    hollow_parts = [{"counts": {}}, {"counts": None}, {"counts": floats}, {"reports": [1, 2]}]
+    hollow_parts += [{"received": {"q1": found}} for found in ("x", "2", 2.0, 2.9, True)]
+    for hollow in hollow_parts:
         with pytest.raises(InvalidInput, match="tally"):
             campaigns.merge(campaign.id, exported | hollow)
+
+
+def test_nothing_is_merged_into_a_closed_campaign(campaigns, tmp_path):
+    campaign = opened(campaigns)
+    other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    other.open(other.create(campaign.design, title="Health", id=campaign.id).id)
+    other.accept(campaign.id, reports(campaign, [3, 4]))
+    campaigns.close(campaign.id)
+    with pytest.raises(Conflict, match="open"):
+        campaigns.merge(campaign.id, other.export(campaign.id))
+    assert campaigns.get(campaign.id).reports == 0
+
+
+def test_an_export_holds_no_reports_of_this_aggregator(campaigns, tmp_path):
+    campaign = opened(campaigns, shard=(0, 2), aggregators=ORIGINS)
+    other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    terms = Terms(shard=(1, 2), aggregators=ORIGINS)
+    other.open(other.create(campaign.design, title="Health", id=campaign.id, terms=terms).id)
+    other.accept(campaign.id, [report | {"report": "1" * 32} for report in reports(campaign, [0])])
+    with pytest.raises(InvalidInput, match="belong to this aggregator"):
+        campaigns.merge(campaign.id, other.export(campaign.id) | {"reports": ["2" * 32]})
 
 
 def test_a_long_id(campaigns):

@@ -169,3 +169,23 @@ test("what is fetched in place of questions is a problem with a name", async () 
     await assert.rejects(fetchSheet("c"), { kind });
   }
 });
+
+test("two tabs at once are given one view, and one report waits", async () => {
+  const storage = new MemoryStorage();
+  const [one, two] = [new Keeping(storage), new Keeping(storage)];
+  const view = (number) => ({ ...SHEET, questions: [{ ...QUESTION, question: `q${number}` }] });
+  const tabs = await Promise.all([openSurvey(one, "c", async () => view(1)), openSurvey(two, "c", async () => view(2))]);
+  assert.deepEqual(tabs[0], tabs[1]);
+  const answers = [one, two].map((keeping) => answerSurvey(device(storage), keeping, "c", tabs[0], { a: TRUTH }));
+  const [first, second] = await Promise.all(answers);
+  assert.deepEqual(first.reports, second.reports);
+  assert.deepEqual(one.survey("c").reports, first.reports);
+});
+
+test("a report that was sent does not wait again when another tab answers", async () => {
+  const { storage, keeping } = await answered();
+  keeping.keep("c", { ...keeping.survey("c"), state: "sent" });
+  const late = await answerSurvey(device(storage), keeping, "c", SHEET, { a: TRUTH });
+  assert.equal(late.state, "sent");
+  assert.deepEqual(keeping.waiting(), []);
+});

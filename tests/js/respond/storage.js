@@ -17,4 +17,12 @@ export class MemoryStorage {
   setItem(key, value) {
     this.#items.set(key, String(value));
   }
+
+  #turn = Promise.resolve();
+
+  lock(work) {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
 }

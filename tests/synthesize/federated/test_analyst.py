@@ -257,3 +257,10 @@ def test_secure_noise_is_not_marked_as_simulated(sites, make_terms, domain):
     ]
     assert not run(make_terms(), domain, secure).provenance.simulated
     assert run(make_terms(run="mixed", budget=Budget.pure(1.0)), domain, [*secure[:4], sites[4]]).provenance.simulated
+
+
+def test_a_holder_that_outweighs_all_others_is_named(make_site, make_terms, domain, chain):
+    sizes = {"h1": 4000, "h2": 500, "h3": 500}
+    sites = [make_site(name, chain(size), seed=size) for name, size in sizes.items()]
+    result = run(make_terms(method="SL3", holders=tuple(sizes), quorum=3), domain, sites)
+    assert [note for note in result.notes if note.startswith("h1 states 8")]

@@ -60,3 +60,14 @@ def test_holders_whose_size_noise_hides_weigh_the_same(make_terms, domain, engin
     blend, people, _ = blended(models)
     assert blend.weights == (0.25,) * 4
     assert people == -12
+
+
+def test_no_holder_weighs_more_than_the_public_total(make_terms, domain, engine_of, chain):
+    from dataclasses import replace
+
+    plan = Schedule.of(make_terms(method="SL3"), domain).plan(Step(kind="model"))
+    honest = [plan.run(engine_of(chain(1000)), SeededSource(at)) for at in range(2)]
+    liar = replace(honest[0], people=1e15)
+    blend, people, _ = blended([*honest, liar], 3000)
+    assert blend.weights[2] < 0.7
+    assert people < 6000

@@ -11,7 +11,7 @@ from tacita.privacy.event import Parallel, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.federated import Schedule
 from tacita.synthesize.federated.exchange import Step
-from tacita.synthesize.federated.schedule import MOST_CELLS
+from tacita.synthesize.federated.schedule import MOST_CELLS, _cells_of_sets
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 BUDGETS = [Budget.pure(1.0), Budget.approx(1.0, 1e-9), Budget.zcdp(0.1)]
@@ -222,3 +222,18 @@ def test_both_sides_make_the_same_schedule(make_terms, domain):
         one, two = (Schedule.of(make_terms(method=method), domain) for _ in range(2))
         pairs = itertools.zip_longest(all_steps(one), all_steps(two))
         assert all(one.plan(left).event == two.plan(right).event for left, right in pairs)
+
+
+def test_sets_are_counted_before_they_are_listed(make_terms, monkeypatch):
+    """900,000 sets of four attributes: a holder refuses them without listing any."""
+    names = tuple(f"a{number}" for number in range(70))
+    wide = Domain(attributes=[Boolean(name=name) for name in names])
+    monkeypatch.setattr(itertools, "combinations", lambda *_: pytest.fail("all sets are listed"))
+    with pytest.raises(InvalidInput, match="cells"):
+        Schedule.of(make_terms(method="SL1", attributes=names, degree=3, schema=wide.fingerprint), wide)
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 5])
+def test_cells_of_all_sets(ways):
+    sizes = [2, 3, 5, 7, 2]
+    assert _cells_of_sets(sizes, ways) == sum(math.prod(chosen) for chosen in itertools.combinations(sizes, ways))

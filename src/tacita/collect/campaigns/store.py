@@ -34,7 +34,8 @@ from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
 from tacita.collect.protocol import About
-from tacita.collect.question import Question
+from tacita.collect.question import Question, shard_of
+from tacita.collect.refusal import is_integer
 from tacita.collect.simplex import norm_sub
 from tacita.collect.tally import Tally
 from tacita.collect.wiring import channel_of, unpack_answers
@@ -347,10 +348,13 @@ class Campaigns:
         """Add what another aggregator of the same campaign has counted, all of it or nothing.
 
         Raises:
-            Conflict: Some reports were sent to both; they cannot be taken out of sums any more.
+            Conflict: The campaign is not open; or some reports were sent to both, and cannot be taken out of sums.
         """
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
+            if campaign.state != "open":
+                rule = "must be open: the tables of a closed campaign do not change"
+                raise Conflict(rule, field="campaign", value=campaign.state, hint="Merge before you close it")
             counts = _check_export(campaign, exported)
             names = {bytes.fromhex(name) for name in exported["reports"]}
             fresh = remember(self._database, connection, self._number(connection, id), names)
@@ -515,8 +519,11 @@ def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[st
     known = {question.question: question.digest for question in campaign.questions}
     if exported["campaign"] != campaign.id or exported["questions"] != known:
         raise InvalidInput("must be of the same campaign with the same questions", field="tally")
-    counts = {name: np.asarray(found, dtype=np.int64) for name, found in exported["counts"].items()}
-    received = {name: int(times) for name, times in exported["received"].items() if times}
+    numbers = [*exported["received"].values(), *(number for found in exported["counts"].values() for number in found)]
+    if not all(is_integer(number) for number in numbers):
+        raise InvalidInput("must be whole numbers of 0 to 2**53 - 1", field="tally.counts")
+    counts = {name: np.array(found, dtype=np.int64) for name, found in exported["counts"].items()}
+    received = {name: times for name, times in exported["received"].items() if times}
     if set(counts) != set(received) or not set(counts) <= set(campaign.form.by_id):
         raise InvalidInput("must hold the counts of every question that was answered", field="tally.counts")
     for name, found in counts.items():
@@ -525,4 +532,8 @@ def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[st
             raise InvalidInput("must say how many reports were counted", field=f"tally.received.{name}")
     if sum(received.values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
         raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")
+    if campaign.terms.shard is not None:
+        place, parts = campaign.terms.shard
+        if any(shard_of(report, parts) == place for report in exported["reports"]):
+            raise InvalidInput("must hold no reports that belong to this aggregator", field="tally.reports")
     return counts

@@ -170,8 +170,15 @@ class _Run:
 
     def _shared_models(self) -> tuple[Model, float, float, tuple[str, ...]]:
         models = self._rounds.ask(Step(kind="model"), self._model)
-        blend, people, error = blended(list(models.values()))
+        blend, people, error = blended(list(models.values()), self._terms.people)
         notes = [f"{len(models)} holders shared a model each; the result is their blend, in proportion to their sizes."]
+        heaviest = max(range(len(models)), key=blend.weights.__getitem__)
+        if len(models) > 1 and blend.weights[heaviest] > 1 / 2:
+            share = f"{100 * blend.weights[heaviest]:.4g} %"
+            notes.append(
+                f"{list(models)[heaviest]} states {share} of all rows, and weighs as much in the result. Sizes are what "
+                "holders state; none is checked unless the total is public (`people`)."
+            )
         for name, model in models.items():
             notes += [f"{name}: {note}" for note in model.notes]
         return blend, people, error, tuple(notes)

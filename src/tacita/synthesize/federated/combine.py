@@ -91,11 +91,18 @@ def network_from_tables(domain: Domain, tables: Releases, *, degree: int, people
     return network_of(domain, parents, [*tables.values(), *smaller])
 
 
-def blended(models: Sequence[Synthesized]) -> tuple[Blend, float, float]:
-    """The models in proportion to how many rows each holder has, as it released; the total, and its standard error."""
-    sizes = [max(0.0, float(model.people)) for model in models]
+def blended(models: Sequence[Synthesized], most: int | None = None) -> tuple[Blend, float, float]:
+    """The models in proportion to how many rows each holder has, as it released; the total, and its standard error.
+
+    Args:
+        models: One of each holder.
+        most: The public number of rows at all holders together, where there is one: no holder weighs more than that.
+    """
+    top = math.inf if most is None else float(most)
+    sizes = [min(max(0.0, float(model.people)), top) for model in models]
     total = sum(sizes)
     weights = [size / total for size in sizes] if total > 0 else [1 / len(models)] * len(models)
     networks = tuple(model.model for model in models if isinstance(model.model, Network))
     error = math.sqrt(sum(float(model.people_std) ** 2 for model in models))
-    return Blend(networks=networks, weights=tuple(weights)), sum(float(model.people) for model in models), error
+    people = sum(min(float(model.people), top) for model in models)
+    return Blend(networks=networks, weights=tuple(weights)), people, error

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -194,9 +195,24 @@ class Schedule:
 
 
 def _check_cells(domain: Domain, keys: tuple[Key, ...]) -> None:
-    cells = sum(domain.project(key).size for key in keys)
+    names = {name for key in keys for name in key}
+    _check_total(domain, names, sum(domain.project(key).size for key in keys))
+
+
+def _cells_of_sets(sizes: Iterable[int], ways: int) -> int:
+    """Cells of the tables over all sets of so many attributes, without listing the sets.
+
+    The sum over sets of the product of their sizes is an elementary symmetric polynomial.
+    """
+    sums = [1] + [0] * ways  # by the size of the set, over the attributes so far
+    for size in sizes:
+        for count in range(ways, 0, -1):
+            sums[count] += sums[count - 1] * size
+    return sums[ways]
+
+
+def _check_total(domain: Domain, names: Iterable[str], cells: int) -> None:
     if cells > MOST_CELLS:
-        names = {name for key in keys for name in key}
         widest = sorted(names, key=lambda name: (-domain[name].size, name))[:3]
         raise InvalidInput(
             f"all tables of one answer may have {MOST_CELLS} cells",
@@ -209,8 +225,9 @@ def _check_cells(domain: Domain, keys: tuple[Key, ...]) -> None:
 def _sharing_tables(terms: Terms, domain: Domain) -> Schedule:
     """All sets of degree + 1 attributes, and no smaller ones: those are sums of them and cost nothing."""
     ways = min(terms.degree + 1, len(terms.attributes))
+    sizes = (domain[name].size for name in terms.attributes)
+    _check_total(domain, terms.attributes, _cells_of_sets(sizes, ways))  # there may be too many sets to list
     keys = tuple(itertools.combinations(terms.attributes, ways))
-    _check_cells(domain, keys)
     recipe = NoisyTables(Workload.of(*keys))
     plan = recipe.calibrate(domain, terms.budget, unit=terms.unit, neighbours=terms.neighbours)
     laws = set(plan.laws)

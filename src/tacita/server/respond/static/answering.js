@@ -17,13 +17,18 @@ export async function openSurvey(keeping, id, fetchSheet) {
     if (known && problem.kind === "away") return known;
     throw problem;
   }
-  if (known) {
-    await checkUnchanged(known.questions, sheet.questions);
-    return known;
-  }
   sheet.questions.forEach(verify); // what cannot be answered is not kept either
-  keeping.keep(id, sheet);
-  return sheet;
+  return alone(id, async () => {
+    const kept = keeping.survey(id); // another tab may have been first
+    if (!kept) keeping.keep(id, sheet);
+    else if (!kept.reports) await checkUnchanged(kept.questions, sheet.questions);
+    return kept ?? sheet;
+  });
+}
+
+/** Tabs of one origin change what is kept of a survey one after the other. */
+function alone(id, work) {
+  return globalThis.navigator?.locks ? navigator.locks.request(`tacita:survey:${id}`, work) : work();
 }
 
 async function checkUnchanged(before, now) {
@@ -36,9 +41,13 @@ async function checkUnchanged(before, now) {
 
 /** Draw the reports and keep them; from here on they wait to be sent. */
 export async function answerSurvey(device, keeping, id, survey, values) {
-  const drawn = await device.answerSheet(survey.questions, values);
-  const [reports, receipts] = [drawn.map(({ report }) => report), drawn.map(({ receipt }) => receipt)];
-  const answered = { ...survey, reports, receipts, state: "waiting" };
-  keeping.keep(id, answered);
-  return answered;
+  return alone(id, async () => {
+    const kept = keeping.survey(id);
+    if (kept?.reports) return kept; // another tab has answered
+    const drawn = await device.answerSheet(survey.questions, values);
+    const [reports, receipts] = [drawn.map(({ report }) => report), drawn.map(({ receipt }) => receipt)];
+    const answered = { ...survey, reports, receipts, state: "waiting" };
+    keeping.keep(id, answered);
+    return answered;
+  });
 }
