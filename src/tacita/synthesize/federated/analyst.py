@@ -176,8 +176,8 @@ class _Run:
         if len(models) > 1 and blend.weights[heaviest] > 1 / 2:
             share = f"{100 * blend.weights[heaviest]:.4g} %"
             notes.append(
-                f"{list(models)[heaviest]} states {share} of all rows, and weighs as much in the result. Sizes are what "
-                "holders state; none is checked unless the total is public (`people`)."
+                f"{list(models)[heaviest]} states {share} of all rows, and weighs as much in the result. Sizes are "
+                "what holders state; none is checked unless the total is public (`people`)."
             )
         for name, model in models.items():
             notes += [f"{name}: {note}" for note in model.notes]
