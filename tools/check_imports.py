@@ -47,7 +47,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 ROOMS_OF = {
     "numba": ("compiled",),
     "opendp": ("noise._opendp",),
-    "cryptography": ("learn.functions.sealing", "noise.source", "signing"),
+    "cryptography": ("collect.campaigns.invitations", "learn.functions.sealing", "noise.source", "signing"),
     "dp_accounting": ("privacy.accountant", "privacy.renyi"),
     "psycopg": ("engines.postgres", "testing.postgres"),
     "adbc_driver_postgresql": ("engines.postgres",),

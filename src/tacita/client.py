@@ -34,6 +34,7 @@ from tacita.server.models import (
     Accepted,
     AnonymizedInfo,
     Balance,
+    BlindSignature,
     CampaignInfo,
     ChargeInfo,
     ChargePage,
@@ -41,6 +42,7 @@ from tacita.server.models import (
     FunctionInfo,
     FunctionParameters,
     FunctionPlanInfo,
+    InvitationCodes,
     JobInfo,
     Plan,
     PlannedCollection,
@@ -377,6 +379,17 @@ class Client:
     def questions(self, id: str) -> list[dict[str, Any]]:
         """The questions for one respondent as they travel; a `Device` checks them before it answers."""
         return Sheet.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/questions")).questions
+
+    def invite(self, id: str, count: int) -> list[str]:
+        """Make one-time codes for an invited campaign. They are given out once."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/invitations"
+        return InvitationCodes.model_validate_json(self._post(path, {"count": count})).codes
+
+    def redeem(self, id: str, code: str, blinded: bytes) -> bytes:
+        """Trade a code for a blind signature; `collect.blind.buy_token` makes a token of it."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/invitations/redeem"
+        answer = self._post(path, {"code": code, "blinded": blinded.hex()}, safe=True)
+        return bytes.fromhex(BlindSignature.model_validate_json(answer).signature)
 
     def send_reports(self, id: str, reports: Iterable[Report | Mapping[str, Any]]) -> Accepted:
         """Send reports, in batches; durable when it returns.

@@ -35,6 +35,7 @@ BEYOND_A_SCHEMA = {
     "budget-spent",
     "campaign-answered",
     "other-aggregator",
+    "token",
     "question-changed",
     "value",
 }

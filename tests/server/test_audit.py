@@ -262,7 +262,14 @@ def block_adopted(doer):
     return id, {"title": "Smoking", "block": 2}
 
 
+def invitations_made(doer):
+    id = doer.campaign(invited=True)
+    doer.call("POST", f"/v1/campaigns/{id}/invitations", {"count": 3})
+    return id, {"title": "Smoking", "count": 3}
+
+
 DEEDS = [
+    ("invitations-made", "steward", invitations_made),
     ("block-adopted", "steward", block_adopted),
     ("token-made", "admin", token_made),
     ("token-ended", "admin", token_ended),

@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from tacita.server import auth
 from tacita.server import tokens as module
 
 ANALYST = ("GET", "/v1/datasets/patients/budget")
@@ -95,3 +96,17 @@ def test_campaigns_have_scopes_too(world) -> None:
     body = {"title": "t", "schema": schema, "tables": [["x"]], "epsilon": 1.0, "respondents": 100}
     scoped = world.call("POST", "/v1/campaigns", token=world.token("steward", datasets=["x"]), json=body)
     assert scoped.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("addresses", "senders"),
+    [
+        (("2001:db8:0:1::1", "2001:db8:0:1:ffff::2"), 1),  # one household
+        (("2001:db8:0:1::1", "2001:db8:0:2::1"), 2),
+        (("192.0.2.1", "::ffff:192.0.2.1"), 1),
+        (("192.0.2.1", "192.0.2.2"), 2),
+        (("unknown", "unknown"), 1),
+    ],
+)
+def test_who_an_address_belongs_to(addresses, senders) -> None:
+    assert len({auth._sender(address) for address in addresses}) == senders

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tacita.collect.blind import buy_token, report_id
 from tacita.collect.client import Device
 from tacita.release import Releases
 
@@ -268,3 +269,52 @@ def test_the_title_comes_with_the_questions(world) -> None:
     bad = {"title": "turned \u202earound"}
     with pytest.raises(AssertionError, match="screen"):
         world.campaign(**bad)
+
+
+def test_an_invited_campaign_over_http(both) -> None:
+    campaign = both.campaign(invited=True, minimum=1)
+    assert (campaign["participation"], campaign["terms"]["invited"]) == ("invited", True)
+    path, steward = f"/v1/campaigns/{campaign['id']}", both.token("steward")
+    made = both.call("POST", f"{path}/invitations", token=steward, json={"count": 2})
+    assert made.status_code == 201
+    first, second = made.json()["codes"]
+    (question,) = both.call("GET", f"{path}/questions").json()["questions"]
+
+    def redeem(code: str, blinded: bytes) -> Any:
+        return both.call("POST", f"{path}/invitations/redeem", json={"code": code, "blinded": blinded.hex()})
+
+    token = buy_token(question["key"], lambda blinded: bytes.fromhex(redeem(first, blinded).json()["signature"]))
+    named = {"wire": 1, "campaign": campaign["id"], "question": "q1"}
+    good = named | {"report": report_id(token, 0), "answer": 1, "token": token}
+    assert post(both, campaign, [named | {"report": "0" * 32, "answer": 1}]).status_code == 422
+    assert post(both, campaign, [good]).json() == {"accepted": 1, "replayed": []}
+    assert post(both, campaign, [good]).status_code == 409
+    assert redeem(first, bytes(255) + b"\7").status_code == 409
+    assert redeem("x" * 24, bytes(255) + b"\7").status_code == 403
+    assert redeem(second, bytes(256)).status_code == 422
+    assert both.call("GET", f"{path}/invitations", token=steward).json() == {"made": 2, "used": 1}
+    for role in ("analyst", "holder"):
+        assert both.call("POST", f"{path}/invitations", token=both.token(role), json={"count": 1}).status_code == 403
+    releases = both.call("GET", f"{path}/releases", token=steward).json()["releases"]
+    assert releases[0]["provenance"]["recipe"]["influence"]["participation"] == "invited"
+
+
+def test_trading_codes_is_limited_by_address(world_of) -> None:
+    world = world_of(anonymous_rate_limit=3)
+    campaign = world.campaign(invited=True)
+    body = {"code": "x" * 24, "blinded": "0" * 510 + "07"}
+    tried = [world.call("POST", f"/v1/campaigns/{campaign['id']}/invitations/redeem", json=body) for _ in range(4)]
+    assert [answer.status_code for answer in tried] == [403, 403, 403, 429]
+
+
+@pytest.mark.parametrize("published", ["raw", "consistent", "modelled"])
+def test_tables_of_an_open_campaign_state_what_one_sender_can_move(world, published) -> None:
+    campaign = world.campaign()
+    named = {"wire": 1, "campaign": campaign["id"], "question": "q1", "answer": 1}
+    post(world, campaign, [named | {"report": f"{number:032x}"} for number in range(20)])
+    params = {"published": published}
+    found = world.call("GET", f"/v1/campaigns/{campaign['id']}/releases", token=world.token("analyst"), params=params)
+    influence = found.json()["releases"][0]["provenance"]["recipe"]["influence"]
+    assert (influence["participation"], influence["one_sender"]) == ("open", None)
+    assert 0 < influence["one_report"] < influence["one_minute"]
+    assert influence["reports_a_minute"] == 6000

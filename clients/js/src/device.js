@@ -2,6 +2,7 @@
 // owner's limits, charges its own ledger before it draws, and keeps the one report it ever gives to a question.
 // The true value and the coin are stored nowhere and sent nowhere.
 
+import { isToken, reportId } from "./blind.js";
 import { Words } from "./draw.js";
 import { charged, find, hasAnswered, load, save, spent } from "./ledger.js";
 import { SLACK, WIRE, cellOf, digest, isOrigin, levelsOf, shardOf, verify } from "./question.js";
@@ -56,11 +57,12 @@ export class Device {
    * @param {unknown} data a parsed question, or its JSON text
    * @param {string | object | null} value the true level of each attribute that is asked, or the level where one is
    *   asked; null, for an attribute or for all, says that the respondent has none: the answer is then pure chance
+   * @param {{token?: string}} [options] in an invited campaign, the token that was signed for the respondent's code
    * @returns {Promise<{report: object, receipt: object}>}
    * @throws {Refused}
    */
-  async answer(data, value) {
-    return (await this.#answer(this.#addressed([verify(data)]), value))[0];
+  async answer(data, value, { token } = {}) {
+    return (await this.#answer(this.#addressed([verify(data)]), value, token))[0];
   }
 
   /**
@@ -69,11 +71,12 @@ export class Device {
    *
    * @param {unknown[]} list questions as in `answer`, that ask for no attribute twice
    * @param {object} values the true level of each attribute that any of them asks
+   * @param {{token?: string}} [options] as in `answer`; one token for the whole sheet
    * @returns {Promise<{report: object, receipt: object}[]>} for each question in turn
    * @throws {Refused}
    */
-  async answerSheet(list, values) {
-    return this.#answer(this.#addressed(verifySheet(list)), isObject(values) ? values : undefined);
+  async answerSheet(list, values, { token } = {}) {
+    return this.#answer(this.#addressed(verifySheet(list)), isObject(values) ? values : undefined, token);
   }
 
   /** What is left of the device's budget. */
@@ -109,18 +112,23 @@ export class Device {
     });
   }
 
-  async #answer(questions, value) {
+  async #answer(questions, value, token) {
     const truths = questions.map((question) => cellOf(question, value));
     const marks = await Promise.all(questions.map(digest));
     return this.#locked(async () => {
       const entries = await load(this.#storage, this.#key);
       const known = questions.map((question, i) => find(entries, question, this.#asker(question), marks[i]));
       this.#checkNew(questions.filter((_, i) => !known[i]), entries);
+      await checkToken(questions.filter((_, i) => !known[i]?.report), token);
       const mine = known.map((entry, i) => entry ?? charged(questions[i], this.#asker(questions[i]), marks[i]));
       entries.push(...mine.filter((_, i) => !known[i]));
       if (known.includes(undefined)) await save(this.#storage, this.#key, entries);
       const open = mine.filter((entry) => entry.report === null);
-      mine.forEach((entry, i) => drawInto(entry, questions[i], truths[i], this.#service));
+      for (const [i, entry] of mine.entries()) {
+        if (entry.report !== null) continue;
+        const named = questions[i].key === null ? {} : { token, report: await reportId(token, i) };
+        drawInto(entry, questions[i], truths[i], this.#service, named);
+      }
       if (open.length) await save(this.#storage, this.#key, entries);
       return mine.map((entry, i) => ({ report: report(entry), receipt: receipt(questions[i], entry, this.#service) }));
     });
@@ -167,12 +175,20 @@ function verifySheet(list) {
   return questions;
 }
 
-function drawInto(entry, { channel, cells, aggregators }, truth, service) {
-  if (entry.report !== null) return;
+// Refuses a report that the campaign would refuse, before it is charged.
+async function checkToken(questions, token) {
+  for (const { key } of questions) {
+    const good = key === null || (await isToken(token, key));
+    refuseUnless(good, "token", "token", "must be signed by the key of the campaign");
+  }
+}
+
+function drawInto(entry, { channel, cells, aggregators }, truth, service, named) {
   // Who has no such value answers for a cell drawn by a fair die: silence would tell. The die is thrown in either case.
   const die = new Words(systemWord).below(cells);
   entry.answer = channel.draw(cells, truth === null ? die : truth, systemWord).answer;
-  entry.report = drawId(aggregators, service);
+  entry.report = named.report ?? drawId(aggregators, service);
+  if (named.token) entry.token = named.token;
 }
 
 /** A random id that belongs to the service which asks. */
@@ -183,8 +199,8 @@ function drawId(aggregators, service) {
   }
 }
 
-function report({ campaign, question, report: id, answer }) {
-  return { wire: WIRE, campaign, question, report: id, answer };
+function report({ campaign, question, report: id, answer, token }) {
+  return { wire: WIRE, campaign, question, report: id, answer, ...(token ? { token } : {}) };
 }
 
 // What was sent may or may not be true, and nothing here tells. Only randomized response sends an answer as such.
@@ -193,5 +209,6 @@ function receipt(question, entry, asking) {
   // Where the report is sent: to the service that asks, unless another aggregator of the campaign asked first.
   const { aggregators } = question;
   const service = aggregators ? aggregators[shardOf(entry.report, aggregators.length)] : asking;
-  return Object.freeze({ ...entry, sent, service });
+  const { token, ...rest } = entry; // which is for the report alone
+  return Object.freeze({ ...rest, sent, service });
 }

@@ -1,3 +1,4 @@
+export { blind, prepare, tokenOf } from "./blind.js";
 export { readChannel } from "./channels.js";
 export { Device } from "./device.js";
 export { WIRE, cellOf, digest, verify } from "./question.js";

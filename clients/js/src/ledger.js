@@ -72,10 +72,11 @@ export function charged({ campaign, question, asks, channel, cells }, service, m
 
 function wellFormed(entry) {
   const texts = TEXTS.every((name) => typeof entry[name] === "string" && entry[name] !== "");
+  const bought = entry.token === undefined || typeof entry.token === "string";
   const served = entry.service === undefined || typeof entry.service === "string";
   const asked = Array.isArray(entry.attributes) && entry.attributes.every((name) => typeof name === "string");
   const drawn = entry.report === null ? entry.answer === null : isAnswer(entry.answer);
-  return texts && served && asked && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
+  return texts && served && bought && asked && drawn && Number.isFinite(entry.loss) && entry.loss >= 0;
 }
 
 function isAnswer(answer) {

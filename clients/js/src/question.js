@@ -1,5 +1,6 @@
 // What goes to a respondent's device: wire version 1. The rules and their order are those of docs/reference/wire.md.
 
+import { isKey } from "./blind.js";
 import { MAX_CELLS, readChannel } from "./channels.js";
 import { WORD_RANGE } from "./draw.js";
 import { Refused, isObject, membersOf, refuseUnless } from "./refused.js";
@@ -19,7 +20,7 @@ const QUESTION_MEMBERS = ["wire", "campaign", "question", "asks", "channel", "ep
  *
  * @param {unknown} data a parsed question, or its JSON text
  * @returns {Readonly<object>} campaign, question, asks, channel, epsilon, aggregators (null where the one that asks
- *   takes the report), and from them cells and loss
+ *   takes the report), key (null in an open campaign), and from them cells and loss
  * @throws {Refused}
  */
 export function verify(data) {
@@ -32,6 +33,9 @@ export function verify(data) {
   checkIdentifier(campaign, "campaign");
   checkIdentifier(question, "question");
   const aggregators = readAggregators(rest);
+  const key = Object.hasOwn(rest, "key") ? rest.key : null;
+  const good = !Object.hasOwn(rest, "key") || isKey(key);
+  refuseUnless(good, "key", "key", "must be an odd modulus of 2048 bits in hexadecimal digits");
   asks.forEach(checkAsk);
   const names = asks.map((ask) => ask.attribute);
   refuseUnless(allDiffer(names), "attribute-repeated", "asks", "must ask for each attribute once");
@@ -39,16 +43,17 @@ export function verify(data) {
   refuseUnless(cells <= MAX_CELLS, "cells-count", "asks", "must have at most 2**20 combinations of levels");
   channel.check(cells);
   const loss = checkPromise(epsilon, channel, cells);
-  return Object.freeze({ campaign, question, asks, channel, epsilon, aggregators, cells, loss });
+  return Object.freeze({ campaign, question, asks, channel, epsilon, aggregators, key, cells, loss });
 }
 
 /** SHA-256 over all content of a verified question, equal in every client. */
-export async function digest({ campaign, question, asks, channel, epsilon, aggregators }) {
+export async function digest({ campaign, question, asks, channel, epsilon, aggregators, key }) {
   const promise = new DataView(new ArrayBuffer(8));
   promise.setFloat64(0, epsilon);
   const listed = asks.map(({ attribute, levels }) => [attribute, levels]);
   const parts = [WIRE, campaign, question, listed, channel.parts(), hex(new Uint8Array(promise.buffer))];
-  return sha256(JSON.stringify(aggregators ? [...parts, aggregators] : parts));
+  const optional = Object.entries({ aggregators, key }).filter(([, value]) => value !== null);
+  return sha256(JSON.stringify([...parts, ...optional]));
 }
 
 /**
@@ -94,7 +99,7 @@ function questionMembers(data) {
   // The version comes first: members of a later version are not wrong, only not ours to read.
   const version = Object.hasOwn(data, "wire") && data.wire === WIRE;
   refuseUnless(version, "wire-version", "wire", `must be ${WIRE}; update the client`);
-  return membersOf(data, "question", QUESTION_MEMBERS, ["aggregators"]);
+  return membersOf(data, "question", QUESTION_MEMBERS, ["aggregators", "key"]);
 }
 
 function readAggregators(members) {

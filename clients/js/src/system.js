@@ -2,6 +2,9 @@
 
 const system = globalThis.crypto ?? (await import("node:crypto")).webcrypto;
 
+/** Hashes and signatures of the system; there in secure contexts only. */
+export const subtle = system.subtle;
+
 /** A uniform 64-bit word of the system, as its low and high halves. */
 export function systemWord() {
   const bytes = new DataView(systemBytes(8).buffer);

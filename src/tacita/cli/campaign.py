@@ -48,12 +48,20 @@ def _show(campaign: Campaign) -> None:
         f"{campaign.design.epsilon_upper:g}; publishes a table from {campaign.terms.minimum:,} answers on"
     )
     rows = [
-        (q["id"], " x ".join(q["attributes"]), q["channel"], f"{q['cells']:,}", f"{q['received']:,}")
+        (
+            q["id"],
+            " x ".join(q["attributes"]),
+            q["channel"],
+            f"{q['cells']:,}",
+            f"{q['received']:,}",
+            f"{q['one_report']:.2g}",
+        )
         for q in campaign.as_dict()["questions"]
         if q["block"] == campaign.block
     ]
+    show.say(campaign.as_dict()["influence"])
     title = "Questions" if campaign.terms.rounds is None else f"Questions of block {campaign.block}"
-    show.grid(title, ("id", "asks", "channel", ">cells", ">reports"), rows)
+    show.grid(title, ("id", "asks", "channel", ">cells", ">reports", ">one_report"), rows)
 
 
 def _out(campaign: Campaign, json: bool) -> None:
@@ -117,6 +125,9 @@ def create(
     raised_limits: Annotated[
         bool, typer.Option(help="Respondents have raised the limits of their devices: allows an epsilon above 2.")
     ] = False,
+    invited: Annotated[
+        bool, typer.Option(help="Respondents need one-time codes: `tacita collect invite` makes them.")
+    ] = False,
     draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
     id: Annotated[
         str | None, typer.Option(help="A readable id, or that of the same campaign at another aggregator.")
@@ -144,6 +155,7 @@ def create(
         keep_reports=keep_reports,
         shard=_shard(shard),
         aggregators=tuple(aggregator) if aggregator else None,
+        invited=invited,
         raised_limits=raised_limits,
     )
     campaigns = campaigns_of(state)
@@ -196,6 +208,25 @@ def export(
     """Write what was counted, for another aggregator of the same campaign."""
     out.write_text(jsonlib.dumps(campaigns_of(state).export(id)), encoding="utf-8")
     show.say(f"Wrote {out}.")
+
+
+@app.command()
+def invite(
+    id: CampaignId,
+    count: Annotated[int, typer.Argument(help="How many codes.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file for them, one in a line; shown, if not given.")
+    ] = None,
+    state: State = None,
+) -> None:
+    """Make one-time codes for an invited campaign. They are shown once."""
+    codes = "\n".join(campaigns_of(state).invite(id, count))
+    if out is None:
+        print(codes)
+        return
+    out.touch(mode=0o600)
+    out.write_text(codes + "\n", encoding="utf-8")
+    show.say(f"Wrote {out}: give each respondent one, as the address of the page with #CODE behind it.")
 
 
 @app.command()

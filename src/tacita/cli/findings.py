@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow.csv as pacsv
@@ -30,6 +31,16 @@ Degree = Annotated[int, typer.Option(help="Most parents of an attribute.", min=1
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _influence(found: Mapping[str, Any]) -> str:
+    """How far one sender could have moved a table."""
+    one = f"a report can move a share by up to {found['one_report']:.2g}"
+    if found["participation"] == "invited":
+        return f"Invited: {one}, and each code allows one sheet."
+    minute = found["one_minute"]
+    faster = "" if minute is None else f"; the {found['reports_a_minute']:,} of one address and minute by {minute:.2g}"
+    return f"Open: one sender's influence is not bounded; {one}{faster}."
 
 
 @app.command()
@@ -59,6 +70,8 @@ def tables(
         return
     for release in chosen.values():
         show.release(release)
+        if found := release.provenance.recipe.get("influence"):
+            show.say(_influence(found))
     if check:
         rows = [
             (

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from tacita.collect.blind import is_token, report_id, split_token, verify
 from tacita.collect.device_channels import RR, Answer
 from tacita.collect.device_ledger import DeviceLedger, Entry, OpenLedger
 from tacita.collect.draw import below
@@ -176,7 +177,9 @@ class Device:
         """
         return _sheet_offer(self._review(self._addressed(_sheet(questions))))
 
-    def answer(self, question: object, value: str | Mapping[str, str | None] | None) -> tuple[Report, Receipt]:
+    def answer(
+        self, question: object, value: str | Mapping[str, str | None] | None, *, token: str | None = None
+    ) -> tuple[Report, Receipt]:
         """Randomise the true value, at most once for a question.
 
         The charge is on disk before anything is drawn, and the report before it is returned. A crash in
@@ -188,6 +191,7 @@ class Device:
             value: The true level of each attribute that is asked, or the level itself where one is asked. It is
                 written nowhere. None, for an attribute or for all, says that the respondent has no such value: the
                 answer is then pure chance, and nobody can tell.
+            token: In an invited campaign, what was signed for the respondent's code (`blind.buy_token`).
 
         Returns:
             The report to send, and a receipt to keep. For a question answered before: the very same ones,
@@ -196,16 +200,17 @@ class Device:
         Raises:
             Refusal: If the question, the value or the budget breaks a rule; `reason` says which.
         """
-        return self._answer(self._addressed([_verified(question)]), value)[0]
+        return self._answer(self._addressed([_verified(question)]), value, token)[0]
 
     def answer_sheet(
-        self, questions: Sequence[object], values: Mapping[str, str | None]
+        self, questions: Sequence[object], values: Mapping[str, str | None], *, token: str | None = None
     ) -> list[tuple[Report, Receipt]]:
         """Randomise the true values for several questions together: all are charged before the first is drawn, or none.
 
         Args:
             questions: Questions of one campaign, each as in `answer`, that ask for no attribute twice.
             values: The true level of each attribute that any of them asks.
+            token: As in `answer`; one for the whole sheet.
 
         Returns:
             What `answer` returns, for each question in turn.
@@ -214,7 +219,7 @@ class Device:
             Refusal: If a question, the sheet, a value or the budget for all of them breaks a rule.
         """
         checked = self._addressed(_sheet(questions))
-        return self._answer(checked, values if isinstance(values, Mapping) else {})
+        return self._answer(checked, values if isinstance(values, Mapping) else {}, token)
 
     def remaining(self) -> float:
         """What is left of the device's budget."""
@@ -236,17 +241,18 @@ class Device:
             offers.append(_offer(question, left, entry))
         return offers
 
-    def _answer(self, questions: Sequence[Question], value: object) -> list[tuple[Report, Receipt]]:
+    def _answer(self, questions: Sequence[Question], value: object, token: str | None) -> list[tuple[Report, Receipt]]:
         truths = [question.cell_of(value) for question in questions]
         with self._ledger.open() as ledger:
             known = [ledger.find(question, self._asker(question)) for question in questions]
             new = _unknown(questions, known)
             self._check_new(new, ledger)
+            _check_token(questions, known, token)
             ledger.put(_charge(question, self._asker(question)) for question in new)
             entries = [_charged(ledger, question, self._asker(question)) for question in questions]
             drawn = [
-                entry.completed(_draw_report(question, truth, self.service)) if entry.report is None else entry
-                for question, truth, entry in zip(questions, truths, entries, strict=True)
+                entry if entry.report else entry.completed(_draw_report(question, truth, self.service, token, place))
+                for place, (question, truth, entry) in enumerate(zip(questions, truths, entries, strict=True))
             ]
             ledger.put(after for before, after in zip(entries, drawn, strict=True) if after != before)
         return [_given(question, entry, self.service) for question, entry in zip(questions, drawn, strict=True)]
@@ -349,14 +355,30 @@ def _system_words() -> Iterator[int]:
         yield from struct.unpack("<64Q", secrets.token_bytes(512))
 
 
-def _draw_report(question: Question, truth: int | None, service: str) -> Report:
+def _check_token(questions: Sequence[Question], known: Sequence[Entry | None], token: str | None) -> None:
+    """Refuse a report that the campaign would refuse, before it is charged."""
+    for question, entry in zip(questions, known, strict=True):
+        if question.key is None or (entry is not None and entry.report is not None):
+            continue
+        if not is_token(token) or not verify(*split_token(str(token)), int(question.key, 16)):
+            raise Refusal(
+                "token",
+                "must be signed by the key of the campaign",
+                field="token",
+                hint="Trade your code for one first",
+            )
+
+
+def _draw_report(question: Question, truth: int | None, service: str, token: str | None, place: int) -> Report:
     words = _system_words()
     # Who has no such value answers for a cell drawn by a fair die: silence would tell. That is a mixture of the
     # channel's laws, so it costs no more; and the die is thrown in either case, because the time must not tell.
     die, _ = below(question.cells, words)
     answer, _ = question.channel.draw(question.cells, die if truth is None else truth, words)
-    id = _draw_id(question, service)
-    return Report(campaign=question.campaign, question=question.question, report=id, answer=answer)
+    named = {"campaign": question.campaign, "question": question.question}
+    if question.key is not None and token is not None:
+        return Report(**named, report=report_id(token, place), answer=answer, token=token)
+    return Report(**named, report=_draw_id(question, service), answer=answer)
 
 
 def _draw_id(question: Question, service: str) -> str:

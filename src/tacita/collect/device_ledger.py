@@ -48,6 +48,7 @@ class Entry:
         question: Identifier of the question.
         service: Who asked: its origin, or those of all aggregators that share the campaign, separated by spaces.
             Empty in ledgers written before there was such a member: such an entry counts for every service.
+        token: What lets the report count, in an invited campaign.
         attributes: What was asked for.
         digest: Digest of the whole question.
         loss: What was charged.
@@ -65,6 +66,7 @@ class Entry:
     report: str | None = None
     answer: Answer | None = None
     service: str = ""
+    token: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, tuple) or not self.attributes:
@@ -86,13 +88,15 @@ class Entry:
 
     def completed(self, report: Report) -> Self:
         """The entry with the report that its charge pays for."""
-        return replace(self, report=report.report, answer=report.answer)
+        return replace(self, report=report.report, answer=report.answer, token=report.token)
 
     def sent(self) -> Report | None:
         """The report that was drawn, if it was."""
         if self.report is None or self.answer is None:
             return None
-        return Report(campaign=self.campaign, question=self.question, report=self.report, answer=self.answer)
+        return Report(
+            campaign=self.campaign, question=self.question, report=self.report, answer=self.answer, token=self.token
+        )
 
 
 _Key = tuple[str, str, str]

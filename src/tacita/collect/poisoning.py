@@ -96,7 +96,7 @@ def influence(channel: Channel, respondents: int) -> Influence:
         raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
     made = partial(Influence, respondents=respondents, levels=channel.levels)
     if isinstance(channel, MatrixChannel):
-        single = np.eye(channel.reports, dtype=np.int64)
+        single = np.eye(channel.reports, dtype=np.int64)[channel.matrix().any(axis=0)]  # those that are ever sent
         return made(effects=np.stack([channel.estimate(counts).frequencies for counts in single], axis=1))
     if isinstance(channel, RandomizedResponse) and channel.keep:
         return made(slope=Fraction(channel.keep, channel.total), held=1)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from tacita.collect.blind import is_key, is_token
 from tacita.collect.device_channels import MAX_CELLS, SEED_RANGE, Answer, DeviceChannel, device_channel
 from tacita.collect.draw import WORD_RANGE
 from tacita.collect.refusal import Refusal, is_integer, members_of
@@ -54,7 +55,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0
 _REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _PACKED = re.compile(r"(?:[0-9a-f]{2})+")
 _QUESTION_MEMBERS = ("wire", "campaign", "question", "asks", "channel", "epsilon")
-_OPTIONAL_MEMBERS = ("aggregators",)
+_OPTIONAL_MEMBERS = ("aggregators", "key")
 _ASK_MEMBERS = ("attribute", "levels")
 _REPORT_MEMBERS = ("wire", "campaign", "question", "report", "answer")
 
@@ -118,6 +119,7 @@ class Question:
         epsilon: The loss that the owner promises; the one computed from the channel may not exceed it.
         aggregators: The origins that share the campaign, in order, where there are several: a report belongs to the
             one that `shard_of` its id names. None where the one that asks takes the report.
+        key: In an invited campaign, the key that signs tokens (`blind`); an answer needs one. None in an open campaign.
     """
 
     campaign: str
@@ -126,11 +128,14 @@ class Question:
     channel: DeviceChannel
     epsilon: float
     aggregators: tuple[str, ...] | None = None
+    key: str | None = None
 
     def __post_init__(self) -> None:
         _check_identifier(self.campaign, "campaign")
         _check_identifier(self.question, "question")
         _check_aggregators(self.aggregators)
+        if self.key is not None and not is_key(self.key):
+            raise Refusal("key", "must be an odd modulus of 2048 bits in hexadecimal digits", field="key")
         _check_asks_count(self.asks)
         for index, ask in enumerate(self.asks):
             ask.check(f"asks[{index}]")
@@ -201,7 +206,8 @@ class Question:
             listed = members["aggregators"]
             aggregators = tuple(listed) if isinstance(listed, list) else ()
         known = {name: members[name] for name in ("campaign", "question", "epsilon")}
-        return cls(**known, asks=asks, channel=channel, aggregators=aggregators)
+        key = members["key"] or "" if "key" in members else None  # null is no key
+        return cls(**known, asks=asks, channel=channel, aggregators=aggregators, key=key)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -221,7 +227,11 @@ class Question:
             "asks": [ask.to_dict() for ask in self.asks],
             "channel": self.channel.to_dict(),
             "epsilon": self.epsilon,
-        } | ({} if self.aggregators is None else {"aggregators": list(self.aggregators)})
+        } | self._optional()
+
+    def _optional(self) -> dict[str, Any]:
+        shared = {} if self.aggregators is None else {"aggregators": list(self.aggregators)}
+        return shared | ({} if self.key is None else {"key": self.key})
 
     @cached_property
     def digest(self) -> str:
@@ -232,7 +242,7 @@ class Question:
         asks = [[ask.attribute, list(ask.levels)] for ask in self.asks]
         promise = struct.pack(">d", self.epsilon).hex()
         parts = [WIRE, self.campaign, self.question, asks, list(self.channel.to_dict().values()), promise]
-        parts += [] if self.aggregators is None else [list(self.aggregators)]
+        parts += [[name, value] for name, value in self._optional().items()]
         text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -246,12 +256,14 @@ class Report:
         question: Identifier of the question.
         report: 32 lower-case hexadecimal digits, random; sending it twice counts once.
         answer: What the channel of the question sends: an index, packed bits in hexadecimal digits, or a pair.
+        token: In an invited campaign, what the respondent was signed for a code; it names the report.
     """
 
     campaign: str
     question: str
     report: str
     answer: Answer
+    token: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("campaign", "question"):
@@ -261,22 +273,27 @@ class Report:
             raise InvalidInput("must be 32 lower-case hexadecimal digits", field="report")
         if not _is_answer(self.answer):
             raise InvalidInput("must be an index, packed bits or a pair", field="answer")
+        if self.token is not None and not is_token(self.token):
+            raise InvalidInput("must be a token in hexadecimal digits", field="token")
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read and verify a report from parsed JSON."""
-        if not isinstance(data, dict) or set(data) != set(_REPORT_MEMBERS):
+        if not isinstance(data, dict) or set(data) - {"token"} != set(_REPORT_MEMBERS):
             raise InvalidInput(f"must have the members {', '.join(_REPORT_MEMBERS)}", field="report")
         if not is_integer(data["wire"]) or data["wire"] != WIRE:
             raise InvalidInput(f"must be {WIRE}", field="wire")
         answer = data["answer"]
         names = ("campaign", "question", "report")
-        return cls(**{name: data[name] for name in names}, answer=tuple(answer) if type(answer) is list else answer)
+        sent = tuple(answer) if type(answer) is list else answer
+        token = data["token"] or "" if "token" in data else None
+        return cls(**{name: data[name] for name in names}, answer=sent, token=token)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as it travels."""
         shape = {"wire": WIRE} | {name: getattr(self, name) for name in _REPORT_MEMBERS if name != "wire"}
-        return shape | ({"answer": list(self.answer)} if isinstance(self.answer, tuple) else {})
+        shape |= {"answer": list(self.answer)} if isinstance(self.answer, tuple) else {}
+        return shape | ({} if self.token is None else {"token": self.token})
 
     def check_answers(self, question: Question) -> None:
         """Check that this is an answer to that question."""

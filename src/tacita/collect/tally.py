@@ -6,7 +6,7 @@ passes from one to the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from tacita.cells import Cells
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import UNIT, Asked, Design
+from tacita.collect.poisoning import influence
 from tacita.collect.pooling import pool_blocks
-from tacita.collect.protocol import About
+from tacita.collect.protocol import About, Channel
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -27,9 +28,47 @@ from tacita.privacy.unit import Neighbours
 from tacita.release import Provenance, Release, Releases, new_run
 from tacita.uncertainty import Binomial, Correlated
 
-__all__ = ["Reports", "Tally", "respond", "simulate"]
+__all__ = ["Participation", "Reports", "Tally", "respond", "simulate"]
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participation:
+    """Who may send reports, and so how far one sender can move a table.
+
+    Args:
+        invited: Whether a report needs a one-time token. Otherwise the campaign is open: what one sender can move is
+            not bounded, because nothing tells two of their reports from those of two persons.
+        reports_a_minute: Most reports that one address may send to an open campaign; None where there is no limit.
+    """
+
+    invited: bool
+    reports_a_minute: int | None = None
+
+    def influence(self, counted: Sequence[tuple[Channel, int]]) -> dict[str, Any]:
+        """How far one sender can move a share of a table, as plain data.
+
+        m further reports beside n move an estimate that is linear in its counts as far as replacing m of n + m: by
+        m / ((n + m) slope) at most. Where blocks are pooled, no more than in the block that moves furthest.
+
+        Args:
+            counted: Each channel that the table was asked through, with the reports that were counted.
+        """
+
+        def moved(further: int) -> float:
+            return max(influence(channel, n + further).share(further) for channel, n in counted)
+
+        if self.invited:
+            return {"participation": "invited", "one_sender": moved(1), "one_report": moved(1)}
+        minute = self.reports_a_minute
+        return {
+            "participation": "open",
+            "one_sender": None,  # not bounded
+            "one_report": moved(1),
+            "reports_a_minute": minute,
+            "one_minute": None if minute is None else moved(minute),
+        }
 
 
 @dataclass(frozen=True)
@@ -80,8 +119,8 @@ def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed:
 class Tally:
     """Supports and numbers of reports of every question of a design."""
 
-    def __init__(self, design: Design, *, simulated: bool = False) -> None:
-        self.design, self.simulated = design, simulated
+    def __init__(self, design: Design, *, simulated: bool = False, participation: Participation | None = None) -> None:
+        self.design, self.simulated, self.participation = design, simulated, participation
         self._counts: dict[int, NDArray[np.int64]] = {}
 
     def add(self, reports: Reports) -> Tally:
@@ -103,15 +142,22 @@ class Tally:
         """The tally of both aggregators' people."""
         if other.design is not self.design and other.design != self.design:
             raise InvalidInput("must be of the same design", field="tally")
-        merged = Tally(self.design)
+        merged = Tally(self.design, participation=self.participation)
         for part in (self, other):
             merged._join(part._counts, simulated=part.simulated)
         return merged
 
     @classmethod
-    def counted(cls, design: Design, counts: Mapping[int, NDArray[np.int64]], *, simulated: bool = False) -> Tally:
+    def counted(
+        cls,
+        design: Design,
+        counts: Mapping[int, NDArray[np.int64]],
+        *,
+        simulated: bool = False,
+        participation: Participation | None = None,
+    ) -> Tally:
         """A tally of what was counted elsewhere, by the numbers of the questions."""
-        tally = cls(design)
+        tally = cls(design, participation=participation)
         tally._join(counts, simulated=simulated)
         return tally
 
@@ -152,7 +198,7 @@ class Tally:
             one_cell = isinstance(asked[0].channel, RandomizedResponse)
             offset = np.asarray(found.offset)
             binomial = Binomial(trials=found.respondents, slope=found.slope, offset=offset, sums=one_cell)
-        recipe = {
+        recipe: dict[str, Any] = {
             "method": "collection",
             "channel": type(asked[0].channel).__name__,
             "respondents": found.respondents,
@@ -160,6 +206,12 @@ class Tally:
             "sheets": 1,  # that one device answers, whatever it is offered
             "about": about,
         }
+        if self.participation is not None:
+            reports = [
+                q.channel.estimate(self._counts[number]).respondents for q, number in zip(asked, numbers, strict=True)
+            ]
+            counted = list(zip((q.channel for q in asked), reports, strict=True))
+            recipe |= {"influence": self.participation.influence(counted)}
         # a respondent answers a whole view: the release states the loss of all its questions
         cost = max(self.design.loss(self.design.view_of[number]) for number in numbers)
         return Release(

@@ -6,6 +6,7 @@ what a route names; and a token with a scope only what is in it, whether or not 
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from typing import Annotated
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_anonymous",
     "check_scope",
     "check_sender",
+    "limited",
     "note_refused",
     "services_of",
 ]
@@ -45,8 +47,24 @@ Services_ = Annotated[Services, Depends(services_of)]
 def check_anonymous(scope: Scope, services: Services, count: int = 1) -> None:
     """Count a request without a token against its address, which is held for a moment and never logged."""
     client = scope.get("client")
-    address = client[0] if client else "unknown"
-    services.limiter.take(f"address:{address}", services.settings.anonymous_rate_limit, count)
+    sender = _sender(client[0] if client else "unknown")
+    services.limiter.take(f"address:{sender}", services.settings.anonymous_rate_limit, count)
+
+
+def _sender(address: str) -> str:
+    """Who an address belongs to: one who has an IPv6 address has the 2**64 addresses around it."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(known) >> 64 << 64, 64)))
+    return str(getattr(known, "ipv4_mapped", None) or known)
+
+
+def limited(request: Request, services: Services_) -> None:
+    """A dependency of routes that need no token: counts the request against its address."""
+    check_anonymous(request.scope, services)
 
 
 def check_sender(request: Request, services: Services) -> bool:

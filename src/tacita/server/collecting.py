@@ -63,5 +63,6 @@ def terms_of(body: NewCampaign) -> Terms:
         keep_reports=body.keep_reports,
         shard=body.shard,
         aggregators=None if body.aggregators is None else tuple(body.aggregators),
+        invited=body.invited,
         raised_limits=body.raised_limits,
     )

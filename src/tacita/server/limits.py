@@ -11,7 +11,9 @@ from tacita.server.refusals import TooManyRequests
 
 __all__ = ["RateLimiter"]
 
-_MOST = 20_000  # parties remembered at once
+# Parties remembered at once. The one that is forgotten is the one that was seen longest ago: after a minute its bucket
+# is full, so nothing is lost unless more parties than this come within a minute.
+_MOST = 20_000
 
 
 class RateLimiter:

@@ -29,7 +29,13 @@ def serve(settings: Settings, *, extend: Callable[[FastAPI], None] | None = None
         extend(app)
     with supervised(settings) if settings.worker else nullcontext() as worker:
         app.state.worker = worker  # `/readyz` asks it
-        listen(app, host=settings.host, port=settings.port, client_seconds=settings.client_seconds)
+        listen(
+            app,
+            host=settings.host,
+            port=settings.port,
+            client_seconds=settings.client_seconds,
+            trusted_proxies=settings.trusted_proxies,
+        )
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Services:
         )
         sources = Sources(settings.sources, settings.home / "sources", limits=limits)
         datasets = Datasets(database, sources, limits=limits)
-        campaigns = Campaigns(database)
+        campaigns = Campaigns(database, reports_a_minute=settings.anonymous_rate_limit or None)
         randomness = SecureSource()
         page_threads = anyio.CapacityLimiter(PAGE_THREADS)
         key = settings.models_key

@@ -160,6 +160,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Requests a minute without a token for each address, a report counting as one; 0 for no limit.",
     )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses or networks of proxies whose `X-Forwarded-For` is believed; none by default. Without "
+        "it all who come through a proxy share one rate limit.",
+    )
     compute_processes: int = Field(
         default=2, ge=1, le=64, description="Plans, rehearsals and fits that are computed at once."
     )

@@ -32,6 +32,7 @@ EventKind = Literal[
     "data-again",
     "dataset-registered",
     "file-anonymized",
+    "invitations-made",
     "job-asked",
     "job-cancelled",
     "log-begun",

@@ -231,6 +231,21 @@ kept_reports = sa.Table(  # the reports themselves, only where the owner asked f
     sa.Column("kept", sa.Text, nullable=False),
 )
 
+campaign_keys = sa.Table(  # what signs the tokens of an invited campaign
+    "campaign_keys",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
+    sa.Column("key", sa.LargeBinary, nullable=False),  # PKCS 8
+)
+
+invitations = sa.Table(  # one-time codes, as digests; when one was used is not kept: times would link it to a report
+    "invitations",
+    metadata,
+    sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
+    sa.Column("code", sa.LargeBinary(32), primary_key=True),
+    sa.Column("blinded", sa.LargeBinary(32)),  # digest of what it was used for, so that a lost answer can be repeated
+)
+
 # -- the audit log ---------------------------------------------------------------------------------------------------
 
 events = sa.Table(  # only added to: triggers of the migration refuse anything else

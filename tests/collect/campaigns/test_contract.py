@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from tacita.collect.blind import buy_token
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
 from tacita.collect.client import Device
 from tacita.collect.plan import plan_collection
@@ -51,13 +52,13 @@ def open_campaign(campaigns, *, answers="one", rounds=None, id=None, **terms):
     return campaigns.open(created.id)
 
 
-def answer_everything(campaigns, id, device):
+def answer_everything(campaigns, id, device, token=None):
     """Visit again and again, answer whatever the device answers, send it; how often it refused, by reason."""
     refused = []
     for _ in range(VISITS):
         sheet = [question.to_dict() for question in campaigns.sheet(id)]
         try:
-            sent = device.answer_sheet(sheet, TRUTH)
+            sent = device.answer_sheet(sheet, TRUTH, token=token)
         except Refusal as refusal:
             refused.append(refusal.reason)
             continue
@@ -120,3 +121,12 @@ def test_one_of_several_aggregators(campaigns, tmp_path, rounds):
     shares[0].merge("shared", shares[1].export("shared"))
     assert shares[0].get("shared").reports == 1
     check_contract(shares[0], "shared", devices[0])
+
+
+def test_an_invited_campaign(campaigns, device):
+    campaign = open_campaign(campaigns, answers="view", invited=True)
+    (code,) = campaigns.invite(campaign.id, 1)
+    token = buy_token(campaign.form.key, lambda blinded: campaigns.redeem(campaign.id, code, blinded))
+    refused = answer_everything(campaigns, campaign.id, device, token)
+    check_contract(campaigns, campaign.id, device)
+    assert set(refused) == {"campaign-answered"}

@@ -11,6 +11,7 @@ from tacita.collect.campaigns.terms import Rounds, Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.client import USUAL_LIMITS
 from tacita.collect.design import Asked, Design
+from tacita.collect.poisoning import influence
 from tacita.collect.question import SLACK, Ask, Question
 from tacita.collect.wiring import wire_of
 from tacita.domain import Domain
@@ -18,6 +19,11 @@ from tacita.errors import InvalidInput
 
 __all__ = ["Campaign", "Form", "State", "check_limits", "check_rounds", "check_title", "question_of"]
 
+OPEN = (
+    "Open: anyone may send reports, so how far one sender can move a table is not bounded. "
+    "`one_report` is how far each further report can move a share."
+)
+INVITED = "Invited: each one-time code moves a share by at most `one_report`."
 State = Literal["draft", "open", "closed"]
 
 
@@ -43,6 +49,16 @@ class Form:
     def by_id(self) -> dict[str, int]:
         """The number of each question, by its id."""
         return {question.question: number for number, question in enumerate(self.questions)}
+
+    @property
+    def key(self) -> str | None:
+        """The key that signs tokens, in an invited campaign."""
+        return self.questions[0].key
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each question in its view, by its id."""
+        return {self.questions[number].question: at for view in self.design.views for at, number in enumerate(view)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +151,8 @@ class Campaign:
             "block": self.block,
             "received": self.reports,
             "epsilon": self.design.epsilon_upper,
+            "participation": "invited" if self.terms.invited else "open",
+            "influence": INVITED if self.terms.invited else OPEN,
             "terms": self.terms.as_dict(),
             "questions": [
                 {
@@ -145,6 +163,7 @@ class Campaign:
                     "block": asked.block,
                     "share": asked.share,
                     "received": received,
+                    "one_report": influence(asked.channel, received + 1).share(1),
                 }
                 for question, asked, received in zip(self.questions, self.design.questions, self.received, strict=True)
             ],
@@ -160,6 +179,7 @@ def question_of(
     domain: Domain,
     promise: float,
     aggregators: tuple[str, ...] | None = None,
+    key: str | None = None,
 ) -> Question:
     """A question of a design in the form that devices are sent.
 
@@ -170,6 +190,7 @@ def question_of(
         domain: What the attributes mean.
         promise: The loss that the owner promises for this question.
         aggregators: The origins that share the campaign, where there are several.
+        key: The key that signs tokens, in an invited campaign.
     """
     names = [domain[name] for name in asked.attributes]
     return Question(
@@ -179,6 +200,7 @@ def question_of(
         channel=wire_of(asked.channel),
         epsilon=promise,
         aggregators=aggregators,
+        key=key,
     )
 
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from tacita.collect.campaigns.campaign import Form
+from tacita.collect.campaigns.invitations import check_tokens
 from tacita.collect.protocol import Channel
 from tacita.collect.question import Report, shard_of
 from tacita.collect.wiring import answer_width, reports_array, unpack_answers
@@ -84,10 +85,17 @@ def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
     except (TacitaError, KeyError, TypeError, AttributeError):
         _explain(form, batch)  # one by one, to name what is wrong
         raise
-    kept = [json.dumps(report, sort_keys=True) for report in batch] if form.terms.keep_reports else None
+    if form.key is not None:
+        check_tokens(form.key, form.places, [dict(report) for report in batch if isinstance(report, dict)])
+    kept = [json.dumps(_kept(report), sort_keys=True) for report in batch] if form.terms.keep_reports else None
     names = split_ids(bytes.fromhex("".join(ids)))
     _check_shard(form, names)
     return Batch(campaign=form.id, ids=names, parts=parts, kept=kept)
+
+
+def _kept(report: object) -> dict[str, Any]:
+    """A report without its token, which says nothing about the answer."""
+    return {name: value for name, value in dict(report).items() if name != "token"} if isinstance(report, dict) else {}
 
 
 def split_ids(data: bytes) -> list[bytes]:
@@ -106,8 +114,9 @@ def _columns(form: Form, batch: Sequence[Any]) -> tuple[list[str], dict[str, tup
     if not are_ids(ids):
         raise InvalidInput("must be 32 lower-case hexadecimal digits", field="report")
     columns: dict[str, tuple[list[int], list[Any]]] = {}
+    members = 5 if form.key is None else 6  # a token
     for place, report in enumerate(batch):
-        known = len(report) == 5 and report["wire"] == 1 and report["campaign"] == form.id
+        known = len(report) == members and report["wire"] == 1 and report["campaign"] == form.id
         if not known or type(report["wire"]) is not int:
             raise InvalidInput("must be a report of this campaign", field="report")
         places, answers = columns.setdefault(report["question"], ([], []))
@@ -127,6 +136,8 @@ def _explain(form: Form, batch: Sequence[object]) -> None:
     for place, data in enumerate(batch):
         try:
             report = Report.from_dict(data)
+            if (report.token is None) != (form.key is None):
+                raise InvalidInput("must be there in an invited campaign, and in no other", field="token")
             if report.campaign != form.id or report.question not in form.by_id:
                 raise InvalidInput("must name a question of this campaign", field="question")
             report.check_answers(form.questions[form.by_id[report.question]])
@@ -141,6 +152,8 @@ def packed_batch(form: Form, data: bytes) -> Batch:
     TCR1, the length of the question's id (1 byte), the id, then for each report 16 bytes of id and its answer, whose
     width the channel tells (docs/reference/wire.md).
     """
+    if form.key is not None:
+        raise InvalidInput("must be JSON, with a token in each report, in an invited campaign", field="body")
     if len(data) < 5 or data[:4] != MAGIC:
         raise InvalidInput(f"must begin with {MAGIC.decode()}", field="body")
     start = 5 + data[4]

@@ -30,6 +30,7 @@ from tacita.collect.campaigns.intake import (
     remember,
     tally_of,
 )
+from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
@@ -37,7 +38,7 @@ from tacita.collect.protocol import About
 from tacita.collect.question import Question, shard_of
 from tacita.collect.refusal import is_integer
 from tacita.collect.simplex import norm_sub
-from tacita.collect.tally import Tally
+from tacita.collect.tally import Participation, Tally
 from tacita.collect.wiring import channel_of, unpack_answers
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
@@ -48,6 +49,7 @@ from tacita.store.schema import campaigns, questions, reports, tallies
 
 __all__ = ["Campaigns"]
 
+_NOT_OPEN = {"draft": "is not open yet", "closed": "is closed"}
 _KEPT = 64  # forms that are kept
 _LOT = random.SystemRandom()
 _ITSELF = "its own terms"  # who closes a campaign that nobody has closed
@@ -55,10 +57,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class Campaigns:
-    """The campaigns of one database."""
+    """The campaigns of one database.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    Args:
+        database: Where they are.
+        reports_a_minute: Most reports that one address may send without a token, where a server limits that; releases
+            of open campaigns state it.
+    """
+
+    def __init__(self, database: Database, *, reports_a_minute: int | None = None) -> None:
+        self._database, self._reports_a_minute = database, reports_a_minute
         self._forms: dict[str, Form] = {}  # verified once: questions do not change, and a new block adds to them
 
     # -- the owner ----------------------------------------------------------------------------------------------------
@@ -109,7 +117,12 @@ class Campaigns:
                 connection.execute(campaigns.insert().values(row))
             except sa.exc.IntegrityError:
                 raise Conflict("exists already", field="campaign", value=id) from None
-            self._ask(connection, id, design, terms, block=1)
+            key = None
+            if terms.invited:
+                signer = TokenKey.new()
+                signer.save(connection, self._number(connection, id))
+                key = signer.public
+            self._ask(connection, id, design, terms, key, block=1)
             append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
         return self.get(id)
 
@@ -160,11 +173,49 @@ class Campaigns:
     def draw_sheet(self, campaign: Campaign) -> tuple[Question, ...]:
         """The same for a campaign that was just looked at."""
         if campaign.state != "open":
-            words = {"draft": "is not open yet", "closed": "is closed"}
-            raise Conflict(words[campaign.state], field="campaign", value=campaign.id)
+            raise Conflict(_NOT_OPEN[campaign.state], field="campaign", value=campaign.id)
         views = campaign.design.lot(campaign.block)
         (view,) = _LOT.choices(list(views), weights=list(views.values()))
         return tuple(campaign.questions[number] for number in view)
+
+    def invite(self, id: str, count: int, *, principal: str = LOCAL) -> list[str]:
+        """Make one-time codes for an invited campaign. They are given out once; only digests are stored."""
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id)
+            self._check_invited(campaign)
+            codes = make_codes(connection, self._number(connection, id), count)
+            append(connection, "invitations-made", id, principal, title=campaign.title, count=count)
+        return codes
+
+    def invited(self, id: str) -> dict[str, int]:
+        """How many codes an invited campaign has made, and how many of them were used."""
+        with self._database.snapshot() as connection:
+            self._check_invited(self._load(connection, id))
+            return count_codes(connection, self._number(connection, id))
+
+    def redeem(self, id: str, code: str, blinded: bytes) -> bytes:
+        """Sign a blinded message for a code, which is then used up.
+
+        Sending the same message again gives the same signature, so that an answer that was lost can be repeated.
+
+        Raises:
+            Forbidden: There is no such code.
+            Conflict: It was used for another message, or the campaign is not open.
+        """
+        with self._database.writing() as connection:
+            campaign = self._load(connection, id)
+            self._check_invited(campaign)
+            if campaign.state != "open":
+                raise Conflict(_NOT_OPEN[campaign.state], field="campaign", value=id)
+            number = self._number(connection, id)
+            key = TokenKey.load(connection, number)
+            key.check(blinded)
+            use_code(connection, number, code, blinded)
+        return key.sign(blinded)  # costs most: a wrong code does not come this far
+
+    def _check_invited(self, campaign: Campaign) -> None:
+        if not campaign.terms.invited:
+            raise Conflict("is open to everyone: there are no codes", field="campaign", value=campaign.id)
 
     def accept(self, id: str, batch: Sequence[object]) -> Accepted:
         """Count a batch of reports, all of it or nothing; a report that counted before does not count again.
@@ -270,7 +321,7 @@ class Campaigns:
         first = min(number for view in views for number in view)
         moved = tuple(tuple(number - first for number in view) for view in views)
         design = replace(campaign.design, questions=tuple(again), views=moved)
-        self._ask(connection, campaign.id, design, campaign.terms, block=block)
+        self._ask(connection, campaign.id, design, campaign.terms, campaign.form.key, block=block)
         self._set(connection, campaign.id, block=block, block_opened=now())
 
     # -- what came out ------------------------------------------------------------------------------------------------
@@ -368,13 +419,15 @@ class Campaigns:
 
     # -- inside a transaction -----------------------------------------------------------------------------------------
 
-    def _ask(self, connection: sa.Connection, id: str, design: Design, terms: Terms, *, block: int) -> None:
+    def _ask(
+        self, connection: sa.Connection, id: str, design: Design, terms: Terms, key: str | None, *, block: int
+    ) -> None:
         """Store the questions of a block, with empty tallies."""
         number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
         rows, empty = [], []
         for number, asked in enumerate(design.questions):
             promise = design.promise(number)
-            question = question_of(id, number, asked, design.domain, promise, terms.aggregators)
+            question = question_of(id, number, asked, design.domain, promise, terms.aggregators, key)
             rows.append(
                 {
                     "campaign": id,
@@ -451,7 +504,8 @@ class Campaigns:
         counts, asked = self._counts(connection, campaign), campaign.design.questions
         least = campaign.terms.minimum if published else 0
         kept = {n: found for n, found in counts.items() if campaign.answers[asked[n].attributes] >= least}
-        return Tally.counted(campaign.design, kept)
+        participation = Participation(invited=campaign.terms.invited, reports_a_minute=self._reports_a_minute)
+        return Tally.counted(campaign.design, kept, participation=participation)
 
 
 def _parse(form: Form, batch: Sequence[object] | bytes) -> Batch:

@@ -54,6 +54,8 @@ class Terms:
             others adopt its blocks.
         aggregators: With `shard`, the origins by which respondents reach the m aggregators, in their order. Devices
             draw ids that belong to the aggregator that asks them.
+        invited: Whether respondents need a one-time code: then each moves at most one sheet of reports. Otherwise the
+            campaign is open, and what one sender can move is not bounded.
         raised_limits: Whether respondents have raised the limits of their devices. Otherwise a design that a stock
             device refuses is not created.
     """
@@ -65,6 +67,7 @@ class Terms:
     keep_reports: bool = False
     shard: tuple[int, int] | None = None
     aggregators: tuple[str, ...] | None = None
+    invited: bool = False
     raised_limits: bool = False
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class Terms:
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
             raise InvalidInput("must be (i, m) with 0 <= i < m", field="shard", value=self.shard)
         self._check_aggregators()
+        if self.invited and self.shard is not None:
+            raise InvalidInput("must have one aggregator: tokens are signed and counted in one place", field="invited")
 
     def _check_aggregators(self) -> None:
         parts = self.shard[1] if self.shard else 0
@@ -105,6 +110,7 @@ class Terms:
             "keep_reports": self.keep_reports,
             "shard": list(self.shard) if self.shard else None,
             "aggregators": list(self.aggregators) if self.aggregators else None,
+            "invited": self.invited,
             "raised_limits": self.raised_limits,
         }
 
@@ -120,5 +126,6 @@ class Terms:
             # a shard without addresses, of an earlier version, would refuse reports that devices have paid for
             shard=(data["shard"][0], data["shard"][1]) if data["shard"] and data.get("aggregators") else None,
             aggregators=tuple(data["aggregators"]) if data.get("aggregators") else None,
+            invited=data.get("invited", False),
             raised_limits=data.get("raised_limits", False),
         )

@@ -29,6 +29,7 @@ KINDS = {
     "dataset-registered": "dataset registered",
     "file-anonymized": "file anonymized",
     "data-again": "another account for the same data",
+    "invitations-made": "invitations made",
     "job-asked": "asked for",
     "job-cancelled": "job cancelled",
     "log-begun": "this log begins",

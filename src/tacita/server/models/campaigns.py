@@ -11,17 +11,22 @@ from tacita.server.models.base import Moment, Name, Sent, Told
 
 __all__ = [
     "Accepted",
+    "BlindSignature",
     "BlockInfo",
     "BlockModel",
     "CampaignInfo",
     "CampaignQuestion",
     "CollectionPlan",
     "IntegrityInfo",
+    "InvitationCodes",
+    "InvitationsInfo",
     "MeasureInfo",
     "NetworkInfo",
     "NewCampaign",
+    "NewInvitations",
     "PlannedCollection",
     "PlannedQuestion",
+    "Redemption",
     "ReportBatch",
     "RoundsModel",
     "RuleInfo",
@@ -74,6 +79,9 @@ class NewCampaign(CollectionPlan):
     aggregators: list[str] | None = Field(
         default=None, description="With `shard`: the origins by which respondents reach the m aggregators, in order."
     )
+    invited: bool = Field(
+        default=False, description="Respondents need one-time codes: each moves at most one sheet of reports."
+    )
     raised_limits: bool = Field(
         default=False,
         description="Respondents have raised the limits of their devices; otherwise epsilon above 2 is refused.",
@@ -119,6 +127,7 @@ class CampaignQuestion(Told):
     block: int
     share: float
     received: int
+    one_report: float = Field(description="The most that one further report moves an estimated share.")
 
 
 class CampaignInfo(Told):
@@ -131,6 +140,8 @@ class CampaignInfo(Told):
     block: int
     received: int
     epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
+    participation: Literal["open", "invited"]
+    influence: str = Field(description="How far one sender can move a table.")
     terms: dict[str, Any]
     questions: list[CampaignQuestion]
     created: dt.datetime
@@ -182,6 +193,38 @@ class BlockInfo(Told):
     campaign: str
     block: int
     questions: list[dict[str, Any]]
+
+
+class NewInvitations(Sent):
+    """How many one-time codes to make."""
+
+    count: int = Field(ge=1, le=100_000)
+
+
+class InvitationCodes(Told):
+    """One-time codes. They are shown once: only digests are stored."""
+
+    codes: list[str]
+
+
+class InvitationsInfo(Told):
+    """How many codes there are, and how many were traded for a token."""
+
+    made: int
+    used: int
+
+
+class Redemption(Sent):
+    """A code, and the blinded message that it is traded for a signature of (RFC 9474)."""
+
+    code: str = Field(min_length=1, max_length=100)
+    blinded: str = Field(pattern="^[0-9a-f]{512}$")
+
+
+class BlindSignature(Told):
+    """The signature of a blinded message."""
+
+    signature: str
 
 
 class VerdictInfo(Told):

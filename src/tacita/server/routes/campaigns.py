@@ -13,16 +13,21 @@ from starlette.concurrency import run_in_threadpool
 from tacita.collect.campaigns import Campaign
 from tacita.collect.design import Design
 from tacita.errors import Forbidden
-from tacita.server.auth import Has, Services_, allow, check_scope
+from tacita.server.auth import Has, Services_, allow, check_scope, limited
 from tacita.server.collecting import design_of, terms_of
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import (
+    BlindSignature,
     BlockInfo,
     BlockModel,
     CampaignInfo,
     CollectionPlan,
+    InvitationCodes,
+    InvitationsInfo,
     NewCampaign,
+    NewInvitations,
     PlannedCollection,
+    Redemption,
     TallyInfo,
     TallyModel,
 )
@@ -35,6 +40,7 @@ __all__ = ["router"]
 router = APIRouter(tags=["campaigns"], responses=DOCUMENTED)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
+Anonymous = Annotated[None, Depends(limited)]
 Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
@@ -91,6 +97,27 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
     """Closing twice is the same as once."""
     check_scope(token, id)
     return CampaignInfo.model_validate(services.campaigns.close(id, principal=token.principal).as_dict())
+
+
+@router.post("/v1/campaigns/{id}/invitations", status_code=201, summary="Make one-time codes")
+def make_invitations(id: str, body: NewInvitations, token: Steward, services: Services_) -> InvitationCodes:
+    """For an invited campaign. They are shown once."""
+    check_scope(token, id)
+    return InvitationCodes(codes=services.campaigns.invite(id, body.count, principal=token.principal))
+
+
+@router.get("/v1/campaigns/{id}/invitations", summary="How many codes were made and used")
+def get_invitations(id: str, token: Steward, services: Services_) -> InvitationsInfo:
+    """Which ones were used is not shown."""
+    check_scope(token, id)
+    return InvitationsInfo.model_validate(services.campaigns.invited(id))
+
+
+@router.post("/v1/campaigns/{id}/invitations/redeem", summary="Trade a code for a blind signature")
+def redeem_invitation(id: str, body: Redemption, _: Anonymous, services: Services_) -> BlindSignature:
+    """Needs no token. The code is used up; the same message may be sent again if the answer was lost."""
+    signature = services.campaigns.redeem(id, body.code, bytes.fromhex(body.blinded))
+    return BlindSignature(signature=signature.hex())
 
 
 @router.get("/v1/campaigns/{id}/block", summary="The open block, for aggregators that share the campaign")
