@@ -47,6 +47,7 @@ def test_only_respondents_and_operators_need_no_token(world) -> None:
     assert open_routes == {
         "/v1/campaigns/{id}/questions",
         "/v1/campaigns/{id}/reports",
+        "/v1/campaigns/{id}/invitations/redeem",
         "/healthz",
         "/readyz",
         "/metrics",

@@ -56,6 +56,11 @@ export async function digest({ campaign, question, asks, channel, epsilon, aggre
   return sha256(JSON.stringify([...parts, ...optional]));
 }
 
+/** What respondents of one survey can compare: 32 hexadecimal digits over its title and all its questions. */
+export async function fingerprint(title, digests) {
+  return (await sha256(JSON.stringify([title, ...digests]))).slice(0, 32);
+}
+
 /**
  * The cell of a true value of a verified question; null where the respondent has no such value.
  *

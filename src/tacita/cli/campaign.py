@@ -29,6 +29,7 @@ from tacita.collect.plan import DEPENDENCE, plan_collection
 from tacita.collect.stopping import StopRule
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.server.respond.standalone import build
 
 __all__ = ["CampaignId", "campaigns_of"]
 
@@ -60,6 +61,7 @@ def _show(campaign: Campaign) -> None:
         if q["block"] == campaign.block
     ]
     show.say(campaign.as_dict()["influence"])
+    show.say(f"Fingerprint {campaign.fingerprint}: publish it, so that respondents can compare what their page shows.")
     title = "Questions" if campaign.terms.rounds is None else f"Questions of block {campaign.block}"
     show.grid(title, ("id", "asks", "channel", ">cells", ">reports", ">one_report"), rows)
 
@@ -227,6 +229,16 @@ def invite(
     out.touch(mode=0o600)
     out.write_text(codes + "\n", encoding="utf-8")
     show.say(f"Wrote {out}: give each respondent one, as the address of the page with #CODE behind it.")
+
+
+@app.command()
+def page(
+    aggregator: Annotated[str, typer.Option(help="The origin that takes the reports, such as https://survey.example.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder.")],
+) -> None:
+    """Write the respondent's page as static files, to be hosted by someone whom respondents trust."""
+    files = build(aggregator, out)
+    show.say(f"Wrote {len(files)} files to {out}. Respondents open index.html?survey=ID there.")
 
 
 @app.command()

@@ -13,7 +13,7 @@ import math
 import re
 import struct
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -35,6 +35,7 @@ __all__ = [
     "Refusal",
     "Report",
     "check_origin",
+    "fingerprint",
     "seen",
     "shard_of",
 ]
@@ -306,6 +307,12 @@ def seen(text: str) -> str:
     """What a person sees: compatible forms as one, without what has no picture; case counts."""
     shown = text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
     return re.sub(" +", " ", shown).strip(" ")
+
+
+def fingerprint(title: str, digests: Sequence[str]) -> str:
+    """What respondents of one survey can compare: 32 hexadecimal digits over its title and all its questions."""
+    text = json.dumps([title, *digests], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def check_origin(origin: object, field: str) -> None:

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from tacita import __version__
 from tacita.server import errors, respond
+from tacita.server.cross_origin import CrossOrigin
 from tacita.server.gate import Gate
 from tacita.server.routes import (
     anonymize,
@@ -77,6 +78,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         },
     )
     app.state.services = services
+    app.add_middleware(CrossOrigin)
     app.add_middleware(
         Gate,
         metrics=services.metrics,

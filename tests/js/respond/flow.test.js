@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { afterEach, test } from "node:test";
 
-import { Device } from "../page/client/index.js";
-import { answerSurvey, openSurvey } from "../page/answering.js";
+import { Device, digest, verify } from "../page/client/index.js";
+import { answerSurvey, fingerprintOf, openSurvey, withToken } from "../page/answering.js";
 import { Keeping, USUAL_LIMITS } from "../page/keeping.js";
 import { Problem, fetchSheet, sendWaiting } from "../page/sending.js";
 import { MemoryStorage } from "./storage.js";
@@ -16,7 +17,12 @@ const QUESTION = {
   channel: { kind: "rr", keep: 1, fake: [1, 1, 1] },
   epsilon: 1,
 };
-const SHEET = { title: "A survey", questions: [QUESTION] };
+const sheetOf = async (...questions) => ({
+  title: "A survey",
+  questions,
+  digests: await Promise.all(questions.map((question) => digest(verify(question)))),
+});
+const SHEET = await sheetOf(QUESTION);
 
 const realFetch = globalThis.fetch;
 afterEach(() => {
@@ -48,7 +54,7 @@ async function answered(storage = new MemoryStorage()) {
 test("what is kept is the questions, the reports, the receipts and the state", async () => {
   const { keeping } = await answered();
   const survey = keeping.survey("c");
-  assert.deepEqual(Object.keys(survey).sort(), ["questions", "receipts", "reports", "state", "title"]);
+  assert.deepEqual(Object.keys(survey).sort(), ["digests", "questions", "receipts", "reports", "state", "title"]);
   assert.equal(survey.state, "waiting");
   assert.deepEqual(keeping.waiting(), ["c"]);
 });
@@ -90,7 +96,7 @@ test("the questions that were seen first are answered, whatever comes later", as
   const keeping = new Keeping(new MemoryStorage());
   const fetched = async () => structuredClone(SHEET);
   assert.deepEqual(await openSurvey(keeping, "c", fetched), SHEET);
-  const other = async () => ({ title: "Another", questions: [{ ...QUESTION, question: "q2" }] });
+  const other = async () => ({ ...(await sheetOf({ ...QUESTION, question: "q2" })), title: "Another" });
   assert.deepEqual(await openSurvey(keeping, "c", other), SHEET);
 });
 
@@ -117,7 +123,7 @@ test("a question that changed under its name is noticed before it is answered", 
   const keeping = new Keeping(new MemoryStorage());
   await openSurvey(keeping, "c", async () => SHEET);
   const changed = { ...QUESTION, channel: { kind: "rr", keep: 2, fake: [2, 2, 2] } };
-  const fetched = async () => ({ title: "A survey", questions: [changed] });
+  const fetched = () => sheetOf(changed);
   await assert.rejects(openSurvey(keeping, "c", fetched), { kind: "changed" });
 });
 
@@ -173,7 +179,7 @@ test("what is fetched in place of questions is a problem with a name", async () 
 test("two tabs at once are given one view, and one report waits", async () => {
   const storage = new MemoryStorage();
   const [one, two] = [new Keeping(storage), new Keeping(storage)];
-  const view = (number) => ({ ...SHEET, questions: [{ ...QUESTION, question: `q${number}` }] });
+  const view = (number) => sheetOf({ ...QUESTION, question: `q${number}` });
   const tabs = await Promise.all([openSurvey(one, "c", async () => view(1)), openSurvey(two, "c", async () => view(2))]);
   assert.deepEqual(tabs[0], tabs[1]);
   const answers = [one, two].map((keeping) => answerSurvey(device(storage), keeping, "c", tabs[0], { a: TRUTH }));
@@ -188,4 +194,55 @@ test("a report that was sent does not wait again when another tab answers", asyn
   const late = await answerSurvey(device(storage), keeping, "c", SHEET, { a: TRUTH });
   assert.equal(late.state, "sent");
   assert.deepEqual(keeping.waiting(), []);
+});
+
+test("questions that are not among those of the fingerprint are refused, and so is a title that deceives", async () => {
+  const lists = [undefined, [], ["0".repeat(64)], [1], SHEET.digests[0]];
+  for (const digests of lists) {
+    const tagged = async () => ({ ...SHEET, digests });
+    await assert.rejects(openSurvey(new Keeping(new MemoryStorage()), "c", tagged), { kind: "changed" });
+  }
+  for (const title of ["", "A\u202esurvey", "A\u200bsurvey", "x".repeat(201)]) {
+    const deceiving = async () => ({ ...SHEET, title });
+    await assert.rejects(openSurvey(new Keeping(new MemoryStorage()), "c", deceiving), { reason: "text" });
+  }
+  assert.match(await fingerprintOf(SHEET), /^[0-9a-f]{32}$/);
+  assert.notEqual(await fingerprintOf(SHEET), await fingerprintOf({ ...SHEET, title: "Another" }));
+});
+
+const { token: VECTOR } = JSON.parse(await readFile(process.env.BLIND_VECTORS, "utf8"));
+const INVITED = await sheetOf({ ...QUESTION, key: VECTOR.key });
+
+test("a code is traded once, and asked for again if the answer was lost", async () => {
+  const keeping = new Keeping(new MemoryStorage());
+  keeping.keep("c", INVITED);
+  await assert.rejects(withToken(keeping, "c", INVITED, "", async () => ""), { kind: "code" });
+  const sent = [];
+  const lost = async (id, code, blinded) => {
+    sent.push([id, code, blinded]);
+    throw new Problem("away");
+  };
+  await assert.rejects(withToken(keeping, "c", INVITED, "abc", lost), { kind: "away" });
+  await assert.rejects(withToken(keeping, "c", keeping.survey("c"), "abc", lost), { kind: "away" });
+  assert.deepEqual(sent[0], sent[1]);
+  const bad = async () => VECTOR.blind_signature;
+  await assert.rejects(withToken(keeping, "c", keeping.survey("c"), "abc", bad), { reason: "token" });
+  const bought = { ...INVITED, token: VECTOR.token };
+  keeping.keep("c", bought);
+  assert.deepEqual(await withToken(keeping, "c", bought, "", lost), bought);
+  assert.equal(sent.length, 2);
+});
+
+test("a survey without a key needs no code", async () => {
+  const never = async () => assert.fail("nothing is traded");
+  assert.deepEqual(await withToken(new Keeping(new MemoryStorage()), "c", SHEET, "", never), SHEET);
+});
+
+test("surveys of two services are kept apart", () => {
+  const storage = new MemoryStorage();
+  const [own, other] = [new Keeping(storage), new Keeping(storage, "https://survey.example")];
+  const waiting = { ...SHEET, reports: [{}], receipts: [{}], state: "waiting" };
+  other.keep("c", waiting);
+  assert.equal(own.survey("c"), null);
+  assert.deepEqual([own.waiting(), other.waiting()], [[], ["c"]]);
 });

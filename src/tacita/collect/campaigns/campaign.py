@@ -12,7 +12,7 @@ from tacita.collect.channel import RandomizedResponse
 from tacita.collect.client import USUAL_LIMITS
 from tacita.collect.design import Asked, Design
 from tacita.collect.poisoning import influence
-from tacita.collect.question import SLACK, Ask, Question
+from tacita.collect.question import SLACK, Ask, Question, fingerprint
 from tacita.collect.wiring import wire_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -109,6 +109,17 @@ class Campaign:
         """What the owner decided."""
         return self.form.terms
 
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """The digests of all questions of the open block, in their order."""
+        pairs = zip(self.questions, self.design.questions, strict=True)
+        return tuple(question.digest for question, asked in pairs if asked.block == self.block)
+
+    @property
+    def fingerprint(self) -> str:
+        """What respondents can compare: the same for all who are given the same title and questions."""
+        return fingerprint(self.title, self.digests)
+
     @property
     def reports(self) -> int:
         """Reports that counted, of all questions."""
@@ -149,6 +160,7 @@ class Campaign:
             "state": self.state,
             "reason": self.reason,
             "block": self.block,
+            "fingerprint": self.fingerprint,
             "received": self.reports,
             "epsilon": self.design.epsilon_upper,
             "participation": "invited" if self.terms.invited else "open",

@@ -138,6 +138,7 @@ class CampaignInfo(Told):
     state: Literal["draft", "open", "closed"]
     reason: str
     block: int
+    fingerprint: str = Field(description="Publish it: respondents compare it with what their page shows.")
     received: int
     epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
     participation: Literal["open", "invited"]
@@ -153,6 +154,7 @@ class Sheet(Told):
 
     title: str = Field(description="What the campaign calls itself.")
     questions: list[dict[str, Any]]
+    digests: list[str] = Field(description="Of all questions of the block; with the title they give the fingerprint.")
 
 
 class TallyModel(Sent):

@@ -31,7 +31,7 @@ class _Sheet:
         check_anonymous(scope, services)
         campaign = await services.looks.at(scope["path_params"]["id"])
         questions = [question.to_dict() for question in services.campaigns.draw_sheet(campaign)]
-        content = _ENCODER.encode({"title": campaign.title, "questions": questions})
+        content = _ENCODER.encode({"title": campaign.title, "questions": questions, "digests": campaign.digests})
         await Response(content, media_type="application/json")(scope, receive, send)
 
 

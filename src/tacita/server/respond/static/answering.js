@@ -1,6 +1,7 @@
 // From questions to reports. The device randomises; what it gives is kept before it is sent.
 
-import { digest, verify } from "./client/index.js";
+import { blind, digest, fingerprint, prepare, tokenOf, verify } from "./client/index.js";
+import { checkText } from "./client/text.js";
 import { Problem } from "./sending.js";
 
 /**
@@ -17,12 +18,43 @@ export async function openSurvey(keeping, id, fetchSheet) {
     if (known && problem.kind === "away") return known;
     throw problem;
   }
-  sheet.questions.forEach(verify); // what cannot be answered is not kept either
+  await checkSheet(sheet); // what cannot be answered is not kept either
   return alone(id, async () => {
     const kept = keeping.survey(id); // another tab may have been first
     if (!kept) keeping.keep(id, sheet);
     else if (!kept.reports) await checkUnchanged(kept.questions, sheet.questions);
     return kept ?? sheet;
+  });
+}
+
+// What is shown must be what it is, and the questions must be among those that the fingerprint is of.
+async function checkSheet({ title, questions, digests }) {
+  checkText(title, "title");
+  const marks = await Promise.all(questions.map((question) => digest(verify(question))));
+  const listed = Array.isArray(digests) && digests.every((mark) => typeof mark === "string");
+  if (!listed || !marks.every((mark) => digests.includes(mark))) throw new Problem("changed");
+}
+
+/** What respondents of one survey can compare, so that none is given questions or a key of their own. */
+export const fingerprintOf = ({ title, digests }) => (digests ? fingerprint(title, digests) : "");
+
+/**
+ * The survey with its token, in an invited campaign: the code is traded for it once. What is needed to open the
+ * signature is kept before the code is sent, so that an answer that was lost can be asked for again.
+ */
+export async function withToken(keeping, id, survey, code, redeem) {
+  const { key } = survey.questions[0];
+  if (key === undefined || survey.token || survey.reports) return survey;
+  if (!code) throw new Problem("code");
+  return alone(id, async () => {
+    const kept = keeping.survey(id) ?? survey;
+    if (kept.token || kept.reports) return kept;
+    const pending = kept.pending ?? (await blind(prepare(), key));
+    keeping.keep(id, { ...kept, pending });
+    const token = tokenOf(pending, await redeem(id, code, pending.sent));
+    const { pending: _, ...bought } = { ...kept, token };
+    keeping.keep(id, bought);
+    return bought;
   });
 }
 
@@ -44,7 +76,7 @@ export async function answerSurvey(device, keeping, id, survey, values) {
   return alone(id, async () => {
     const kept = keeping.survey(id);
     if (kept?.reports) return kept; // another tab has answered
-    const drawn = await device.answerSheet(survey.questions, values);
+    const drawn = await device.answerSheet(survey.questions, values, { token: survey.token });
     const [reports, receipts] = [drawn.map(({ report }) => report), drawn.map(({ receipt }) => receipt)];
     const answered = { ...survey, reports, receipts, state: "waiting" };
     keeping.keep(id, answered);

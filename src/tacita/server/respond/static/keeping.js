@@ -8,9 +8,12 @@ export const USUAL_LIMITS = Object.freeze({ question: 2, total: 4 });
 
 export class Keeping {
   #storage;
+  #prefix;
 
-  constructor(storage) {
+  /** Surveys of another service than the one that serves the page are kept under its origin. */
+  constructor(storage, service = "") {
     this.#storage = storage;
+    this.#prefix = service ? `${PREFIX}${service} ` : PREFIX;
   }
 
   get limits() {
@@ -32,19 +35,19 @@ export class Keeping {
 
   /** What is known of a survey: title, questions, and once it is answered reports, receipts, state. */
   survey(id) {
-    const kept = this.#read(PREFIX + id);
+    const kept = this.#read(this.#prefix + id);
     return isSurvey(kept) ? kept : null;
   }
 
   keep(id, survey) {
-    this.#write(PREFIX + id, survey);
+    this.#write(this.#prefix + id, survey);
   }
 
   /** The surveys whose reports have not arrived yet. */
   waiting() {
     const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i));
-    const ids = keys.filter((key) => key.startsWith(PREFIX)).map((key) => key.slice(PREFIX.length));
-    return ids.filter((id) => this.survey(id)?.state === "waiting");
+    const mine = keys.filter((key) => key.startsWith(this.#prefix)).map((key) => key.slice(this.#prefix.length));
+    return mine.filter((id) => !id.includes(" ") && this.survey(id)?.state === "waiting");
   }
 
   #read(key) {

@@ -2,16 +2,20 @@
 // else; they are dropped when the reports are drawn, when the respondent refuses, and when the page is left.
 
 import { Device, Refused, verify } from "./client/index.js";
-import { answerSurvey, openSurvey } from "./answering.js";
+import { answerSurvey, fingerprintOf, openSurvey, withToken } from "./answering.js";
 import { make } from "./elements.js";
 import { Keeping } from "./keeping.js";
-import { Problem, fetchSheet, sendWaiting } from "./sending.js";
+import { Problem, fetchSheet, redeem, sendWaiting } from "./sending.js";
 import * as steps from "./steps.js";
 import { loadWords, pick } from "./words.js";
 
-const { version, languages } = document.documentElement.dataset;
-const id = decodeURIComponent(location.pathname.slice(1));
-const host = location.host;
+// The standalone page, of another host, names the aggregator; the one that an aggregator serves is its own.
+const { version, languages, aggregator } = document.documentElement.dataset;
+const service = aggregator ?? location.origin;
+const { host } = new URL(service);
+const asked = aggregator ? (new URLSearchParams(location.search).get("survey") ?? "") : location.pathname.slice(1);
+const id = decodeURIComponent(asked);
+let code = location.hash.slice(1); // of an invited survey; what follows the # is not sent when the page is fetched
 const main = document.getElementById("step");
 const SOON = 3000; // milliseconds until reports that wait are tried again, doubled each time
 const LATEST = 20000;
@@ -19,7 +23,7 @@ const LATEST = 20000;
 const values = new Map(); // attribute: its true level, or null for none of them
 let keeping = null; // what the device keeps, once it is known that it can
 let words = null;
-let survey, questions, asks, offer;
+let survey, questions, asks, offer, mark;
 let current = () => {}; // shows the step again, in another language
 
 // -- showing ----------------------------------------------------------------------------------------------------------
@@ -34,7 +38,7 @@ function show(draw) {
   current();
 }
 
-const shared = () => ({ words, survey, questions, asks, offer, host, id, version, limits: keeping?.limits });
+const shared = () => ({ words, survey, questions, asks, offer, mark, host, id, version, limits: keeping?.limits });
 
 function showProblem(error) {
   const kind = kindOf(error);
@@ -69,7 +73,9 @@ const careful = (work) => async (...given) => {
 
 const begin = careful(async () => {
   checkBrowser();
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) throw new Problem("unknown");
   survey = await openSurvey(keeping, id, fetchSheet);
+  mark = await fingerprintOf(survey);
   questions = survey.questions.map(verify);
   asks = questions.flatMap((question) => question.asks.map((ask) => ({ question, ask })));
   if (survey.reports) {
@@ -77,6 +83,10 @@ const begin = careful(async () => {
     return;
   }
   offer = await device().reviewSheet(survey.questions);
+  // long before the report, so that the two are not linked by their time
+  survey = await withToken(keeping, id, survey, code, redeem);
+  if (code) history.replaceState(null, "", location.pathname + location.search);
+  code = "";
   history.replaceState({ place: 0 }, "");
   showPlace(0);
 });
@@ -91,7 +101,7 @@ function checkBrowser() {
 function openStorage() {
   try {
     localStorage.getItem("tacita"); // throws where it is blocked
-    return new Keeping(localStorage);
+    return new Keeping(localStorage, aggregator);
   } catch {
     return null;
   }
@@ -100,7 +110,7 @@ function openStorage() {
 function device() {
   const { question, total } = keeping.limits;
   const limits = { limitQuestionEpsilon: question, limitTotalEpsilon: total };
-  return new Device({ service: location.origin, storage: localStorage, ...limits });
+  return new Device({ service, storage: localStorage, ...limits });
 }
 
 /** The step at a place: the welcome, each attribute, the review. The browser's own way back goes through them too. */
@@ -186,7 +196,7 @@ addEventListener("online", () => keeping && deliver());
 
 function receiptText() {
   const { title, receipts, reports } = survey;
-  return JSON.stringify({ survey: title, host, page: version, receipts, reports }, null, 2);
+  return JSON.stringify({ survey: title, host, fingerprint: mark, page: version, receipts, reports }, null, 2);
 }
 
 async function copy() {
@@ -235,7 +245,8 @@ async function start() {
   main.replaceChildren(steps.heading(words.say("loading")));
   await begin();
   if (keeping?.waiting().length) deliver(); // of other surveys too
-  // without a worker the page works as well, but only with a network
+  // without a worker the page works as well, but only with a network; the standalone page has none
+  if (aggregator) return;
   const worker = new URL("worker.js", import.meta.url);
   await navigator.serviceWorker?.register(worker, { scope: `/${id}` }).catch(() => {});
 }

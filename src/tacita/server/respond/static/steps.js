@@ -16,7 +16,7 @@ function button(words, key, click, parts = {}) {
 
 const quiet = (text) => make("p", { class: "quiet" }, text);
 
-export function welcome({ words, survey, questions, offer, limits, host }, { begin, refuse, changeLimits }) {
+export function welcome({ words, survey, questions, offer, limits, host, mark }, { begin, refuse, changeLimits }) {
   const asked = questions.reduce((count, { asks }) => count + asks.length, 0);
   return [
     heading(survey.title),
@@ -31,9 +31,13 @@ export function welcome({ words, survey, questions, offer, limits, host }, { beg
     ),
     ...terms({ words, questions, offer, limits }),
     quiet(words.say("welcome.address")),
+    ...(mark ? [quiet(words.say("welcome.mark", { mark: spaced(mark) }))] : []),
     limitsForm(words, limits, changeLimits),
   ];
 }
+
+/** Hexadecimal digits in groups, to be compared by eye. */
+const spaced = (digits) => digits.match(/.{1,4}/g).join(" ");
 
 /** What is sent and what it costs. */
 function terms({ words, questions, offer, limits }) {
@@ -170,12 +174,13 @@ export function review({ words, questions, asks, values, offer, limits }, { send
 }
 
 /** The report, the receipt, and whether it has arrived. `fresh` right after the draw. */
-export function result({ words, id, survey, questions, version, host, fresh }, { copy, save }) {
+export function result({ words, id, survey, questions, version, host, mark, fresh }, { copy, save }) {
   const pairs = [
     ["survey", `${survey.title} (${host}/${id})`],
     ["date", survey.receipts[0].date],
     ["loss", survey.receipts.map(({ loss }) => String(loss)).join(" + ")],
     ["report", survey.reports.map(({ report }) => report).join(", ")],
+    ...(mark ? [["mark", spaced(mark)]] : []),
     ["page", version],
   ];
   return [
