@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from tacita.client import Client
+from tacita.collect.blind import buy_token
 from tacita.collect.client import Device
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.errors import (
@@ -173,6 +174,18 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         with pytest.raises(Unauthorized):
             respondent.campaigns()
     assert admin.campaign(campaign.id).received == 3
+    invited = admin.create_campaign(
+        smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=1, invited=True
+    )
+    (code,) = admin.invite(invited.id, 1)
+    with Client(server.url) as respondent:
+        device = Device(
+            service=server.url, ledger_path=tmp_path / "i", limit_total_epsilon=2.0, limit_question_epsilon=2.0
+        )
+        sheet = respondent.questions(invited.id)
+        token = buy_token(sheet[0]["key"], lambda blinded: respondent.redeem(invited.id, code, blinded))
+        ((report, _),) = device.answer_sheet(sheet, {"smokes": "true"}, token=token)
+        assert respondent.send_reports(invited.id, [report]).accepted == 1
     assert admin.collected(campaign.id, about="respondents")["smokes",].trust == "local"
     assert admin.close_campaign(campaign.id).state == "closed"
     assert campaign.id in [known.id for known in admin.campaigns()]

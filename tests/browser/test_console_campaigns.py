@@ -10,6 +10,7 @@ import numpy as np
 from playwright.sync_api import expect
 
 from tacita.collect.client import Device
+from tacita.domain import Boolean, Domain
 
 SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}
 REPORTS = 300
@@ -195,3 +196,23 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
     picture(page, "console-campaign-many", full_page=True)
     page.get_by_role("button", name="Rehearse all ways of asking").click()
     expect(page.get_by_text("Chosen by the owner.")).to_be_visible(timeout=60_000)
+
+
+def test_invitations_are_made_in_the_console(page, service, console, check_accessible, tmp_path):
+    smokes = Domain(attributes=[Boolean(name="smokes")])
+    with service.client() as client:
+        made = client.create_campaign(
+            smokes, [["smokes"]], epsilon=1.0, respondents=100, title="By invitation", invited=True
+        )
+    console.sign_in(page, service, service.token("steward"))
+    page.goto(f"{service.url}/console/campaigns/{made.id}")
+    expect(page.get_by_text(made.fingerprint)).to_be_visible()
+    expect(page.get_by_text("each person counts once")).to_be_visible()
+    page.get_by_label("Number of invitations").fill("3")
+    check_accessible(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Make invitations").click()
+    download.value.save_as(tmp_path / "invitations.txt")
+    lines = (tmp_path / "invitations.txt").read_text().split()
+    assert len(set(lines)) == 3
+    assert all(line.startswith(f"{service.url}/{made.id}#") for line in lines)

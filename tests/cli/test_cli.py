@@ -277,6 +277,14 @@ def test_a_campaign(folder):
     assert draft["state"] == "draft"
     assert '"open"' in good("collect", "open", draft["id"], "--state", state, "--json")
     assert np.isclose(sum(q["share"] for q in draft["questions"]), 1)
+    good("collect", "create", *asked, "--title", "x", "--invited", "--id", "inv", "--state", state)
+    assert len(set(good("collect", "invite", "inv", "3", "--state", state).split())) == 3
+    good("collect", "invite", "inv", "2", "-o", "codes.txt", "--state", state)
+    assert len((folder / "codes.txt").read_text().split()) == 2
+    assert run("collect", "invite", draft["id"], "1", "--state", state).code == 8  # it is open to everyone
+    assert "Invited" in good("collect", "status", "inv", "--state", state)
+    good("collect", "page", "--aggregator", "https://survey.example", "-o", "page")
+    assert (folder / "page" / "index.html").is_file()
     wrong = run("collect", "create", *asked, "--title", "x", "--closes", "soon", "--state", state)
     assert (wrong.code, "closes" in wrong.err) == (2, True)
     blocks = run("collect", "create", *asked, "--title", "x", "--block", "10", "--state", state)

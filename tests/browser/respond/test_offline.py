@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import Error, expect
 
+from tacita.collect.question import Question
+
 SETTINGS = {"TACITA_WORKER": "false"}
 GONE = "ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED"
 
@@ -119,7 +121,8 @@ def test_who_comes_twice_is_asked_the_same(service, campaign, browse, page, resp
     kept = person.stored()[f"tacita-survey:{id}"]
     other = json.loads(json.dumps(kept["questions"]))
     other[0]["question"] = "q9"
-    page.route("**/questions", lambda route: route.fulfill(json={"title": kept["title"], "questions": other}))
+    sheet = {"title": kept["title"], "questions": other, "digests": [Question.from_dict(other[0]).digest]}
+    page.route("**/questions", lambda route: route.fulfill(json=sheet))
     page.reload()
     person.button("begin").wait_for()
     assert person.stored()[f"tacita-survey:{id}"] == kept

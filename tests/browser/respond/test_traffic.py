@@ -178,7 +178,7 @@ def test_when_the_coin_says_no_nothing_depends_on_the_truth(service, campaign, b
     assert all(visit == visits[0] for visit in visits)
     planted = json.loads(visits[0][1])
     survey = next(json.loads(text) for key, text in planted["local"] if key.startswith("tacita-survey:"))
-    assert set(survey) == {"title", "questions", "reports", "receipts", "state"}
+    assert set(survey) == {"title", "questions", "digests", "reports", "receipts", "state"}
     del survey["questions"]  # they name all levels, for everybody
     for level in LEVELS[1:]:
         assert level not in json.dumps([visits[0][0], survey, planted["session"], planted["page"]])

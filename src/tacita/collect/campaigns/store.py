@@ -178,7 +178,7 @@ class Campaigns:
         (view,) = _LOT.choices(list(views), weights=list(views.values()))
         return tuple(campaign.questions[number] for number in view)
 
-    def invite(self, id: str, count: int, *, principal: str = LOCAL) -> list[str]:
+    def invite(self, id: str, count: int, *, principal: str = LOCAL) -> Sequence[str]:
         """Make one-time codes for an invited campaign. They are given out once; only digests are stored."""
         with self._database.writing() as connection:
             campaign = self._load(connection, id)

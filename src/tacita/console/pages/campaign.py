@@ -26,6 +26,11 @@ _WHO = {
     "open": "Whoever has this address may answer, without signing in.",
     "closed": "Nobody can answer any more: the campaign is closed.",
 }
+_OPEN = (
+    "Open: one sender may send any number of reports, so how far one can move a table is not bounded. Invite "
+    "respondents where somebody might want to."
+)
+_INVITED = "Invited: each person counts once, by a code that cannot be linked to the report."
 Key = tuple[str, ...]
 
 
@@ -99,6 +104,25 @@ class _Live:
                 kit.text(address, tag="code")
                 kit.button("Copy the address", copy)
                 kit.link("Open it", address, new=True)
+            invited = self.campaign["participation"] == "invited"
+            kit.note(_INVITED if invited else _OPEN)
+            kit.note("Fingerprint of the survey; publish it, so that respondents can compare what their page shows:")
+            kit.text(self.campaign["fingerprint"], tag="code")
+            if invited and self.visit.may("steward"):
+                self._show_invitations(address)
+
+    def _show_invitations(self, address: str) -> None:
+        with kit.row():
+            count = kit.number("Number of invitations", 100, low=1, high=100_000, step=1)
+
+            async def make() -> None:
+                path = f"/v1/campaigns/{self.id}/invitations"
+                made = await self.visit.api.post(path, {"count": int(count.value or 0)})
+                lines = "".join(f"{address}#{code}\n" for code in made["codes"])
+                ui.download(lines.encode(), "invitations.txt")
+
+            kit.button("Make invitations", make)
+        kit.note("A file with one address for each person. It is made once: the service keeps no copy of the codes.")
 
     def _show_buttons(self) -> None:
         self.buttons.clear()

@@ -192,6 +192,7 @@ class _Builder:
             with kit.row():
                 hint = "No table is shown before so many have answered for it"
                 self.minimum = kit.number("Minimum of answers", 100, low=1, step=1, words=hint)
+            self.invited = kit.checkbox("Invited respondents only: each needs a one-time code, and counts once", False)
             self.stops = kit.checkbox("Close by itself when it is exact enough", False)
             self.width = kit.slider("Exact enough: every interval within", _WIDTHS, 0.05, shown=lambda v: f"± {v:g}")
             with kit.row():
@@ -360,6 +361,7 @@ class _Builder:
             "minimum": int(self.minimum.value or 0),
             "closes": closes.isoformat() if closes else None,
             "stop": stop,
+            "invited": bool(self.invited.value),
         }
 
     async def _create(self, body: dict[str, Any]) -> None:

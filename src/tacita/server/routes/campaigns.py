@@ -103,7 +103,7 @@ def close_campaign(id: str, token: Steward, services: Services_) -> CampaignInfo
 def make_invitations(id: str, body: NewInvitations, token: Steward, services: Services_) -> InvitationCodes:
     """For an invited campaign. They are shown once."""
     check_scope(token, id)
-    return InvitationCodes(codes=services.campaigns.invite(id, body.count, principal=token.principal))
+    return InvitationCodes(codes=list(services.campaigns.invite(id, body.count, principal=token.principal)))
 
 
 @router.get("/v1/campaigns/{id}/invitations", summary="How many codes were made and used")
