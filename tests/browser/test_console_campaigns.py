@@ -53,8 +53,8 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     # errors fall as epsilon grows
     console.choose(page, "What is asked for", "Ask for the tables themselves")
     first = expected_error(page, "Chosen by the owner")
-    console.slide(page, "Epsilon of each respondent", 3)
-    expect(page.get_by_text("An answer changes the odds of any guess about them by a factor of 20.1")).to_be_visible()
+    console.slide(page, "Epsilon of each respondent", 2)
+    expect(page.get_by_text("An answer changes the odds of any guess about them by a factor of 7.39")).to_be_visible()
     assert expected_error(page, "Chosen by the owner") < first
     expect(page.locator("svg[aria-label^='Error to expect']")).to_be_visible()
     expect(page.locator(".read").first).to_contain_text("leave this device")

@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import run, ui
 
 from tacita.charts import curves
+from tacita.collect.client import USUAL_LIMITS
 from tacita.console import kit
 from tacita.console.collection import (
     EPSILONS,
@@ -177,7 +178,8 @@ class _Builder:
     def show_cost(self) -> None:
         with kit.panel("What it costs each of them"):
             given = float(self.visit.query.get("epsilon", "") or 1.0) if _is_number(self.visit.query) else 1.0
-            self.epsilon = kit.slider("Epsilon of each respondent", EPSILONS, given, change=self.change)
+            usual = [value for value in EPSILONS if value <= USUAL_LIMITS.question]  # devices refuse more
+            self.epsilon = kit.slider("Epsilon of each respondent", usual, min(given, usual[-1]), change=self.change)
             self.odds = kit.note("")
             self.respondents = kit.slider(
                 "Respondents expected", RESPONDENTS, 2000, shown=lambda value: f"{int(value):,}", change=self.change
