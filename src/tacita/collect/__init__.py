@@ -66,6 +66,7 @@ _HOMES = {
     "choose_oracle": "oracles",
     "oracle_candidates": "oracles",
     "Ask": "question",
+    "buy_token": "blind",
     "Device": "client",
     "Offer": "client",
     "Receipt": "client",
