@@ -78,6 +78,7 @@ class Design:
         views: Numbers of the questions that one respondent answers together; each question alone if not given.
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
+        floor: Where the fakes of later blocks follow what was learnt: the share of them that stays even.
     """
 
     domain: Domain = field(repr=False)
@@ -88,6 +89,7 @@ class Design:
     views: tuple[tuple[int, ...], ...] = ()
     why: str = ""
     rehearsed: float | None = None
+    floor: float | None = None
 
     def __post_init__(self) -> None:
         if not self.views:

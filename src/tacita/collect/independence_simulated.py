@@ -4,7 +4,9 @@ Fit the hypothesis to the reports, draw people from the fit, send them through t
 compute the statistic, as often as wanted. Nothing is assumed about the law of the statistic, so this is the test for
 few reports, many cells and thin strata.
 
-How many people answered a question does not depend on what they answered, so their number is kept as it is.
+How many people answered a question does not depend on what they answered, so their number is kept as it is. Where the
+channel of a block follows what earlier blocks have learnt, each simulation derives it anew from its own reports. A
+tally that does not say how its channels came about is tested given these channels, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from numpy.typing import NDArray
 
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked
+from tacita.collect.following import following_channel
 from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.independence_wald import arranged, known_total, product, quadratic_form
 from tacita.collect.matrix import MatrixChannel
 from tacita.collect.pooling import pool
 from tacita.collect.protocol import Channel
 from tacita.collect.simplex import norm_sub
-from tacita.collect.tally import Reports, Tally
+from tacita.collect.tally import Tally
 from tacita.errors import InvalidInput, UnknownName
 from tacita.noise import SeededSource
 from tacita.uncertainty import Covariance
@@ -63,22 +66,19 @@ def monte_carlo_test(
     source = SeededSource(seed)
     rng = source.generator()
     null = question.null()
-    drawn = [question.statistic(question.again(null, rng, source)) for _ in range(simulations)]
+    drawn = [question.statistic(*question.again(null, rng, source)) for _ in range(simulations)]
+    given = ", given the channels of its blocks" if question.channels_are_given else ""
     return Verdict.simulated_from(
-        question.statistic(question.counts),
+        question.statistic(question.channels, question.counts),
         drawn,
         hypothesis=question.hypothesis.words,
-        method=f"Monte Carlo through {type(question.channels[0]).__name__}, {simulations} simulations",
+        method=f"Monte Carlo through {type(question.channels[0]).__name__}, {simulations} simulations{given}",
         df=question.hypothesis.df(question.domain),
     )
 
 
 class _Question:
-    """One question of a tally, in all its blocks, and how its table is laid out for the hypothesis.
-
-    Blocks are simulated with the channels that they had. A channel that follows what was learnt before would be another
-    one in each simulation; given the channels, the law is exact.
-    """
+    """One question of a tally, in all its blocks, and how its table is laid out for the hypothesis."""
 
     def __init__(self, tally: Tally, key: tuple[str, ...], hypothesis: Hypothesis) -> None:
         self.hypothesis = hypothesis
@@ -100,6 +100,15 @@ class _Question:
         """The channel of each block."""
         return [asked.channel for _, asked, _ in self.blocks]
 
+    def _follows(self, block: int) -> bool:
+        """Whether the channel of a block was derived from the reports of those before it."""
+        return block > 0 and self.channels[block] != self.channels[block - 1]
+
+    @property
+    def channels_are_given(self) -> bool:
+        """Whether channels differ between blocks and the design does not say how they were derived."""
+        return self.design.floor is None and any(self._follows(block) for block in range(len(self.blocks)))
+
     def _asked_order(self, laid_out: Array) -> Array:
         cells = np.empty_like(laid_out)
         cells[self.order] = laid_out
@@ -109,25 +118,31 @@ class _Question:
         """The fitted hypothesis, in the question's order of cells."""
         return self._asked_order(fit_null(self.channels, self.counts, self.shape, self.order))
 
-    def again(self, null: Array, rng: np.random.Generator, source: SeededSource) -> list[Counts]:
-        """People drawn from the null, through the channel of each block, tallied."""
-        drawn = {}
-        for (number, asked, _), people in zip(self.blocks, self.people, strict=True):
+    def again(self, null: Array, rng: np.random.Generator, source: SeededSource) -> tuple[list[Channel], list[Counts]]:
+        """The whole protocol, of people drawn from the null: the channel of each block, and what it tallied."""
+        channels: list[Channel] = []
+        tallied: list[Counts] = []
+        for block, ((number, asked, _), people) in enumerate(zip(self.blocks, self.people, strict=True)):
+            channel = asked.channel
+            if self.design.floor is not None and self._follows(block):
+                learnt = pool([before.estimate(seen) for before, seen in zip(channels, tallied, strict=True)])
+                promise = self.design.promise(number)
+                channel = following_channel(learnt.frequencies, epsilon=promise, floor=self.design.floor)
             cells = np.repeat(np.arange(null.size), rng.multinomial(people, null))
-            drawn[number] = asked.channel.randomize(cells, source)
-        tally = Tally(self.design).add(Reports(drawn, simulated=True))
-        return [counts for _, counts in tally]
+            channels.append(channel)
+            tallied.append(channel.tally(channel.randomize(cells, source)))
+        return channels, tallied
 
-    def statistic(self, counts: Sequence[Counts]) -> float:
+    def statistic(self, channels: Sequence[Channel], counts: Sequence[Counts]) -> float:
         """Wald's, with the covariance at the product of the margins.
 
         At the null the covariance of every channel has full rank, also where a cell was never reported. That makes
         no difference in the limit, and is the same rule for the reports and for each simulation.
         """
-        found = [channel.estimate(seen) for channel, seen in zip(self.channels, counts, strict=True)]
+        found = [channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)]
         pooled = np.asarray(pool(found).frequencies)
         at = self._asked_order(product_of_margins(pooled[self.order], self.shape))
-        blocks = zip(self.channels, found, strict=True)
+        blocks = zip(channels, found, strict=True)
         known = [replace(one, uncertainty=c.covariance(at, respondents=one.respondents)) for c, one in blocks]
         values, covariance = known_total(pooled, pool(known).uncertainty)
         return quadratic_form(values[self.order], _reordered(covariance, self.order), self.shape)

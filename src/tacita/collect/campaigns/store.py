@@ -34,10 +34,10 @@ from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_cod
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
+from tacita.collect.following import following_channel
 from tacita.collect.protocol import About
 from tacita.collect.question import Question, shard_of
 from tacita.collect.refusal import is_integer
-from tacita.collect.simplex import norm_sub
 from tacita.collect.tally import Participation, Tally
 from tacita.collect.wiring import channel_of, unpack_answers
 from tacita.domain import Domain
@@ -307,10 +307,8 @@ class Campaigns:
                 continue
             channel = asked.channel
             if asked.attributes in learnt:
-                shares = norm_sub(learnt[asked.attributes].values.reshape(-1)).frequencies
-                channel = RandomizedResponse.with_fakes(
-                    distribution=shares.tolist(), epsilon=campaign.design.promise(number), floor=rounds.floor
-                )
+                values, promise = learnt[asked.attributes].values, campaign.design.promise(number)
+                channel = following_channel(values, epsilon=promise, floor=rounds.floor)
             again.append(replace(asked, channel=channel, block=campaign.block + 1))
         self._open_block(connection, campaign, again)
 
@@ -505,7 +503,9 @@ class Campaigns:
         least = campaign.terms.minimum if published else 0
         kept = {n: found for n, found in counts.items() if campaign.answers[asked[n].attributes] >= least}
         participation = Participation(invited=campaign.terms.invited, reports_a_minute=self._reports_a_minute)
-        return Tally.counted(campaign.design, kept, participation=participation)
+        rounds = campaign.terms.rounds
+        design = campaign.design if rounds is None else replace(campaign.design, floor=rounds.floor)
+        return Tally.counted(design, kept, participation=participation)
 
 
 def _parse(form: Form, batch: Sequence[object] | bytes) -> Batch:
