@@ -98,7 +98,7 @@ def test_neither_the_value_nor_the_coin_is_written(path):
     make(path).answer(silent, "daily")
     text = path.read_text("utf-8")
     assert set(json.loads(text)["entries"][0]) == {
-        "service", "campaign", "question", "attributes", "digest", "loss", "date", "report", "answer",
+        "service", "campaign", "question", "attributes", "digest", "loss", "date", "report", "answer", "token",
     }  # fmt: skip
     assert "daily" not in text
 
