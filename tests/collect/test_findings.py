@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacita.collect import findings
-from tacita.collect.campaigns import Campaigns
+from tacita.collect.campaigns import Campaigns, Terms
 from tacita.collect.hypothesis import Hypothesis
 from tacita.collect.plan import plan_collection
 from tacita.collect.tally import Tally, respond
@@ -24,7 +24,8 @@ PEOPLE = 60_000
 def tally(tmp_path_factory):
     campaigns = Campaigns(Database(f"sqlite:///{tmp_path_factory.mktemp('findings')}/s.db"))
     design = plan_collection(DOMAIN, Workload.all(DOMAIN, 2), respondents=PEOPLE, epsilon=4.0, mode="tables")
-    id = campaigns.open(campaigns.create(design, title="Survey").id).id
+    terms = Terms(raised_limits=True)
+    id = campaigns.open(campaigns.create(design, title="Survey", terms=terms).id).id
     answer_campaign(campaigns, id, DOMAIN.encode(simulate(PEOPLE, seed=3), DOMAIN.names), seed=4)
     return campaigns.tally(id)
 

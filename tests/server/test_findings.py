@@ -19,6 +19,7 @@ def survey(world) -> tuple[Any, str]:
         schema=DOMAIN.as_dict(),
         tables=[["A", "E"], ["E", "O"], ["E", "R"], ["O", "T"], ["R", "T"], ["S", "E"]],
         epsilon=4.0,
+        raised_limits=True,
         respondents=6000,
         mode="tables",
     )
