@@ -19,7 +19,7 @@ export class Device {
 
   /**
    * @param {object} options
-   * @param {string} options.service the origin of the service that asks, such as https://survey.example. Devices that
+   * @param {string} options.service the origin of the service that asks: scheme, host and port. Devices that
    *   face several services share a ledger: the limits hold for all of them together, and no service learns from a
    *   report what another has asked.
    * @param {{getItem: Function, setItem: Function, lock?: Function}} options.storage such as localStorage; may be
@@ -34,7 +34,7 @@ export class Device {
       if (!(Number.isFinite(limit) && limit > 0)) throw new RangeError("a limit must be positive and finite");
     }
     this.#service = String(service).toLowerCase().replace(/\/+$/, "");
-    if (!isOrigin(this.#service)) throw new RangeError("a service must be an origin such as https://survey.example");
+    if (!isOrigin(this.#service)) throw new RangeError("a service must be an origin: scheme, host and port");
     this.#storage = storage;
     this.#key = key;
     this.#limits = { total: limitTotalEpsilon, question: limitQuestionEpsilon };
