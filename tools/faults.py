@@ -45,6 +45,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ CAMPAIGN = {
     "channel": "rr",
     "mode": "tables",
 }
+PARENT, OFFSET = "FAULTS_PARENT", "FAULTS_CLOCK_OFFSET"  # in the environment of the server
 SECONDS = 120.0
 """How long anything may take before it counts as lost."""
 
@@ -89,18 +91,18 @@ def _serve(offset: float) -> None:
     from tacita.server.settings import Settings
     from tacita.store import clock
 
-    os.environ["TACITA_CLOCK_OFFSET"] = str(offset)
+    os.environ[OFFSET] = str(offset)
 
     def skewed() -> Any:
         import datetime
         import os
 
         return datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-            seconds=float(os.environ["TACITA_CLOCK_OFFSET"])
+            seconds=float(os.environ["FAULTS_CLOCK_OFFSET"])
         )
 
     clock.now.__code__ = skewed.__code__  # everyone has imported it by name
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(int(os.environ[PARENT]),), daemon=True).start()
     serve(Settings.load(console=False))
 
 
@@ -146,6 +148,7 @@ class Service:
             "TACITA_ANONYMOUS_RATE_LIMIT": "0",
             "TACITA_JOB_STALE_SECONDS": "2",
             "TACITA_CLIENT_SECONDS": "2",
+            PARENT: str(os.getpid()),
         }
         command = [sys.executable, __file__, "--serve", str(offset)]
         with (self.folder / "log").open("ab") as log:
@@ -596,7 +599,9 @@ def run(
                 service.start()
                 for number in mine:
                     try:
-                        done[f"{store}: {one_run(service, store, seed, number)}"] += 1
+                        what = f"{store}: {one_run(service, store, seed, number)}"
+                        done[what] += 1
+                        say(f"run {number} held: {what}")
                     except Violation as violation:
                         violations.append(str(violation))
                         say(f"VIOLATION in run {number} of seed {seed} on {store}: {violation}")
@@ -617,6 +622,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--run", type=int, default=None, help="only this one")
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--store", choices=("sqlite", "postgres"), default=None)
     parser.add_argument("--serve", type=float, default=None, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.serve is not None:
@@ -624,7 +630,9 @@ def main(arguments: list[str]) -> int:
         return 0
     seed = random.SystemRandom().randrange(1 << 32) if chosen.seed is None else chosen.seed
     print(f"seed {seed}", flush=True)
-    return bool(run(("sqlite", "postgres"), runs=chosen.runs, seed=seed, only=chosen.run))
+    say = partial(print, flush=True)
+    stores = ("sqlite", "postgres") if chosen.store is None else (chosen.store,)
+    return bool(run(stores, runs=chosen.runs, seed=seed, only=chosen.run, say=say))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacita.collect import findings
-from tacita.collect.hypothesis import Hypothesis
+from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.rules import Rule, find_rules
 from tacita.collect.tally import Tally
 from tacita.errors import InvalidInput
@@ -99,9 +99,7 @@ async def get_independence(
     simulations: Annotated[int | None, Query(ge=19, le=MOST_SIMULATIONS)] = None,
 ) -> VerdictInfo:
     """Wald's test with the true covariance, or simulations of the whole protocol for small samples."""
-    check_scope(token, id)
-    hypothesis = Hypothesis.of(*_listed(by), given=_listed(given))
-    compute = partial(findings.independence, hypothesis=hypothesis, simulations=simulations)
+    compute = partial(_independence, by=_listed(by), given=_listed(given), simulations=simulations)
     found = await _compute(compute, services, token, request, id, simulations=simulations or 0)
     return VerdictInfo.model_validate(found.as_dict())
 
@@ -139,6 +137,10 @@ async def get_rules(
     compute = partial(_rules, confidence=confidence, lift=lift, support=support, level=level)
     rules = await _compute(compute, services, token, request, id)
     return [RuleInfo.model_validate(rule.as_dict()) for rule in rules]
+
+
+def _independence(tally: Tally, by: list[str], given: list[str], simulations: int | None) -> Verdict:
+    return findings.independence(tally, Hypothesis.of(*by, given=given), simulations=simulations)
 
 
 def _rules(tally: Tally, confidence: float, lift: float, support: float, level: float) -> list[Rule]:
