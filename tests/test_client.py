@@ -62,7 +62,7 @@ class Server:
         with self.log.open("ab") as log:
             command = [sys.executable, "-m", "tacita.server.run"]
             self.process = subprocess.Popen(command, env=self.environment, stderr=log, cwd=self.log.parent)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{self.url}/readyz").status_code == 200:
