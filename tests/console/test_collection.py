@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from tacita.collect.plan import plan_collection
 from tacita.console.collection import (
     EPSILONS,
     RESPONDENTS,
@@ -19,6 +20,7 @@ from tacita.console.collection import (
 )
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.errors import InvalidInput, SchemaError
+from tacita.tables import Workload
 
 ROWS = [Row(name="smokes", question="Do you smoke?", levels="yes, no"), Row(name="region", levels=" a ,b, c,")]
 BODY = {"schema": schema_of(ROWS), "tables": [["smokes", "region"]], "epsilon": 1.0, "respondents": 2000}
@@ -103,10 +105,13 @@ def test_errors_fall_along_the_curve(along, places):
 
 
 def test_the_curve_passes_through_what_the_planner_says():
-    from tacita.server.collecting import design_of
-    from tacita.server.models import CollectionPlan
-
-    planned = design_of(CollectionPlan.model_validate(BODY | {"mode": "tables"})).as_dict()
+    planned = plan_collection(
+        Domain.from_dict(BODY["schema"]),
+        Workload.of(*BODY["tables"]),
+        respondents=BODY["respondents"],
+        epsilon=BODY["epsilon"],
+        mode="tables",
+    ).as_dict()
     (curve, _) = error_curve(BODY, "tables", "respondents")
     assert curve.y[list(curve.x).index(2000)] == planned["predictions"][0]["published"]
 
