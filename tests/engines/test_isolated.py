@@ -134,6 +134,18 @@ def test_what_a_reader_refuses_is_said_without_its_private_part(tmp_path: Path) 
         _ = IsolatedSource((tmp_path / "t.csv").rename(tmp_path / "t.txt")).columns
 
 
+def test_a_reader_sees_no_settings_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("TACITA_STATE", "TACITA_MODELS_KEY", "PGPASSWORD"):
+        monkeypatch.setenv(name, "secret")
+    code = (
+        "import json, os, sys; request = json.load(sys.stdin); names = ' '.join(os.environ)\n"
+        "os.write(request['outcome'], json.dumps({'code': 'data-error', 'rule': names}).encode()); os._exit(0)"
+    )
+    with pytest.raises(DataError, match="PYTHONPATH") as caught:
+        child(monkeypatch, tmp_path, code).skim()
+    assert not any(name.startswith(("TACITA_", "PG")) for name in caught.value.rule.split())
+
+
 def test_who_stops_reading_leaves_no_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
     start = subprocess.Popen

@@ -41,6 +41,7 @@ _ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve address space that they may never use
     "MALLOC_ARENA_MAX": "2",
 }
+_SECRET = ("TACITA_", "PG")
 _PIPE = 1 << 20
 _TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # the second also when the machine has no memory left
 
@@ -175,12 +176,12 @@ class IsolatedSource:
         with os.fdopen(reading, "rb") as outcome:
             try:
                 child = subprocess.Popen(  # noqa: S603 -- our own module, in our own interpreter
-                    [sys.executable, "-m", _MODULE],
+                    [sys.executable, "-P", "-m", _MODULE],  # nothing is imported from the working directory
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     pass_fds=[writing],
-                    env=os.environ | _ENVIRONMENT,
+                    env=_environment(),
                     start_new_session=True,  # what interrupts us at a terminal is for us to pass on
                 )
             finally:
@@ -203,6 +204,12 @@ class IsolatedSource:
                 finally:
                     child.kill()
         _raise(said, child.returncode, whole=whole)
+
+
+def _environment() -> dict[str, str]:
+    """Ours without settings and credentials: whatever takes over a reader must not find them."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_SECRET)}
+    return ours | _ENVIRONMENT
 
 
 def _raise(said: bytes, status: int, *, whole: bool) -> None:
