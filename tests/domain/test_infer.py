@@ -159,3 +159,17 @@ def test_text_that_is_not_utf8_is_refused():
 
 def test_an_iterator_is_read_twice_too():
     assert infer(iter(visits(ill=lambda rows: ["flu"] * rows).to_batches()))["ill"].levels == ("flu",)
+
+
+@pytest.mark.parametrize("rows", [1500, 3000, 20_000, 200_000])
+def test_an_even_quantity_is_no_key(rows):
+    """Before, pay between 900 and 9,000 was taken for a key: its values occur about equally often."""
+    pay = np.random.default_rng(rows).integers(900, 9000, rows)
+    assert infer(pa.table({"pay": pay}).to_batches())["pay"].kind == "numeric"
+
+
+@pytest.mark.parametrize("each", [2, 5, 40])
+def test_whole_numbers_with_as_many_rows_each_are_keys(each):
+    case = np.random.default_rng(each).permutation(np.repeat(np.arange(300) * 7 + 1000, each))
+    draft = infer(pa.table({"case": case}).to_batches())
+    assert (draft["case"].kind, draft.person) == ("identifier", "case")

@@ -40,7 +40,7 @@ _MOST_KEPT = 100_000
 _LONGEST = 200  # characters of a value that are remembered: longer texts are no levels
 _BINS = 10
 _LARGEST = 1e300  # bounds beyond it have no round numbers around them
-_KEY_VALUES, _KEY_ROWS, _KEY_SPREAD = 100, 100, 1.5
+_KEY_VALUES, _LEAST_KEY_ROWS, _KEY_ROWS, _KEY_SPREAD = 100, 1.5, 100, 0.5
 # names that keys have by custom
 _KEY_NAME = re.compile(
     r"(^|[ _.-])(u?id|key|person|patient|subject|user|customer|client|member|employee|student|e?mail|phone|ssn|who"
@@ -107,7 +107,8 @@ class _Profile:
     def _is_key(self, numbers: list[float]) -> bool:
         """Whether whole numbers look like keys: all different, called so, or in about equally many rows each.
 
-        How often a quantity occurs varies far more between its values than the rows of persons do.
+        Rows of a quantity fall on its values at random, at best evenly: how often values occur then varies as a Poisson
+        number that is not 0. Keys of persons with as many rows each vary by far less.
         """
         present = self.rows - self.missing
         if self.overflowed or len(self.values) == present > MOST_LEVELS:
@@ -115,8 +116,13 @@ class _Profile:
         if _KEY_NAME.search(self.name) is not None and len(self.values) > _BINS:
             return True
         times = np.fromiter(self.values.values(), np.float64)
-        alike = bool(times.var() <= _KEY_SPREAD * times.mean())
-        return alike and len(self.values) >= _KEY_VALUES and times.mean() <= _KEY_ROWS
+        mean = float(times.mean())
+        if len(self.values) < _KEY_VALUES or not _LEAST_KEY_ROWS <= mean <= _KEY_ROWS:
+            return False
+        rate = mean  # lambda of the Poisson law that has this mean where it is not 0: lambda = mean (1 - e^-lambda)
+        for _ in range(50):
+            rate = -mean * math.expm1(-rate)
+        return bool(times.var() <= _KEY_SPREAD * mean * (1 + rate - mean))
 
     def _date(self, common: dict[str, Any], dates: list[dt.date]) -> Attribute:
         first, last = _years_around(min(dates), max(dates))
