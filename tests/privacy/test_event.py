@@ -1,7 +1,9 @@
+from fractions import Fraction
+
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.privacy.event import event_from_dict
+from tacita.privacy.event import Approximate, SampledGaussian, event_from_dict
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,15 @@ from tacita.privacy.event import event_from_dict
 def test_numbers_that_nothing_can_hold_are_refused(data):
     with pytest.raises(InvalidInput):
         event_from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Approximate(epsilon=Fraction(1, 10), delta=Fraction(1, 10**9)),
+        SampledGaussian(noise_multiplier=Fraction(3, 2), rate=Fraction(1, 3)),
+    ],
+    ids=lambda event: event.kind,
+)
+def test_whatever_can_be_charged_can_be_read_again(event):
+    assert event_from_dict(event.as_dict()) == event

@@ -130,8 +130,9 @@ class Approximate(Event):
     kind: ClassVar[str] = "approximate"
 
     def __post_init__(self) -> None:
-        _positive("epsilon", self.epsilon)
-        _positive("delta", self.delta)
+        for name in ("epsilon", "delta"):
+            _positive(name, getattr(self, name))
+            object.__setattr__(self, name, float(getattr(self, name)))
         if self.delta >= 1:
             raise InvalidInput("must be below 1", field="delta", value=self.delta)
 
@@ -191,8 +192,9 @@ class SampledGaussian(Event):
     kind: ClassVar[str] = "sampled-gaussian"
 
     def __post_init__(self) -> None:
-        _positive("noise_multiplier", self.noise_multiplier)
-        _positive("rate", self.rate)
+        for name in ("noise_multiplier", "rate"):
+            _positive(name, getattr(self, name))
+            object.__setattr__(self, name, float(getattr(self, name)))
         if self.rate > 1:
             raise InvalidInput("must be at most 1", field="rate", value=self.rate)
 

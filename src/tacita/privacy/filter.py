@@ -37,8 +37,12 @@ _WEIGHTS = np.array([1 / 2 if multiple == 1 else 1 / 16 for multiple in _MULTIPL
 _PLAIN = 1 / 16
 """Share of the weights for divergences of all outputs; the others are cut (`renyi.Divergences`)."""
 
-_FAILING, _CUTTING = 1 / 8, 1 / 128
-"""Share of delta for outputs that are cut and for events that fail outright, in all; and what one plan may cut."""
+_FAILING = 1 / 16
+"""Share of delta for events that fail outright, such as those stated as (epsilon, delta)."""
+
+_CUTS, _CUTTING = 1 / 16, 1 / 128
+"""Share of delta for outputs that are cut, in all and of one plan. It is another share than that of failing events: a
+history that goes on without its cuts has spent both."""
 
 _ROUNDING = 1e-9
 _GAPS = np.linspace(math.log(1e-3), math.log(1e9), 4001)
@@ -89,13 +93,13 @@ def _adaptive(history: list[tuple[Event, int]], opened: float, delta: float, nei
         return INFINITE
     weights, sums = _PLAIN * _WEIGHTS, plain
     gaps = np.array(orders) - 1
-    if failing + cutting <= _FAILING * delta:  # otherwise the outputs that were cut are too many to be left out
+    if cutting <= _CUTS * delta:  # otherwise the outputs that were cut are too many to be left out
         weights, sums, gaps = np.append(weights, (1 - _PLAIN) * _WEIGHTS), np.append(sums, cut), np.append(gaps, gaps)
     known = np.isfinite(sums)
     if not known.any():
         return INFINITE
     gaps, sums = gaps[known], sums[known]
-    offsets = math.log((1 - _FAILING) * delta) + np.log(weights[known]) - gaps * sums
+    offsets = math.log((1 - _FAILING - _CUTS) * delta) + np.log(weights[known]) - gaps * sums
 
     def epsilon_from(loss: float) -> float:
         exponent = float(logsumexp(offsets + gaps * loss))

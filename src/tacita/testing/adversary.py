@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from tacita.privacy.event import DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, Pure
+from tacita.privacy.event import Approximate, DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, Pure
 
 __all__ = ["Counts", "LatticeEvent", "best_strategy", "composed_delta", "lattice_event", "random_strategy"]
 
@@ -49,6 +49,9 @@ def lattice_event(event: Event, step: Fraction) -> LatticeEvent:
             losses = shift * shift - 2 * outputs * shift
             weights = np.exp(-(outputs.astype(float) ** 2) / (2 * float(sigma2)))
             each = 1 / (2 * sigma2) / step
+        case Approximate(epsilon=epsilon, delta=delta):
+            inner = lattice_event(Pure(epsilon=Fraction(epsilon).limit_denominator(10**6)), step)
+            return LatticeEvent(event, inner.losses, inner.probabilities * (1 - delta))
         case _:
             raise ValueError(f"no lattice for {event.kind}")
     if each.denominator != 1:
@@ -63,13 +66,14 @@ def _excess(losses: npt.NDArray[np.floating], epsilon: float) -> npt.NDArray[np.
 
 def composed_delta(events: list[LatticeEvent], counts: Counts, step: Fraction, epsilon: float) -> float:
     """Delta of events that were fixed beforehand: what loss distributions give."""
-    law, low = np.ones(1), 0
+    law, low, left = np.ones(1), 0, 1.0
     for event, count in zip(events, counts, strict=True):
         dense = np.zeros(event.losses[-1] - event.losses[0] + 1)
         dense[event.losses - event.losses[0]] = event.probabilities
         for _ in range(count):
             law, low = np.convolve(law, dense), low + int(event.losses[0])
-    return float(law @ _excess((low + np.arange(len(law))) * float(step), epsilon))
+            left *= event.probabilities.sum()
+    return float(law @ _excess((low + np.arange(len(law))) * float(step), epsilon)) + max(0.0, 1 - left)
 
 
 def best_strategy(
@@ -106,7 +110,7 @@ def best_strategy(
 
 def _step(after: npt.NDArray[np.float64], event: LatticeEvent, most: int) -> npt.NDArray[np.float64]:
     """Expected value after one event, for each loss before it."""
-    total = np.zeros_like(after)
+    total = np.full_like(after, max(0.0, 1 - event.probabilities.sum()))  # what is missing reveals everything
     places = np.arange(2 * most + 1)
     for loss, probability in zip(event.losses, event.probabilities, strict=True):
         moved = places + loss
@@ -138,6 +142,7 @@ def random_strategy(
                 delta += weight * float(_excess(np.array([loss * float(step)]), epsilon)[0])
                 continue
             after = _more(counts, place)
+            delta += weight * max(0.0, 1 - float(events[place].probabilities.sum()))
             for move, probability in zip(events[place].losses, events[place].probabilities, strict=True):
                 if weight * probability > _TAIL:
                     at = (after, loss + int(move))
