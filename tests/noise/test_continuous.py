@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tacita.errors import InternalError
 from tacita.nets.grid_noise import rounded_normal
 from tacita.noise import SeededSource
 from tacita.noise.continuous import exponentials, normals
@@ -51,6 +52,11 @@ def test_every_binade_has_its_probability_and_full_precision():
 def test_a_word_of_zeros_goes_on_into_the_next(empty):
     drawn = float(exponentials(1, Scripted(*[0] * empty, 1 << 63, 0))[0])
     assert math.isclose(drawn, 53 * empty * math.log(2))
+
+
+def test_a_source_of_zeros_is_broken():
+    with pytest.raises(InternalError, match="zeros"):
+        exponentials(2, Scripted(0))
 
 
 @pytest.mark.parametrize("delta", [LEAST_DELTA, 1e-9, 1e-6, MOST_DELTA])

@@ -12,22 +12,28 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita.errors import InternalError
 from tacita.noise.source import Source
 
 __all__ = ["exponentials", "normals"]
 
 _SHIFT, _BITS = np.uint64(11), 53
+_MOST_WORDS = 100  # so many words of zeros have a probability of 2^-5300: then the source is broken
 
 
 def exponentials(count: int, source: Source) -> NDArray[np.float64]:
     """Independent numbers with density e^-x, without a largest one."""
     doublings = np.zeros(count)
     left = np.arange(count)
-    while left.size:
+    for _ in range(_MOST_WORDS):
+        if not left.size:
+            break
         # the number of zeros before the first one of a random word; a word of zeros goes on into the next
         words = (source.words(left.size) >> _SHIFT).astype(float)
         doublings[left] += np.where(words > 0, _BITS - np.frexp(words)[1], _BITS)
         left = left[words == 0]
+    else:
+        raise InternalError("the source of randomness gives nothing but zeros")
     fractions = 1 - (source.words(count) >> _SHIFT).astype(float) * 2.0 ** -(_BITS + 1)
     return doublings * math.log(2) - np.log(fractions)
 
