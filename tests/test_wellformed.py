@@ -19,6 +19,7 @@ REFUSED = {
     "two high surrogates": (r'"\ud83d\ud83d"', "surrogate"),
     "a high surrogate at the end": (r'["\ud83d"]', "surrogate"),
     "NUL": (r'"a\u0000"', "NUL"),
+    "an integer in a short text": ("9" * 40, "integer"),
     "an integer of 64 bits": (f'{{"{"a" * 64}": {1 << 63}}}', "integer"),
     "an integer of 5000 digits": (f'{{"{"a" * 64}": -{"9" * 5000}}}', "integer"),
     "too many values": ("[" + "0," * MAX_NODES + "0]", "values"),
@@ -83,3 +84,19 @@ def test_shared_parts_count_as_often_as_they_are_referenced() -> None:
         bomb = [bomb] * 10
     with pytest.raises(InvalidInput, match="values"):
         check_value(bomb, field="schema")
+
+
+_PIECES = (r"\ud83d", r"\uDE00", r"\udbff", r"\u0000", r"\u0041", r"\\", r"\"", "d800", "u0000", "x")
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8))
+def test_escapes_are_judged_as_the_text_that_they_mean(pieces: list[str]) -> None:
+    text = '"' + "".join(pieces) + '"'
+    meant = json.loads(text)  # joins halves that belong together
+    bad = "\0" in meant or any("\ud800" <= letter <= "\udfff" for letter in meant)
+    try:
+        check_json(text.encode())
+    except InvalidInput:
+        assert bad
+    else:
+        assert not bad

@@ -50,3 +50,15 @@ def test_hostile_text_is_refused_with_its_rule(text: str, rule: str) -> None:
 def test_a_schema_of_aliases_is_refused_before_it_is_built() -> None:
     with pytest.raises(SchemaError, match="aliases"):
         Domain.from_text(BOMB)
+
+
+@pytest.mark.parametrize("text", ["a: 1" + ":59" * 100_000, "a: 1" + ":59" * 200_000 + ".5", "a: 0x" + "f" * 5000])
+def test_numbers_that_take_long_to_read_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="numbers"):
+        load_yaml(text, field="f")
+
+
+def test_many_keys_are_compared_in_one_pass() -> None:
+    text = "".join(f"k{i}: 1\n" for i in range(50_000)) + "k7: 2\n"
+    with pytest.raises(InvalidInput, match="each key once"):
+        load_yaml(text, field="f")

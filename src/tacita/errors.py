@@ -26,7 +26,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "BudgetExceeded",
@@ -216,6 +216,13 @@ class SourceUnavailable(TacitaError):
     code = "source-unavailable"
     title = "The data source cannot be reached"
     status = 503
+    reached = False
+    """Whether it was reached and gave up: that it did, and how soon, may depend on its rows."""
+
+    def while_reading(self) -> Self:
+        """The same error of a source that had begun to work."""
+        self.reached = True
+        return self
 
 
 class NotPublic(TacitaError):

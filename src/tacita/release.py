@@ -131,11 +131,20 @@ class Release:
     def project(self, attributes: Iterable[str]) -> Release:
         """Sum out all but these attributes; free, because it looks at nothing but the release."""
         names = tuple(attributes)
+        found = self if set(names) == set(self.attributes) else self.derived()
         return replace(
-            self,
+            found,
             estimate=self.estimate.project(names),
             uncertainty=self.uncertainty.project(self.domain, names),
         )
+
+    def derived(self) -> Release:
+        """The same release without what holds for its cells as they were counted: how far one sender moves them."""
+        recipe = dict(self.provenance.recipe)
+        if "influence" not in recipe:
+            return self
+        unknown = dict.fromkeys(recipe["influence"]) | {"participation": recipe["influence"]["participation"]}
+        return replace(self, provenance=replace(self.provenance, recipe=recipe | {"influence": unknown}))
 
     # -- error ----------------------------------------------------------------------------------------------------
 

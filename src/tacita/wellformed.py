@@ -42,8 +42,13 @@ MAX_INTEGER = (1 << 63) - 1
 T = TypeVar("T")
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+# where escaped backslashes are taken out: NUL, a first half that no second one follows, a second half without its first
+_BAD_ESCAPE = re.compile(
+    rb"\\u(?:(0000)|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u)[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 _LONG_INTEGER = re.compile(rb"(?<![0-9.eE])[0-9]{19,}(?![0-9.eE])")
+_LEAST_LONG = 19  # digits of an integer that may be too large
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPEN, _CLOSE = np.zeros(256, np.int32), np.zeros(256, np.int32)
 for _mark in b"[{":
@@ -64,7 +69,7 @@ def check_json(text: bytes, *, field: str = "body") -> None:
         raise InvalidInput("must be UTF-8", field=field) from None
     if b"\\u" in text:
         _check_escapes(text, field)
-    if len(text) < MAX_DEPTH:  # too short to break the limits below
+    if len(text) < _LEAST_LONG:  # too short to break the limits below
         return
     bare = _STRING.sub(b"0", text) if b'"' in text else text
     if bare.count(b",") >= MAX_NODES:
@@ -77,21 +82,9 @@ def check_json(text: bytes, *, field: str = "body") -> None:
 
 
 def _check_escapes(text: bytes, field: str) -> None:
-    high = -1  # where the first half of a pair ended
-    for escape in _ESCAPE.finditer(text):
-        if escape[1] is None:
-            continue
-        code = int(escape[1], 16)
-        if code == 0:
-            raise _no_nul(field)
-        paired = high == escape.start()
-        if high >= 0 and not (paired and 0xDC00 <= code < 0xE000):
-            raise _no_surrogate(field)
-        if 0xDC00 <= code < 0xE000 and not paired:
-            raise _no_surrogate(field)
-        high = escape.end() if 0xD800 <= code < 0xDC00 else -1
-    if high >= 0:
-        raise _no_surrogate(field)
+    found = _BAD_ESCAPE.search(text.replace(b"\\\\", b"__"))
+    if found is not None:
+        raise _no_nul(field) if found[1] else _no_surrogate(field)
 
 
 def _check_nesting(bare: bytes, field: str) -> None:

@@ -64,7 +64,7 @@ def test_the_same_file_again_is_refused(service, page, browse, console, people):
     other = people.with_name("other name.csv")
     other.write_bytes(people.read_bytes())
     bring(page, other)
-    expect(page.get_by_role("alert")).to_contain_text("is the same file as the source 'my-people'")
+    expect(page.get_by_role("alert")).to_contain_text("is the same file as another source")
 
 
 def test_what_is_no_table_is_refused_in_words(service, page, console, tmp_path):

@@ -234,3 +234,12 @@ def test_a_run_that_was_killed_runs_again(ledger):
     )
     session(ledger).ask(asked, key="k")
     assert ledger.balance("people").charges == 1
+
+
+def test_a_source_that_was_reached_and_gave_up_may_not_be_asked_again(ledger):
+    """That a statement took too long may depend on its rows: each try would reveal it once more."""
+    gave_up = SourceUnavailable("did not answer in time", field="source").while_reading()
+    with pytest.raises(SourceUnavailable):
+        session(ledger, Failing(gave_up)).ask(plan(0.25), key="k")
+    with pytest.raises(Conflict, match="failed"):
+        session(ledger).ask(plan(0.25), key="k")

@@ -88,3 +88,14 @@ def test_a_list_is_checked_up_to_its_first_fault(world) -> None:
     assert answer.json()["field"] == "datasets.0"
     assert "hint" not in answer.json()  # it was not counted how many more there are
     assert NewToken.model_validate({"name": "x", "role": "admin", "datasets": ["a", "b"]}).datasets == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["content-type", "content-length"])
+def test_a_header_that_readers_could_read_in_two_ways_is_refused(world, name: str) -> None:
+    """Before, the gate read the first Content-Type and the route the last: nesting passed unchecked."""
+    body = b'{"reports": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    media = [("Content-Type", "application/vnd.tacita.reports"), ("Content-Type", "application/json")]
+    length = [("Content-Type", "application/json"), ("Content-Length", "5"), ("Content-Length", str(len(body)))]
+    sent = media if name == "content-type" else length
+    answer = world.http("POST", "/v1/campaigns/c/reports", content=body, headers=sent)
+    assert (answer.status_code, answer.json()["field"]) == (422, name)

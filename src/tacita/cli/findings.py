@@ -35,6 +35,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _influence(found: Mapping[str, Any]) -> str:
     """How far one sender could have moved a table."""
+    if found["one_report"] is None:
+        kind = "Invited" if found["participation"] == "invited" else "Open"
+        return f"{kind}: how far one report moves it is stated for tables as they were counted (--published raw) only."
     one = f"a report can move a share by up to {found['one_report']:.2g}"
     if found["participation"] == "invited":
         return f"Invited: {one}, and each code allows one sheet."

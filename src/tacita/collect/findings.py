@@ -46,7 +46,8 @@ def published(tally: Tally, how: Published) -> Releases:
     """
     if how == "raw":
         return tally.releases()
-    return consistent(tally.releases()) if how == "consistent" else model(tally).releases()
+    made = consistent(tally.releases()) if how == "consistent" else model(tally).releases()
+    return Releases(release.derived() for release in made.values())
 
 
 def table(tally: Tally, attributes: Sequence[str], how: Published) -> Release:
@@ -74,7 +75,7 @@ def table(tally: Tally, attributes: Sequence[str], how: Published) -> Release:
         like, cells = next(iter(fitted.releases().values())), fitted.project(names)
     recipe = dict(like.provenance.recipe) | {"published": how, "reconstructed": True}
     provenance = replace(like.provenance, recipe=recipe)
-    return replace(like, estimate=cells, uncertainty=Unknown(), provenance=provenance)
+    return replace(like, estimate=cells, uncertainty=Unknown(), provenance=provenance).derived()
 
 
 def independence(tally: Tally, hypothesis: Hypothesis, *, simulations: int | None = None, seed: int = 0) -> Verdict:

@@ -110,7 +110,8 @@ class Session:
         try:
             answer = running.run(cast(Engine, watched), self._source)
         except BaseException as error:
-            if watched.gave or not isinstance(error, SourceUnavailable):  # else nothing happened: it may run again
+            # a source that was never reached has done nothing: the charge may run again
+            if watched.gave or not isinstance(error, SourceUnavailable) or error.reached:
                 self._ledger.fail(charge)
             raise
         return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))

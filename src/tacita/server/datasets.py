@@ -206,7 +206,7 @@ class Datasets:
 
     def _place(self, source: str) -> SourceSettings:
         if source not in self._sources:
-            raise UnknownName(source, field="source", available=self._sources)
+            raise UnknownName(source, field="source", available=())  # others may be outside the caller's scope
         return self._sources[source]
 
     def _check_free(self, name: str, source: str) -> None:

@@ -91,6 +91,9 @@ class Gate:
 
     def _check(self, scope: Scope, most: int) -> None:
         headers = dict(scope["headers"])
+        for name in (b"content-type", b"content-length"):  # readers would choose between two, each in its own way
+            if sum(found == name for found, _ in scope["headers"]) > 1:
+                raise InvalidInput("must be sent once", field=name.decode())
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
             raise TooLarge(f"must have at most {most} bytes", field="body", value=int(length))

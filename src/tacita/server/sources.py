@@ -211,4 +211,5 @@ class Sources(Mapping[str, SourceSettings]):
         for known in self:
             path = None if known == name else self[known].path
             if path is not None and path.is_file() and filecmp.cmp(path, new, shallow=False):
-                raise Conflict(f"is the same file as the source {known!r}", field="file", hint="Use that source")
+                # which one is not said: it may be outside the caller's scope
+                raise Conflict("is the same file as another source", field="file", hint="Use that source")

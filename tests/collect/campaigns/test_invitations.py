@@ -5,6 +5,7 @@ import secrets
 import numpy as np
 import pytest
 
+from tacita.collect import findings
 from tacita.collect.blind import buy_token, report_id
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
 from tacita.collect.client import Device
@@ -211,3 +212,26 @@ def test_codes_are_for_invited_campaigns_that_are_open(campaigns):
         campaigns.redeem(campaign.id, code, b"\0" + b"\1" * 255)
     with pytest.raises(InvalidInput, match="one aggregator"):
         Terms(invited=True, shard=(0, 2), aggregators=("https://a.example", "https://b.example"))
+
+
+def test_nothing_is_merged_into_an_invited_campaign(campaigns):
+    """What another aggregator counted has no tokens of this campaign."""
+    campaign = opened(campaigns)
+    with pytest.raises(Conflict, match="token"):
+        campaigns.merge(campaign.id, campaigns.export(campaign.id))
+
+
+def test_derived_tables_state_no_bound_for_one_sender(campaigns):
+    domain = Domain(attributes=[*SMOKES.attributes, Boolean(name="town")])
+    campaign = opened(campaigns, domain=domain)
+    codes = campaigns.invite(campaign.id, 20)
+    question = campaigns.get(campaign.id).design.questions[0]
+    sheet = [report(campaign, token_of(campaigns, campaign, code), 0) for code in codes]
+    campaigns.accept(campaign.id, sheet)
+    tally = campaigns.tally(campaign.id)
+    raw = findings.published(tally, "raw")[question.attributes]
+    assert raw.provenance.recipe["influence"]["one_report"] > 0
+    for derived in (findings.published(tally, "consistent")[question.attributes], raw.derived()):
+        assert derived.provenance.recipe["influence"]["participation"] == "invited"
+        assert derived.provenance.recipe["influence"]["one_report"] is None
+        assert derived.provenance.recipe["influence"]["one_sender"] is None

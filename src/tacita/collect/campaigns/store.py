@@ -404,6 +404,9 @@ class Campaigns:
             if campaign.state != "open":
                 rule = "must be open: the tables of a closed campaign do not change"
                 raise Conflict(rule, field="campaign", value=campaign.state, hint="Merge before you close it")
+            if campaign.terms.invited:
+                rule = "an invited campaign counts reports with a token of its own only"
+                raise Conflict(rule, field="campaign", value=id)
             counts = _check_export(campaign, exported)
             names = {bytes.fromhex(name) for name in exported["reports"]}
             fresh = remember(self._database, connection, self._number(connection, id), names)

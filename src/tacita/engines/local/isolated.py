@@ -41,7 +41,7 @@ _ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve address space that they may never use
     "MALLOC_ARENA_MAX": "2",
 }
-_SECRET = ("TACITA_", "PG")
+_KEPT = ("PATH", "LANG", "LC_", "TMPDIR", "PYTHON", "LD_LIBRARY_PATH", "HOME", "SYSTEMROOT", "NUMBA_", "OMP_")
 _PIPE = 1 << 20
 _TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # the second also when the machine has no memory left
 
@@ -207,8 +207,11 @@ class IsolatedSource:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without settings and credentials: whatever takes over a reader must not find them."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(_SECRET)}
+    """What a reader needs of ours: no settings and no credentials, by whatever name.
+
+    It runs as our user: on most systems it could still read our own environment in /proc.
+    """
+    ours = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
     return ours | _ENVIRONMENT
 
 

@@ -135,7 +135,7 @@ class Server:
                 field="source",
                 value=self.place,
                 hint=f"The limit is {self.timeout:g} s; give more" if self.timeout else None,
-            )
+            ).while_reading()
         if isinstance(error, load("bson.errors").BSONError):
             return DataError("the database sent what is no document", field="source")
         if code == _NO_RIGHT:

@@ -132,7 +132,7 @@ class Server:
                 raise self._too_slow() from None
             raise SourceUnavailable(
                 "the database broke off while rows were read", field="source", value=self.place
-            ) from None
+            ).while_reading() from None
 
     def _arrow_url(self) -> str:
         """The address with the search path in it: ADBC's driver reads the catalogue while it connects."""
@@ -168,9 +168,10 @@ class Server:
         if state is None or state[:2] in ("08", "28", "3D", "53", "57"):
             # before a connection there is no row
             private = self._without_secrets(str(error)) if _is_connecting(error) else state
-            return SourceUnavailable(
+            lost = SourceUnavailable(
                 "the database cannot be reached", field="source", value=self.place, private=private
             )
+            return lost.while_reading() if state is not None and state[:2] == "53" else lost
         return DataError("the database refused the query", field="source", value=state)
 
     def _too_slow(self) -> SourceUnavailable:
@@ -179,7 +180,7 @@ class Server:
             field="source",
             value=self.place,
             hint=f"The limit is {self.timeout:g} s; give more" if self.timeout else None,
-        )
+        ).while_reading()
 
     def _without_secrets(self, text: str) -> str:
         for hidden in (self.url, self._arrow_url(), self.__dict__["_parts"].get("password")):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 
 from tacita.domain import Domain
-from tacita.errors import InvalidInput, SourceUnavailable, UnknownName
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.datasets import Dataset
@@ -53,6 +53,12 @@ def create_dataset(body: NewDataset, token: Steward, services: Services_) -> Dat
                 principal=token.principal,
                 again=body.again,
             )
+    except Conflict as error:
+        if error.field != "data":
+            raise
+        # which account it is may be outside the caller's scope
+        hint = "Use the dataset that has it, or say why there may be another: `again`"
+        raise Conflict("has an account already", field="data", hint=hint) from None
     except SourceUnavailable as error:
         raise SourceUnavailable(error.rule, field=error.field or "source", hint=error.hint) from error
     return DatasetInfo.model_validate(dataset.as_dict())

@@ -86,7 +86,7 @@ def _decode(body: bytes) -> list[dict[str, Any]]:
         raise InvalidInput(
             'must be {"reports": [...]} with a list of objects and nothing else', field="reports"
         ) from None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise NotJson("cannot be read as JSON", field="body") from None
 
 
