@@ -88,8 +88,8 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         state = request.getfixturevalue("postgres").create_database(f"client_{uuid.uuid4().hex}")
     rows = [f"{'daily' if i % 3 == 0 else 'never'},{i % 90}" for i in range(1000)]
     sources = {name: {"path": f"{name}.csv"} for name in ("verbs", "models", "errors", "restart", "log")}
-    for name in sources:
-        (folder / f"{name}.csv").write_text("smokes,age\n" + "\n".join(rows) + "\n")
+    for place, name in enumerate(sources):  # other rows: the same file would have one account
+        (folder / f"{name}.csv").write_text("smokes,age\n" + "\n".join(rows[place:] + rows[:place]) + "\n")
     port = free_port()
     environment = os.environ | {
         "TACITA_PORT": str(port),

@@ -237,6 +237,7 @@ def test_what_a_network_cannot_promise_is_refused(changes, field):
     assert caught.value.field == field
 
 
+@pytest.mark.filterwarnings("ignore::tacita.errors.PrivacyWarning")
 def test_estimators_follow_the_conventions():
     table = rows()
     X, y = np.column_stack([table["a"], table["b"]]), np.array(table["kind"].to_pylist())

@@ -157,8 +157,13 @@ def test_a_file_under_two_names_has_one_account(world_of, tmp_path: Path) -> Non
     linked = world.register("linked", source="linked")
     assert (linked.status_code, linked.json()["field"]) == (409, "source")
     assert "same data as the dataset 'patients'" in linked.json()["detail"]
-    assert world.register("copy", source="copy").status_code == 201  # other files are other data, as far as one can see
-    assert [account.name for account in world.services.ledger.accounts()] == ["copy", "patients"]
+    copy = world.register("copy", source="copy")  # the same bytes in another file
+    assert (copy.status_code, copy.json()["field"]) == (409, "data")
+    assert "patients" not in copy.text  # it might be outside the caller's scope
+    assert [account.name for account in world.services.ledger.accounts()] == ["patients"]
+    assert world.register("copy", source="copy", again="a rehearsal with invented people").status_code == 201
+    (line,) = world.services.events.list(kind="data-again")
+    assert line.detail["reason"] == "a rehearsal with invented people"
 
 
 @pytest.mark.postgres

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from tacita.server import run
+from tacita.server import listening, run
 from tacita.server.settings import Settings
 
 
@@ -17,7 +17,7 @@ def served_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, **settings: Any)
         asked.update(options, app=app)
         app.state.services.close()
 
-    monkeypatch.setattr(run.uvicorn, "run", note)
+    monkeypatch.setattr(listening.uvicorn, "run", note)
     run.serve(Settings.load(home=tmp_path, worker=False, **settings))
     asked.pop("app")
     return uvicorn.Config(_echo, **asked)

@@ -19,7 +19,7 @@ import datetime as dt
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -252,10 +252,16 @@ class Ledger:
             count = connection.execute(sa.select(accounts.c.charges).where(accounts.c.name == name)).scalar_one()
             return Balance(account=account, spent=spent, charges=count)
 
-    def quote(self, name: str, event: Event) -> Quote:
-        """What an event would cost; writes nothing."""
+    def quote(self, name: str, event: Event, *, charges: Sequence[tuple[Event, int]] | None = None) -> Quote:
+        """What an event would cost; writes nothing.
+
+        Args:
+            name: The account.
+            event: What would be charged.
+            charges: Its parts, where they would be charged one by one, each with how often.
+        """
         with self._database.reading() as connection:
-            return self._quote(connection, self._account(connection, name), event)
+            return self._quote(connection, self._account(connection, name), event, charges)
 
     def history(self, name: str) -> Iterator[Charge]:
         """All charges of an account, oldest first."""
@@ -379,13 +385,19 @@ class Ledger:
         row = connection.execute(query).one_or_none()
         return None if row is None else _read_charge(row, row.answer)
 
-    def _quote(self, connection: sa.Connection, account: Account, event: Event) -> Quote:
+    def _quote(
+        self,
+        connection: sa.Connection,
+        account: Account,
+        event: Event,
+        charges: Sequence[tuple[Event, int]] | None = None,
+    ) -> Quote:
         history = self._history(connection, account.name)
         return Quote(
             budget=exact(account.budget.amount),
             spent=account.cost(history),
             alone=account.cost([(event, 1)]),
-            after=account.cost([*history, (event, 1)]),
+            after=account.cost([*history, *(charges or [(event, 1)])]),
         )
 
     def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:

@@ -127,14 +127,21 @@ def test_over_shared_people_costs_add_up(sites, make_terms, domain):
 
 
 @pytest.mark.parametrize("method", ["SL1", "SL2", "SL3"])
-@pytest.mark.parametrize(("budget", "neighbours"), [(Budget.approx(3.0, 1e-9), REPLACE), (Budget.zcdp(0.5), ADD)])
-def test_other_currencies(method, budget, neighbours, make_site, make_terms, domain, chain):
-    sites = [make_site(f"h{at}", chain(2000, seed=at), budget=budget, neighbours=neighbours, seed=at) for at in (0, 1)]
+@pytest.mark.parametrize(
+    ("budget", "account", "neighbours"),
+    [
+        # with a delta, steps are charged one by one by a filter, which costs more than a plan of the same events
+        (Budget.approx(3.0, 1e-9), Budget.approx(4.0, 1e-9), REPLACE),
+        (Budget.zcdp(0.5), Budget.zcdp(0.5), ADD),
+    ],
+)
+def test_other_currencies(method, budget, account, neighbours, make_site, make_terms, domain, chain):
+    sites = [make_site(f"h{at}", chain(2000, seed=at), budget=account, neighbours=neighbours, seed=at) for at in (0, 1)]
     terms = make_terms(names=("h0", "h1"), method=method, budget=budget, neighbours=neighbours)
     result = run(terms, domain, sites)
     assert error_of_pairs(result, sites) < 0.05
     for site in sites:
-        assert 0.9 * budget.amount < site.spent <= budget.amount
+        assert 0.9 * budget.amount < site.spent <= account.amount
     again = replace(terms, run="again")
     with pytest.raises(SourceUnavailable, match="cannot bear"):
         run(again, domain, sites)

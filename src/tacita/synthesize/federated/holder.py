@@ -160,7 +160,7 @@ class Holder:
 
     def _check_affordable(self, schedule: Schedule) -> None:
         """Refuse a run that the account could not bear to its end, before anything is spent on it."""
-        quote = self._ledger.quote(self.account.name, schedule.event)
+        quote = self._ledger.quote(self.account.name, schedule.event, charges=schedule.charges)
         if not quote.affordable:
             raise BudgetExceeded(
                 account=self.account.name,

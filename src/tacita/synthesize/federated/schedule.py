@@ -146,6 +146,12 @@ class Schedule:
         """What a whole run costs one holder's units."""
         return self.event_under(self.terms.neighbours)
 
+    @property
+    def charges(self) -> list[tuple[Event, int]]:
+        """The parts of the event as they are charged at most: one by one, each after the answers before it."""
+        parts = self.event.events if isinstance(self.event, Sequence) else (self.event,)
+        return [(part.event, part.count) if isinstance(part, Repeated) else (part, 1) for part in parts]
+
     def event_under(self, neighbours: Neighbours) -> Event:
         """The same laws, stated for another notion of neighbours."""
         d = len(self.terms.attributes)
