@@ -82,5 +82,12 @@ def test_a_message_about_another_page_is_dropped(pages, monkeypatch: pytest.Monk
     for message in (other, {}, None, {"client_id": None}, {"client_id": ["page-of-the-analyst"]}):
         assert asyncio.run(guarded("analyst", message)) is False
     sessions.leave(cookies["analyst"])
+    sent: list[tuple[Any, ...]] = []
+
+    async def emit(*parts: Any, **named: Any) -> None:
+        sent.append((*parts, named))
+
+    monkeypatch.setattr("tacita.console.mount.core.sio.emit", emit)
     assert asyncio.run(guarded("analyst", own)) is False
+    assert sent == [("open", {"path": "/enter", "new_tab": False}, {"room": "analyst"})]  # to the door, and no further
     assert heard == ["page-of-the-analyst"]

@@ -81,7 +81,10 @@ def _guarded(handler: Callable[[str, dict[str, Any]], Any], sessions: Sessions) 
         scope = core.sio.get_environ(sid)["asgi.scope"]
         session = sessions.find(HTTPConnection(scope).cookies.get(COOKIE))
         page = message.get("client_id") if isinstance(message, dict) else None
-        if session is None or not isinstance(page, str) or page not in session.pages:
+        if session is None:  # signed out in another tab, or the token has ended: the page says so
+            await core.sio.emit("open", {"path": ENTER.removeprefix(HOME), "new_tab": False}, room=sid)
+            return False
+        if not isinstance(page, str) or page not in session.pages:
             return False
         answer = handler(sid, message)
         return await answer if isawaitable(answer) else answer
