@@ -39,7 +39,7 @@ class Participation:
 
     Args:
         invited: Whether a report needs a one-time token. Otherwise the campaign is open: what one sender can move is
-            not bounded, because nothing tells two of their reports from those of two persons.
+            not bounded, because two of their reports look like those of two persons.
         reports_a_minute: Most reports that one address may send to an open campaign; None where there is no limit.
     """
 

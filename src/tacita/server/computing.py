@@ -85,7 +85,7 @@ class ComputePool:
             request: The request that it is for; when its client hangs up, the child is killed.
 
         Raises:
-            ClientGone: The client hung up; nobody reads this.
+            ClientGone: The client hung up; no one reads this.
             TooManyRequests: The principal has `EACH` computations, or too many wait.
             InvalidInput: It was not done in time.
             TacitaError: What it raised itself.
