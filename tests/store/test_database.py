@@ -1,14 +1,18 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.store import Database
-from tacita.store.schema import accounts, metadata
+from tacita.store import database as database_module
+from tacita.store.schema import accounts, metadata, report_ids
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -24,6 +28,31 @@ ROW = {"name": "x", "unit": "row", "neighbours": "a", "budget": "{}", "charges":
 def test_migrations_make_exactly_the_declared_tables(url):
     with Database(url).reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_ids_of_reports_survive_the_change_to_runs(url):
+    config = Config()
+    config.set_main_option("script_location", str(database_module._MIGRATIONS))
+    engine = sa.create_engine(database_module._parse(url))
+    ids = [number.to_bytes(16, "big") for number in range(25_000)]
+    if engine.dialect.name == "sqlite":
+        Path(engine.url.database).parent.mkdir(parents=True)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008")
+        empty = "0, 0, CURRENT_TIMESTAMP, ''"
+        for number, name in ((1, "a"), (2, "b")):
+            values = f"({number}, '{name}', '', '', 'open', {empty})"
+            fields = "number, id, title, terms, state, block, looks, created, reason"
+            connection.exec_driver_sql(f"INSERT INTO campaigns ({fields}) VALUES {values}")
+        insert = sa.text("INSERT INTO reports (campaign, report) VALUES (:campaign, :report)")
+        connection.execute(insert, [{"campaign": 1, "report": id} for id in ids] + [{"campaign": 2, "report": ids[0]}])
+    engine.dispose()
+    with Database(url).reading() as connection:
+        query = sa.select(report_ids).order_by(report_ids.c.campaign, report_ids.c.run)
+        runs = [(row.campaign, row.run, bytes(row.ids)) for row in connection.execute(query)]
+    assert [run[:2] for run in runs] == [(1, 1), (1, 2), (1, 3), (2, 1)]
+    assert b"".join(run[2] for run in runs) == b"".join(ids) + ids[0]
 
 
 def test_a_failed_transaction_leaves_nothing(url):

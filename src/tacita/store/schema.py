@@ -20,7 +20,7 @@ __all__ = [
     "policies",
     "questions",
     "releases",
-    "reports",
+    "report_ids",
     "spending",
     "tallies",
     "tokens",
@@ -215,12 +215,12 @@ tallies = sa.Table(  # reports are counted, not kept
     sa.Column("reports", sa.BigInteger, nullable=False),
 )
 
-reports = sa.Table(  # the ids alone, so that a report counts once
-    "reports",
+report_ids = sa.Table(  # the ids alone, so that a report counts once: those of one transaction together
+    "report_ids",
     metadata,
     sa.Column("campaign", sa.ForeignKey("campaigns.number"), primary_key=True),
-    sa.Column("report", sa.LargeBinary(16), primary_key=True),
-    sqlite_with_rowid=False,
+    sa.Column("run", sa.Integer, primary_key=True),
+    sa.Column("ids", sa.LargeBinary, nullable=False),  # 16 bytes each, in order
 )
 
 kept_reports = sa.Table(  # the reports themselves, only where the owner asked for that

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,20 +17,6 @@ from tacita.domain import Categorical, Domain
 from tacita.errors import TacitaError
 from tacita.store import Database
 from tacita.tables import Workload
-
-
-def test_ids_are_looked_up_one_by_one_and_never_all_reports_of_a_campaign(tmp_path: Path) -> None:
-    """The planner has no statistics of the table: without help it read every report of a campaign for each id."""
-    database = Database(f"sqlite:///{tmp_path}/state.db")
-    parts = {"campaign": 1, "ids": bytes(160), "places": "[1, 17, 33]"}
-    with database.reading() as connection:
-        plan = connection.execute(sa.text("EXPLAIN QUERY PLAN " + intake._KNOWN_SQLITE), parts).all()
-    database.close()
-    steps = [step.detail for step in plan]
-    assert "json_each" in steps[0]
-    assert "SEARCH" in steps[1]
-    assert "(campaign=? AND report=?)" in steps[1]
-
 
 # -- the decoders against arbitrary input ----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tacita.collect.campaigns.campaign import Form
 from tacita.collect.campaigns.invitations import check_tokens
+from tacita.collect.campaigns.seen import SeenReports, split_ids
 from tacita.collect.protocol import Channel
 from tacita.collect.question import Report, shard_of
 from tacita.collect.wiring import answer_width, reports_array, unpack_answers
@@ -96,11 +97,6 @@ def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
 def _kept(report: object) -> dict[str, Any]:
     """A report without its token, which says nothing about the answer."""
     return {name: value for name, value in dict(report).items() if name != "token"} if isinstance(report, dict) else {}
-
-
-def split_ids(data: bytes) -> list[bytes]:
-    """Ids of 16 bytes each that stand one after the other."""
-    return [data[at : at + 16] for at in range(0, len(data), 16)]
 
 
 def are_ids(names: Sequence[str]) -> bool:
@@ -196,12 +192,13 @@ def _check_size(size: int) -> None:
 # -- counting --------------------------------------------------------------------------------------------------------
 
 
-def count(database: Database, batches: Sequence[Batch]) -> list[Accepted | TacitaError]:
+def count(database: Database, seen: SeenReports, batches: Sequence[Batch]) -> list[Accepted | TacitaError]:
     """Count batches in one transaction; what became of each, in their order."""
+    seen.read_ahead(database, {batch.campaign for batch in batches})
     with database.writing() as connection:
         numbers, refused = _look_up(connection, sorted({batch.campaign for batch in batches}))
         open_ones = [batch for batch in batches if batch.campaign not in refused]
-        fresh = _remember(database, connection, open_ones, numbers)
+        fresh = _remember(seen, connection, open_ones)
         counted = [_unseen(batch, fresh) for batch in open_ones]
         _add(connection, [(batch, mask) for batch, mask in zip(open_ones, counted, strict=True) if mask.any()])
         for batch, mask in zip(open_ones, counted, strict=True):
@@ -211,9 +208,13 @@ def count(database: Database, batches: Sequence[Batch]) -> list[Accepted | Tacit
 
 
 def _look_up(connection: sa.Connection, ids: Sequence[str]) -> tuple[dict[str, int], dict[str, TacitaError]]:
-    """Numbers of the campaigns, and why some take no reports. The shared lock keeps the others from closing now."""
+    """Numbers of the campaigns, and why some take no reports.
+
+    The others are locked: none closes now, and no other process counts their reports. In order, so that two processes
+    cannot wait in a ring.
+    """
     columns = (campaigns.c.id, campaigns.c.number, campaigns.c.state)
-    query = sa.select(*columns).where(campaigns.c.id.in_(ids)).order_by(campaigns.c.id).with_for_update(read=True)
+    query = sa.select(*columns).where(campaigns.c.id.in_(ids)).order_by(campaigns.c.id).with_for_update(key_share=True)
     rows = {row.id: row for row in connection.execute(query)}
     refused: dict[str, TacitaError] = {}
     for id in ids:
@@ -225,49 +226,12 @@ def _look_up(connection: sa.Connection, ids: Sequence[str]) -> tuple[dict[str, i
     return {id: row.number for id, row in rows.items()}, refused
 
 
-def _remember(
-    database: Database, connection: sa.Connection, batches: Sequence[Batch], numbers: dict[str, int]
-) -> dict[str, set[bytes]]:
-    """Store the ids; those that were new, for each campaign. In order, so that two senders cannot wait in a ring."""
+def _remember(seen: SeenReports, connection: sa.Connection, batches: Sequence[Batch]) -> dict[str, set[bytes]]:
+    """Store the ids; those that were new, for each campaign."""
     wanted: dict[str, set[bytes]] = {}
     for batch in batches:
         wanted.setdefault(batch.campaign, set()).update(batch.ids)
-    fresh = {}
-    for campaign, names in sorted(wanted.items()):
-        fresh[campaign] = remember(database, connection, numbers[campaign], names)
-    return fresh
-
-
-def remember(database: Database, connection: sa.Connection, campaign: int, names: set[bytes]) -> set[bytes]:
-    """Store ids of one campaign, inside a transaction; those that were new."""
-    ordered = sorted(names)
-    if database.is_postgres:
-        found = connection.execute(sa.text(_INSERT_POSTGRES), {"campaign": campaign, "ids": ordered})
-        return {bytes(row.report) for row in found}
-    places = json.dumps(list(range(1, 16 * len(ordered), 16)))
-    parts = {"campaign": campaign, "ids": b"".join(ordered), "places": places}
-    known = connection.execute(sa.text(_KNOWN_SQLITE), parts).scalar_one() or ""
-    connection.execute(sa.text(_INSERT_SQLITE), parts)
-    return names.difference(split_ids(bytes.fromhex(known)))
-
-
-# One statement for all ids: a statement for each takes ten times as long. And one row for all that were known (SQLite
-# has one writer, so nothing comes between): every row that is fetched waits for its turn among the threads, and in a
-# busy server a hundred new ids took half a second to be told. CROSS JOIN fixes the order: the ids outside, a lookup by
-# primary key inside. The planner, which has no statistics, went through all reports of the campaign for each id.
-_KNOWN_SQLITE = """
-    SELECT group_concat(hex(report), '') FROM json_each(:places)
-    CROSS JOIN reports ON campaign = :campaign AND report = substr(:ids, value, 16)
-"""
-_INSERT_SQLITE = """
-    INSERT INTO reports (campaign, report)
-    SELECT :campaign, substr(:ids, value, 16) FROM json_each(:places) WHERE true
-    ON CONFLICT DO NOTHING
-"""
-_INSERT_POSTGRES = """
-    INSERT INTO reports (campaign, report) SELECT :campaign, unnest(CAST(:ids AS bytea[]))
-    ON CONFLICT DO NOTHING RETURNING report
-"""
+    return {id: seen.remember(connection, id, names) for id, names in sorted(wanted.items())}
 
 
 def _keep(connection: sa.Connection, campaign: int, batch: Batch, counted: NDArray[np.bool_]) -> None:

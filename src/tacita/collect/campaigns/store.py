@@ -27,10 +27,10 @@ from tacita.collect.campaigns.intake import (
     count,
     packed_batch,
     parsed_batch,
-    remember,
     tally_of,
 )
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
+from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
@@ -45,7 +45,7 @@ from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
 from tacita.release import Releases
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
-from tacita.store.schema import campaigns, questions, reports, tallies
+from tacita.store.schema import campaigns, questions, tallies
 
 __all__ = ["Campaigns"]
 
@@ -67,6 +67,7 @@ class Campaigns:
 
     def __init__(self, database: Database, *, reports_a_minute: int | None = None) -> None:
         self._database, self._reports_a_minute = database, reports_a_minute
+        self._seen = SeenReports()
         self._forms: dict[str, Form] = {}  # verified once: questions do not change, and a new block adds to them
 
     # -- the owner ----------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ class Campaigns:
             key = None
             if terms.invited:
                 signer = TokenKey.new()
-                signer.save(connection, self._number(connection, id))
+                signer.save(connection, number_of(connection, id))
                 key = signer.public
             self._ask(connection, id, design, terms, key, block=1)
             append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
@@ -183,7 +184,7 @@ class Campaigns:
         with self._database.writing() as connection:
             campaign = self._load(connection, id)
             self._check_invited(campaign)
-            codes = make_codes(connection, self._number(connection, id), count)
+            codes = make_codes(connection, number_of(connection, id), count)
             append(connection, "invitations-made", id, principal, title=campaign.title, count=count)
         return codes
 
@@ -191,7 +192,7 @@ class Campaigns:
         """How many codes an invited campaign has made, and how many of them were used."""
         with self._database.snapshot() as connection:
             self._check_invited(self._load(connection, id))
-            return count_codes(connection, self._number(connection, id))
+            return count_codes(connection, number_of(connection, id))
 
     def redeem(self, id: str, code: str, blinded: bytes) -> bytes:
         """Sign a blinded message for a code, which is then used up.
@@ -207,7 +208,7 @@ class Campaigns:
             self._check_invited(campaign)
             if campaign.state != "open":
                 raise Conflict(_NOT_OPEN[campaign.state], field="campaign", value=id)
-            number = self._number(connection, id)
+            number = number_of(connection, id)
             key = TokenKey.load(connection, number)
             key.check(blinded)
             use_code(connection, number, code, blinded)
@@ -246,7 +247,7 @@ class Campaigns:
         for id, form in forms.items():
             if form.terms.closes is not None and now() >= form.terms.closes:
                 self.advance(id)
-        outcomes = count(self._database, batches)
+        outcomes = count(self._database, self._seen, batches)
         for id, form in forms.items():
             if form.terms.rounds or form.terms.stop:
                 self._try_to_advance(id)
@@ -355,9 +356,7 @@ class Campaigns:
         with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
             counts = self._counts(connection, campaign)
-            here = reports.c.campaign == self._number(connection, id)
-            names = connection.execute(sa.select(reports.c.report).where(here).order_by(reports.c.report)).scalars()
-            ids = [bytes(name).hex() for name in names]
+            ids = [name.hex() for name in stored_ids(connection, id)]
         with self._database.writing() as connection:
             append(connection, "tally-taken", id, principal, title=campaign.title)
         return {
@@ -409,7 +408,7 @@ class Campaigns:
                 raise Conflict(rule, field="campaign", value=id)
             counts = _check_export(campaign, exported)
             names = {bytes.fromhex(name) for name in exported["reports"]}
-            fresh = remember(self._database, connection, self._number(connection, id), names)
+            fresh = self._seen.remember(connection, id, names)
             if len(fresh) < len(exported["reports"]):
                 hint = "Send each report to one aggregator only"
                 raise Conflict("holds reports that were counted here already", field="tally", hint=hint)
@@ -446,9 +445,6 @@ class Campaigns:
             empty.append({"campaign": id, "question": question.question, "counts": zeros, "reports": 0})
         connection.execute(questions.insert(), rows)
         connection.execute(tallies.insert(), empty)
-
-    def _number(self, connection: sa.Connection, id: str) -> int:
-        return int(connection.execute(sa.select(campaigns.c.number).where(campaigns.c.id == id)).scalar_one())
 
     def _close(self, connection: sa.Connection, campaign: Campaign, reason: str, principal: str) -> None:
         self._set(connection, campaign.id, state="closed", closed=now(), reason=reason)
