@@ -1,8 +1,8 @@
 """Reports over HTTP, durable before they are acknowledged: single posts and batches, on an empty campaign and on one
 that holds a million reports, killed in the middle.
 
-A real server process on loopback, with SQLite and with PostgreSQL (fsync on). The senders are threads with bare sockets
-and requests built beforehand, so that they take as little of the machine as they can; still they share it, so the rate
+A real server process on loopback, with SQLite and with PostgreSQL (fsync on). The senders are bare sockets with
+requests built beforehand, so that they take as little of the machine as they can; still they share it, so the rate
 by the server's own CPU time stands beside the rate by the clock. Half-way through another run the server is killed with
 SIGKILL and started again, and the senders send what they have no answer for; then what was counted is compared with
 what was sent.
@@ -17,7 +17,9 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import secrets
+import selectors
 import signal
 import socket
 import subprocess
@@ -25,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +43,7 @@ from tacita.store import Database
 from tacita.testing.postgres import PostgresServer
 
 DOMAIN = Domain(attributes=[Categorical(name="x", levels=[f"level {i}" for i in range(8)])])
-SINGLE_SENDERS, BATCH_SENDERS = 32, 4
+SINGLE_SENDERS, BATCH_SENDERS = 200, 4
 BATCH, LARGE_BATCH = 1000, 10_000
 HELD = 1_000_000
 
@@ -119,54 +121,79 @@ def _ticks(pid: int) -> list[int]:
 
 @dataclass
 class Sending:
-    """Requests that several threads send, each once, until they are through or the server is gone."""
+    """Requests over several connections, each sent once, until they are through or the server is gone.
 
-    port: int
+    One thread serves all connections: a thread for each would be woken for every answer, which costs the server more
+    than the answer itself.
+    """
+
+    ports: Sequence[int]
     waiting: Iterator[tuple[int, bytes]]
     answered: set[int] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, senders: int) -> float:
         """Send everything; how many seconds it took."""
-        threads = [threading.Thread(target=self._send) for _ in range(senders)]
         started = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with selectors.DefaultSelector() as selector:
+            for number in range(senders):
+                self._next(selector, _Sender(self.ports[number % len(self.ports)]))
+            while selector.get_map():
+                for key, _ in selector.select():
+                    self._go_on(selector, key.data)
         return time.perf_counter() - started
 
-    def _send(self) -> None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)) as connection:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while True:
-                with self.lock:
-                    number, request = next(self.waiting, (-1, b""))
-                if number < 0:
-                    return
-                connection.sendall(request)
-                if _status(connection) in (200, 409):  # 409: it had counted before
-                    self.answered.add(number)
+    def _next(self, selector: selectors.BaseSelector, sender: _Sender) -> None:
+        number, request = next(self.waiting, (-1, b""))
+        if number < 0:
+            self._end(selector, sender)
+            return
+        sender.number, sender.left, sender.answer = number, memoryview(request), b""
+        self._write(selector, sender)
+
+    def _go_on(self, selector: selectors.BaseSelector, sender: _Sender) -> None:
+        try:
+            if sender.left:
+                self._write(selector, sender)
+            elif (status := sender.read()) is not None:
+                if status in (200, 409):  # 409: it had counted before
+                    self.answered.add(sender.number)
+                self._next(selector, sender)
+        except OSError:
+            self._end(selector, sender)
+
+    def _write(self, selector: selectors.BaseSelector, sender: _Sender) -> None:
+        with contextlib.suppress(BlockingIOError):
+            sender.left = sender.left[sender.socket.send(sender.left) :]
+        wanted = selectors.EVENT_WRITE if sender.left else selectors.EVENT_READ
+        change = selector.modify if sender.socket in selector.get_map() else selector.register
+        change(sender.socket, wanted, sender)
+
+    def _end(self, selector: selectors.BaseSelector, sender: _Sender) -> None:
+        if sender.socket in selector.get_map():
+            selector.unregister(sender.socket)
+        sender.socket.close()
 
 
-def _status(connection: socket.socket) -> int:
-    """The status of an answer, which is read to its end."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        part = connection.recv(65536)
+class _Sender:
+    """One connection: the request that is on its way, and what has come of its answer."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self.number, self.left, self.answer = -1, memoryview(b""), b""
+
+    def read(self) -> int | None:
+        """The status of the answer, when it is there to its end."""
+        part = self.socket.recv(65536)
         if not part:
             raise ConnectionError
-        data += part
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = next(
-        int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-    )
-    while len(body) < length:
-        part = connection.recv(65536)
-        if not part:
-            raise ConnectionError
-        body += part
-    return int(head[9:12])
+        self.answer += part
+        head, end, body = self.answer.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head.lower())
+        if not end or length is None or len(body) < int(length[1]):
+            return None
+        return int(head[9:12])
 
 
 def _request(campaign: str, body: bytes, media: str = "application/json") -> bytes:
@@ -198,7 +225,10 @@ def run(*, quick: bool) -> list[Row]:
             server.start()
             try:
                 rows += _held(store, server, quick)
-                rows += _rows(store, server, quick)
+                rows += _rows(store, [server], quick)
+                rows += _killed(store, server, quick)
+                if store == "PostgreSQL":
+                    rows += _several(store, server, quick)
             finally:
                 server.kill(signal.SIGTERM)
     return rows
@@ -250,7 +280,7 @@ def _held(store: str, server: Server, quick: bool) -> list[Row]:
             for place, id in (("empty", _campaign(server)), ("full", full)):
                 requests = [make(id) for _ in range(count)]
                 before = server.cpu_with_database()
-                sending = Sending(server.port, iter(enumerate(requests)))
+                sending = Sending([server.port], iter(enumerate(requests)))
                 sending.run(senders)
                 assert len(sending.answered) == count
                 if turn:  # the first warms up
@@ -264,32 +294,45 @@ def _held(store: str, server: Server, quick: bool) -> list[Row]:
     return rows
 
 
-def _rows(store: str, server: Server, quick: bool) -> list[Row]:
-    campaign = _campaign(server)
-    singles, batches = (1000, 20) if quick else (8000, 200)
+def _several(store: str, server: Server, quick: bool) -> list[Row]:
+    """Two server processes on one database, as behind a balancer: each has a core of its own."""
+    place = server.folder / "second"
+    place.mkdir()
+    second = Server(server.state, place)
+    second.start()
+    try:
+        return _rows(f"{store}, 2 processes", [server, second], quick)
+    finally:
+        second.kill(signal.SIGTERM)
+
+
+def _rows(store: str, servers: Sequence[Server], quick: bool) -> list[Row]:
+    """Rates of single posts and batches."""
+    campaign = _campaign(servers[0])
+    singles, batches = (1000, 20) if quick else (20_000, 400)
     kinds = [
         ("single posts", singles, SINGLE_SENDERS, lambda: _json(campaign, 1), 1),
         (f"JSON batches of {BATCH}", batches, BATCH_SENDERS, lambda: _json(campaign, BATCH), BATCH),
         (f"packed batches of {BATCH}", batches, BATCH_SENDERS, lambda: _packed(campaign, BATCH), BATCH),
-        (f"packed batches of {LARGE_BATCH}", batches // 4, 2, lambda: _packed(campaign, LARGE_BATCH), LARGE_BATCH),
+        (f"packed batches of {LARGE_BATCH}", batches // 4, 4, lambda: _packed(campaign, LARGE_BATCH), LARGE_BATCH),
     ]
     goals = {"single posts": ">= 4000", f"packed batches of {LARGE_BATCH}": ">= 100000"}
     rows, sent = [], 0
     for name, count, senders, make, size in kinds:
         requests = [make() for _ in range(count)]
-        before = server.cpu()
-        sending = Sending(server.port, iter(enumerate(requests)))
+        before = sum(server.cpu() for server in servers)
+        sending = Sending([server.port for server in servers], iter(enumerate(requests)))
         seconds = sending.run(senders)
-        used = server.cpu() - before
+        used = sum(server.cpu() for server in servers) - before
         reports = size * len(sending.answered)
         sent += reports
-        note = f"server process on loopback, {SINGLE_SENDERS} senders of single posts, {BATCH_SENDERS} of batches"
+        note = f"loopback, senders on the same cores: {SINGLE_SENDERS} of single posts, {BATCH_SENDERS} of batches"
         rows += [
             Row(
                 bar=f"{store}: {name}, by the clock",
                 ours=reports / seconds,
                 unit="reports/s",
-                goal=goals.get(name, "shown") if store == "PostgreSQL" else "shown",  # on two idle cores
+                goal=goals.get(name, "shown") if len(servers) > 1 else "shown",  # on two idle cores
                 note=note,
             ),
             Row(bar=f"{store}: {name}, by the server's CPU", ours=reports / used, unit="reports/CPU s"),
@@ -297,21 +340,22 @@ def _rows(store: str, server: Server, quick: bool) -> list[Row]:
     rows.append(
         Row(
             bar=f"{store}: acknowledged reports not counted once",
-            ours=_received(server, campaign) - sent,
+            ours=_received(servers[0], campaign) - sent,
             unit="reports",
             goal="= 0",
         )
     )
-    return rows + _killed(store, server, singles, batches)
+    return rows
 
 
-def _killed(store: str, server: Server, singles: int, batches: int) -> list[Row]:
+def _killed(store: str, server: Server, quick: bool) -> list[Row]:
     """The server dies half-way; afterwards every report that was ever sent must count once, acknowledged or not."""
+    singles, batches = (1000, 20) if quick else (8000, 200)
     campaign = _campaign(server)
     requests = [_json(campaign, 1) for _ in range(singles)] + [_packed(campaign, BATCH) for _ in range(batches // 4)]
     sizes = [1] * singles + [BATCH] * (batches // 4)
     secrets.SystemRandom().shuffle(order := list(range(len(requests))))
-    sending = Sending(server.port, iter([(n, requests[n]) for n in order]))
+    sending = Sending([server.port], iter([(n, requests[n]) for n in order]))
     worker = threading.Thread(target=lambda: sending.run(16))
     worker.start()
     while len(sending.answered) < len(requests) // 2:
@@ -323,7 +367,7 @@ def _killed(store: str, server: Server, singles: int, batches: int) -> list[Row]
     counted = _received(server, campaign)
     lost = max(0, sum(sizes[n] for n in acknowledged) - counted)
     left = [n for n in range(len(requests)) if n not in acknowledged] + sorted(acknowledged)[:50]  # some once more
-    Sending(server.port, iter([(n, requests[n]) for n in left])).run(16)
+    Sending([server.port], iter([(n, requests[n]) for n in left])).run(16)
     note = f"killed with SIGKILL after {len(acknowledged)} of {len(requests)} requests, then all the others were sent"
     return [
         Row(bar=f"{store}: acknowledged reports lost by a kill", ours=lost, unit="reports", goal="= 0", note=note),

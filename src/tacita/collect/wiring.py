@@ -83,13 +83,15 @@ def reports_array(device: DeviceChannel, cells: int, answers: Sequence[Any]) -> 
         cells: The number of cells of that question.
         answers: Indexes, texts of hexadecimal digits, or pairs (lists or tuples), as the kind has them.
     """
-    parts = []
-    for index, answer in enumerate(answers):
+    shaped = [tuple(answer) if isinstance(answer, list) else answer for answer in answers]
+    for index, answer in enumerate(shaped):
         try:
-            parts.append(pack_answer(device, cells, answer))
+            device.check_answer(cells, answer)
         except InvalidInput as error:
             raise InvalidInput(error.rule, field=f"answers[{index}]") from None
-    return unpack_answers(device, cells, b"".join(parts))
+    if isinstance(device, RR | Hadamard):  # the indexes themselves
+        return np.array(shaped, dtype=np.int64)
+    return unpack_answers(device, cells, b"".join(_bytes_of(answer) for answer in shaped))
 
 
 def answer_width(device: DeviceChannel, cells: int) -> int:
@@ -106,9 +108,13 @@ def pack_answer(device: DeviceChannel, cells: int, answer: Any) -> bytes:
     """One answer, checked, in its bytes."""
     shaped = tuple(answer) if isinstance(answer, list) else answer
     device.check_answer(cells, shaped)
-    if isinstance(shaped, str):
-        return bytes.fromhex(shaped)
-    numbers = shaped if isinstance(shaped, tuple) else (shaped,)
+    return _bytes_of(shaped)
+
+
+def _bytes_of(answer: Any) -> bytes:
+    if isinstance(answer, str):
+        return bytes.fromhex(answer)
+    numbers = answer if isinstance(answer, tuple) else (answer,)
     return b"".join(number.to_bytes(4, "little") for number in numbers)
 
 

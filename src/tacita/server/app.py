@@ -78,7 +78,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         },
     )
     app.state.services = services
-    app.add_middleware(CrossOrigin)
+    app.add_middleware(CrossOrigin, reports=reports.ROUTE)
     app.add_middleware(
         Gate,
         metrics=services.metrics,

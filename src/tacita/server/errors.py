@@ -33,7 +33,7 @@ from tacita.server.refusals import (
     from_nobody,
 )
 
-__all__ = ["DOCUMENTED", "MEDIA", "RefusedBody", "install", "respond"]
+__all__ = ["DOCUMENTED", "MEDIA", "RefusedBody", "install", "problem_of", "respond"]
 
 MEDIA = "application/problem+json"
 
@@ -132,19 +132,27 @@ def _from_http(error: HTTPException, method: str) -> TacitaError:
     return NotJson("the body could not be read", field="body")
 
 
+def problem_of(error: Exception, scope: Scope) -> Response | None:
+    """The answer for an error that a route raised, if it is of a kind that routes raise."""
+    match error:
+        case TacitaError():
+            if error.status == 500:
+                logs.fault(error, request_id=scope["state"].get("request_id"))
+            return respond(error, scope)
+        case RequestValidationError():
+            return respond(_invalid(error), scope)
+        case HTTPException():
+            return respond(_from_http(error, scope["method"]), scope, error.headers)
+    return None
+
+
 def install(app: FastAPI) -> None:
     """Make the app answer every error in this shape."""
 
-    @app.exception_handler(TacitaError)
-    async def _tacita(request: Request, error: TacitaError) -> Response:
-        if error.status == 500:
-            logs.fault(error, request_id=request.scope["state"].get("request_id"))
-        return respond(error, request.scope)
+    async def answer(request: Request, error: Exception) -> Response:
+        found = problem_of(error, request.scope)
+        assert found is not None
+        return found
 
-    @app.exception_handler(RequestValidationError)
-    async def _validation(request: Request, error: RequestValidationError) -> Response:
-        return respond(_invalid(error), request.scope)
-
-    @app.exception_handler(HTTPException)
-    async def _http(request: Request, error: HTTPException) -> Response:
-        return respond(_from_http(error, request.method), request.scope, error.headers)
+    for kind in (TacitaError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)

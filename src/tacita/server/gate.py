@@ -79,28 +79,29 @@ class Gate:
             self._note(scope, state, answered.status or 500, time.perf_counter() - started)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        most = self._limit(scope)
+        most, media = self._limit(scope), _media(scope)
         try:
             check_address(scope)
-            self._check(scope, most)
+            self._check(scope, most, media)
         except TacitaError as error:
             await respond(error, scope)(scope, receive, send)
             return
         limited = self._limited(receive, most)
-        await self._app(scope, _checked(limited) if _media(scope) == _JSON else limited, send)
+        await self._app(scope, _checked(limited) if media == _JSON else limited, send)
 
-    def _check(self, scope: Scope, most: int) -> None:
+    def _check(self, scope: Scope, most: int, media: bytes) -> None:
         headers = dict(scope["headers"])
-        for name in (b"content-type", b"content-length"):  # readers would choose between two, each in its own way
-            if sum(found == name for found, _ in scope["headers"]) > 1:
-                raise InvalidInput("must be sent once", field=name.decode())
+        if len(headers) < len(scope["headers"]):
+            names = [name for name, _ in scope["headers"]]
+            for name in (b"content-type", b"content-length"):  # readers would choose between two, each in its own way
+                if names.count(name) > 1:
+                    raise InvalidInput("must be sent once", field=name.decode())
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
             raise TooLarge(f"must have at most {most} bytes", field="body", value=int(length))
         if not scope["path"].startswith(API):  # pages have forms and files
             return
         has_body = length not in (b"", b"0") or b"transfer-encoding" in headers
-        media = _media(scope)
         packed = media == _PACKED and scope["path"].endswith("/reports")
         form = media == _FORM and scope["path"] == _UPLOAD
         file = media in _FILES and scope["path"].startswith(_SOURCES)
@@ -130,8 +131,7 @@ class Gate:
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         route = getattr(scope.get("route"), "path", "(none)")  # the template: a path may hold a value
         problem = state.get("problem")
-        self._metrics.requests.labels(method, route, str(status)).inc()
-        self._metrics.seconds.labels(method, route).observe(seconds)
+        self._metrics.note(method, route, status, seconds)
         if problem:
             self._metrics.refusals.labels(problem).inc()
         logs.line(

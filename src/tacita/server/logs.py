@@ -8,16 +8,18 @@ somebody's.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import logging
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 __all__ = ["configure", "fault", "line"]
 
 LOGGER = logging.getLogger("tacita.server")
+_ENCODER = msgspec.json.Encoder()
 
 
 class _Json(logging.Formatter):
@@ -29,11 +31,14 @@ class _Json(logging.Formatter):
         }
         facts = getattr(record, "facts", None)
         # other libraries' messages are kept, their tracebacks are not: those print values
-        return json.dumps(shape | (facts if facts is not None else {"event": record.getMessage()}))
+        return _ENCODER.encode(shape | (facts if facts is not None else {"event": record.getMessage()})).decode()
 
 
 def configure(level: str) -> None:
     """Send all logs as JSON lines to standard error."""
+    # a line says nothing about threads, processes and places in the source, and finding them takes most of its time
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # as the documentation of `logging` advises
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json())
     root = logging.getLogger()

@@ -25,6 +25,7 @@ class Metrics:
         self.seconds = Histogram(
             "tacita_request_seconds", "Time to answer.", ("method", "route"), registry=self.registry
         )
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.refusals = Counter("tacita_refusals", "Problems by code.", ("code",), registry=self.registry)
         self.reports = Counter("tacita_reports_accepted", "Reports counted.", registry=self.registry)
         self.predicting = Histogram(
@@ -35,6 +36,16 @@ class Metrics:
         )
         self.predicted = Counter("tacita_points_predicted", "Points answered.", ("form",), registry=self.registry)
         self.charges = Gauge("tacita_charges", "Charges in the ledger.", ("state",), registry=self.registry)
+
+    def note(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request and its time."""
+        found = self._answered.get((method, route, status))
+        if found is None:  # looking them up by their labels takes longer than counting
+            counter = self.requests.labels(method, route, str(status))
+            found = self._answered[method, route, status] = (counter, self.seconds.labels(method, route))
+        counter, histogram = found
+        counter.inc()
+        histogram.observe(seconds)
 
     def text(self) -> bytes:
         """All counters in the Prometheus text format."""

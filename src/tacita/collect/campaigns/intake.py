@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -199,12 +199,28 @@ def count(database: Database, seen: SeenReports, batches: Sequence[Batch]) -> li
         numbers, refused = _look_up(connection, sorted({batch.campaign for batch in batches}))
         open_ones = [batch for batch in batches if batch.campaign not in refused]
         fresh = _remember(seen, connection, open_ones)
-        counted = [_unseen(batch, fresh) for batch in open_ones]
-        _add(connection, [(batch, mask) for batch, mask in zip(open_ones, counted, strict=True) if mask.any()])
-        for batch, mask in zip(open_ones, counted, strict=True):
-            _keep(connection, numbers[batch.campaign], batch, mask)
-    outcomes = iter([_outcome(batch, mask) for batch, mask in zip(open_ones, counted, strict=True)])
+        counted = [_unseen(batch, fresh[batch.campaign]) for batch in open_ones]
+        _add(connection, zip(open_ones, counted, strict=True))
+        for batch, places in zip(open_ones, counted, strict=True):
+            _keep(connection, numbers[batch.campaign], batch, places)
+    outcomes = iter([_outcome(batch, places) for batch, places in zip(open_ones, counted, strict=True)])
     return [refused[batch.campaign] if batch.campaign in refused else next(outcomes) for batch in batches]
+
+
+# statements that every transaction needs are put together once
+_LOOK_UP = (
+    sa.select(campaigns.c.id, campaigns.c.number, campaigns.c.state)
+    .where(campaigns.c.id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(campaigns.c.id)
+    .with_for_update(key_share=True)
+)
+_HERE = (tallies.c.campaign == sa.bindparam("of")) & (tallies.c.question == sa.bindparam("to"))
+_TALLY = sa.select(tallies.c.counts).where(_HERE).with_for_update()
+_ADD = (
+    tallies.update()
+    .where(_HERE)
+    .values(counts=sa.bindparam("total"), reports=tallies.c.reports + sa.bindparam("times", type_=sa.BigInteger))
+)
 
 
 def _look_up(connection: sa.Connection, ids: Sequence[str]) -> tuple[dict[str, int], dict[str, TacitaError]]:
@@ -213,9 +229,7 @@ def _look_up(connection: sa.Connection, ids: Sequence[str]) -> tuple[dict[str, i
     The others are locked: none closes now, and no other process counts their reports. In order, so that two processes
     cannot wait in a ring.
     """
-    columns = (campaigns.c.id, campaigns.c.number, campaigns.c.state)
-    query = sa.select(*columns).where(campaigns.c.id.in_(ids)).order_by(campaigns.c.id).with_for_update(key_share=True)
-    rows = {row.id: row for row in connection.execute(query)}
+    rows = {row.id: row for row in connection.execute(_LOOK_UP, {"ids": list(ids)})}
     refused: dict[str, TacitaError] = {}
     for id in ids:
         if id not in rows:
@@ -234,56 +248,58 @@ def _remember(seen: SeenReports, connection: sa.Connection, batches: Sequence[Ba
     return {id: seen.remember(connection, id, names) for id, names in sorted(wanted.items())}
 
 
-def _keep(connection: sa.Connection, campaign: int, batch: Batch, counted: NDArray[np.bool_]) -> None:
+def _keep(connection: sa.Connection, campaign: int, batch: Batch, places: Sequence[int]) -> None:
     """Keep the reports that counted, where the owner asked for that."""
-    if batch.kept is not None and counted.any():
-        rows = [
-            {"campaign": campaign, "report": batch.ids[place], "kept": batch.kept[place]}
-            for place in np.flatnonzero(counted).tolist()
-        ]
+    if batch.kept is not None and places:
+        rows = [{"campaign": campaign, "report": batch.ids[place], "kept": batch.kept[place]} for place in places]
         connection.execute(kept_reports.insert(), rows)
 
 
-def _unseen(batch: Batch, fresh: dict[str, set[bytes]]) -> NDArray[np.bool_]:
-    """Which reports of a batch count; takes them out of `fresh`, so that each counts in one place."""
-    left = fresh[batch.campaign]
-    mask = np.zeros(len(batch.ids), dtype=bool)
+def _unseen(batch: Batch, fresh: set[bytes]) -> list[int]:
+    """Places of the reports of a batch that count; takes them out of `fresh`, so that each counts in one place."""
+    places = []
     for place, name in enumerate(batch.ids):
-        if name in left:
-            left.remove(name)
-            mask[place] = True
-    return mask
+        if name in fresh:
+            fresh.remove(name)
+            places.append(place)
+    return places
 
 
-def _add(connection: sa.Connection, counted: Sequence[tuple[Batch, NDArray[np.bool_]]]) -> None:
-    sums: dict[tuple[str, str], tuple[NDArray[np.int64], int]] = {}
-    for batch, mask in counted:
+def _add(connection: sa.Connection, counted: Iterable[tuple[Batch, Sequence[int]]]) -> None:
+    """Tally what counts, all reports to one question together."""
+    found: dict[tuple[str, str], tuple[Channel, list[Array]]] = {}
+    for batch, places in counted:
+        if not places:
+            continue
+        mask = None
+        if len(places) < len(batch.ids):
+            mask = np.zeros(len(batch.ids), dtype=bool)
+            mask[places] = True
         for part in batch.parts:
-            chosen = mask[part.positions]
-            if not chosen.any():
-                continue
-            key = (batch.campaign, part.question)
-            more = part.channel.tally(part.reports[chosen])
-            counts, times = sums.get(key, (np.zeros_like(more), 0))
-            sums[key] = counts + more, times + int(chosen.sum())
-    for (campaign, question), (counts, times) in sorted(sums.items()):
-        add_counts(connection, campaign, question, counts, times)
+            reports = part.reports if mask is None else part.reports[mask[part.positions]]
+            found.setdefault((batch.campaign, part.question), (part.channel, []))[1].append(reports)
+    for (campaign, question), (channel, parts) in sorted(found.items(), key=lambda item: item[0]):
+        reports = np.concatenate(parts)
+        if len(reports):
+            add_counts(connection, campaign, question, channel.tally(reports), len(reports))
 
 
 def add_counts(connection: sa.Connection, campaign: str, question: str, counts: NDArray[np.int64], times: int) -> None:
     """Add to the stored tally of one question, inside a transaction."""
-    here = (tallies.c.campaign == campaign) & (tallies.c.question == question)
-    stored = connection.execute(sa.select(tallies.c.counts).where(here).with_for_update()).scalar_one()
+    here = {"of": campaign, "to": question}
+    stored = connection.execute(_TALLY, here).scalar_one()
     total = np.frombuffer(stored, "<i8") + counts
-    change = {"counts": total.astype("<i8").tobytes(), "reports": tallies.c.reports + times}
-    connection.execute(tallies.update().where(here).values(change))
+    connection.execute(_ADD, here | {"total": total.astype("<i8").tobytes(), "times": times})
 
 
-def _outcome(batch: Batch, mask: NDArray[np.bool_]) -> Accepted | TacitaError:
-    replayed = tuple(dict.fromkeys(name.hex() for name, counts in zip(batch.ids, mask, strict=True) if not counts))
-    if not mask.any():
+def _outcome(batch: Batch, places: Sequence[int]) -> Accepted | TacitaError:
+    if len(places) == len(batch.ids):
+        return Accepted(accepted=len(places), replayed=())
+    counted = set(places)
+    replayed = tuple(dict.fromkeys(name.hex() for place, name in enumerate(batch.ids) if place not in counted))
+    if not places:
         return Conflict("has counted before", field="report", value=replayed[0], hint="It need not be sent again")
-    return Accepted(accepted=int(mask.sum()), replayed=replayed)
+    return Accepted(accepted=len(places), replayed=replayed)
 
 
 def tally_of(counts: bytes) -> NDArray[np.int64]:

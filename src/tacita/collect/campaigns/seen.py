@@ -45,7 +45,7 @@ def fingerprints(ids: Sequence[bytes]) -> Prints:
 
 
 class Fingerprints:
-    """A growing set of 64-bit numbers: sorted arrays, each at least twice as long as the next."""
+    """A growing set of 64-bit numbers: sorted arrays, each at least four times as long as the next."""
 
     def __init__(self) -> None:
         self._sorted: list[Prints] = []
@@ -58,7 +58,7 @@ class Fingerprints:
         if prints.size == 0:
             return
         last = np.sort(prints)
-        while self._sorted and self._sorted[-1].size < 2 * last.size:
+        while self._sorted and self._sorted[-1].size < 4 * last.size:
             last = np.sort(
                 np.concatenate([self._sorted.pop(), last]), kind="stable"
             )  # fast for what is sorted in parts
@@ -95,12 +95,18 @@ def number_of(connection: sa.Connection, id: str) -> int:
     return int(connection.execute(sa.select(campaigns.c.number).where(campaigns.c.id == id)).scalar_one())
 
 
+_NEXT_RUNS = (
+    sa.select(report_ids.c.run, report_ids.c.ids)
+    .where(report_ids.c.campaign == sa.bindparam("of"), report_ids.c.run > sa.bindparam("after"))
+    .order_by(report_ids.c.run)
+    .limit(_RUNS_AT_ONCE)
+)
+
+
 def _runs(connection: sa.Connection, campaign: int, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
     """The next runs of a campaign, a bounded number of them at a time."""
-    query = sa.select(report_ids.c.run, report_ids.c.ids).where(report_ids.c.campaign == campaign)
-    query = query.order_by(report_ids.c.run).limit(_RUNS_AT_ONCE)
     while True:
-        found = connection.execute(query.where(report_ids.c.run > after)).all()
+        found = connection.execute(_NEXT_RUNS, {"of": campaign, "after": after}).all()
         for row in found:
             yield int(row.run), bytes(row.ids)
         if len(found) < _RUNS_AT_ONCE:
@@ -138,7 +144,7 @@ class SeenReports:
             number, run = mirror.number, mirror.last + 1
         fresh = [ordered[place] for place in np.flatnonzero(~known).tolist()] if known.any() else ordered
         if fresh:
-            connection.execute(report_ids.insert().values(campaign=number, run=run, ids=b"".join(fresh)))
+            connection.execute(report_ids.insert(), {"campaign": number, "run": run, "ids": b"".join(fresh)})
         return set(fresh)
 
     def _mirror(self, connection: sa.Connection, id: str) -> _Mirror:
