@@ -83,7 +83,10 @@ def check_sender(request: Request, services: Services) -> bool:
 
 
 def authenticated(request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]) -> Token:
-    """The token that the request carries."""
+    """The token that the request carries; checked and counted once."""
+    found: Token | None = request.scope["state"].get("authenticated")
+    if found is not None:
+        return found
     try:
         token = services.tokens.authenticate(_text(request))
     except Unauthorized as error:
@@ -93,6 +96,7 @@ def authenticated(request: Request, services: Services_, _shown: Annotated[objec
         raise
     request.scope["state"]["token"] = token.id
     services.limiter.take(f"token:{token.id}", services.settings.rate_limit)
+    request.scope["state"]["authenticated"] = token
     return token
 
 

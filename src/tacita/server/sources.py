@@ -176,7 +176,7 @@ class Sources(Mapping[str, SourceSettings]):
         with self.held():
             path = self._brought(name)
             if name in self._named or path is None:
-                raise UnknownName(name, field="source", available=[known for known in self if self.is_brought(known)])
+                raise UnknownName(name, field="source", available=())  # the caller may not see the others
             check()
             path.unlink()
 

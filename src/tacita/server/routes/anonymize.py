@@ -23,12 +23,13 @@ from tacita.server.errors import DOCUMENTED
 from tacita.server.models import PolicyModel
 from tacita.server.policies import Policy
 from tacita.server.sources import ReadingLimits
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 from tacita.wellformed import check_characters, check_json
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["releases"], responses=DOCUMENTED)
+router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
 _IN_MEMORY = 8  # times the largest upload: what the rows of a packed file may take
 

@@ -19,11 +19,12 @@ from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["assessments"], responses=DOCUMENTED)
+router = APIRouter(tags=["assessments"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 

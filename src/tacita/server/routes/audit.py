@@ -9,12 +9,13 @@ from fastapi import APIRouter, Depends, Query
 from tacita.server.auth import Services_, allow
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import AuditPage, EventInfo
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 from tacita.store.events import EventKind
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["audit"], responses=DOCUMENTED)
+router = APIRouter(tags=["audit"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 

@@ -12,11 +12,12 @@ from tacita.server.auth import Services_, allow_on
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import Balance, ChargeInfo, ChargePage, RaiseBudget
 from tacita.server.routes.datasets import dataset_of
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["budget"], responses=DOCUMENTED)
+router = APIRouter(tags=["budget"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 Steward = Annotated[Token, Depends(allow_on("steward"))]

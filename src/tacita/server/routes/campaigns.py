@@ -33,11 +33,12 @@ from tacita.server.models import (
 )
 from tacita.server.respond import check_id
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["campaigns"], responses=DOCUMENTED)
+router = APIRouter(tags=["campaigns"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 Anonymous = Annotated[None, Depends(limited)]

@@ -14,11 +14,12 @@ from tacita.server.datasets import Dataset
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import DatasetInfo, NewDataset
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["dataset_of", "router"]
 
-router = APIRouter(tags=["datasets"], responses=DOCUMENTED)
+router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]

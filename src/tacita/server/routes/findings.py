@@ -22,11 +22,12 @@ from tacita.server.computing import check_cost
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import IntegrityInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["campaigns"], responses=DOCUMENTED)
+router = APIRouter(tags=["campaigns"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 Names = Annotated[str, Query(description="Attributes, separated by commas.")]

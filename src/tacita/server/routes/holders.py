@@ -12,11 +12,12 @@ from tacita.server.errors import DOCUMENTED
 from tacita.server.federated import describe_all, show_run, terms_of
 from tacita.server.models import FederatedPlan, FederatedRequest, HolderInfo, JobInfo
 from tacita.server.routes.query import Key
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["releases"], responses=DOCUMENTED)
+router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
 
 def _unscoped(token: Annotated[Token, Depends(allow("steward"))]) -> Token:

@@ -25,12 +25,13 @@ from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.models import Asker, find, info_of, served
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 from tacita.signing import SigningKey
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["models"], responses=DOCUMENTED)
+router = APIRouter(tags=["models"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 

@@ -16,11 +16,12 @@ from tacita.server.errors import DOCUMENTED
 from tacita.server.models import FunctionInfo, FunctionParameters, PredictionsInfo, PredictRequest
 from tacita.server.refusals import rebuild
 from tacita.server.services import Services
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["Asker", "find", "info_of", "router", "served"]
 
-router = APIRouter(tags=["models"], responses=DOCUMENTED)
+router = APIRouter(tags=["models"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 

@@ -14,11 +14,12 @@ from tacita.server.errors import DOCUMENTED
 from tacita.server.models import Plan, QueryRequest, ReleasesModel
 from tacita.server.queries import answer, make_plan, show_plan
 from tacita.server.routes.datasets import dataset_of
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["Key", "router"]
 
-router = APIRouter(tags=["query"], responses=DOCUMENTED)
+router = APIRouter(tags=["query"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 Key = Annotated[

@@ -32,6 +32,7 @@ from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
 from tacita.server.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
 
@@ -40,7 +41,7 @@ __all__ = ["router"]
 MADE_UP = ("synthesize", "federate")
 """Kinds of job that make rows of nobody."""
 
-router = APIRouter(tags=["releases"], responses=DOCUMENTED)
+router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 Steward = Annotated[Token, Depends(allow_on("steward"))]

@@ -16,11 +16,12 @@ from tacita.server.models.base import Name
 from tacita.server.refusals import without_details
 from tacita.server.services import Services
 from tacita.server.sources import Kind
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["MEDIA", "router"]
 
-router = APIRouter(tags=["datasets"], responses=DOCUMENTED)
+router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 SourceName = Annotated[Name, Path()]

@@ -17,11 +17,12 @@ from tacita.server.models import SqlPlan, SqlRequest, StatisticsModel
 from tacita.server.queries import answer, make_sql_plan, show_sql_plan
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["query"], responses=DOCUMENTED)
+router = APIRouter(tags=["query"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Depends
 from tacita.server.auth import Has, Services_, allow
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import NewToken, TokenInfo, TokenIssued
+from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["tokens"], responses=DOCUMENTED)
+router = APIRouter(tags=["tokens"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Admin = Annotated[Token, Depends(allow())]
 
