@@ -438,7 +438,37 @@ def test_a_file_with_another_separator_is_refused(tmp_path: Path, mark: str, nam
     path.write_text(f"a{mark}b\n1{mark}2\n")
     with pytest.raises(DataError, match=f"separated by {name}, not by commas") as caught:
         open_source(str(path))
-    assert ".tsv" in str(caught.value.hint) if mark == "\t" else f"delimiter='{mark}'" in str(caught.value.hint)
+    assert (".tsv" if mark == "\t" else "commas between") in str(caught.value.hint)
     path.rename(tmp_path / "t.tsv")
     if mark == "\t":
         assert open_source(str(tmp_path / "t.tsv")).columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a;b;c\n1,5;2;3\n", "a;b;c\n1;2\n", "a;b;c\n", "a;b;net, EUR\n1;2;3\n"],
+    ids=["decimal commas", "short line", "header alone", "comma in a name"],
+)
+def test_semicolons_are_refused_however_the_first_lines_look(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match="separated by semicolons"):
+        open_source(str(write(tmp_path / "t.csv", text)))
+
+
+@pytest.mark.parametrize("text", ['"a;b",c\n1,2\n', '"a;b"\n1;2\n', "a;b\n1\n2\n"])
+def test_semicolons_inside_a_name_are_a_name(tmp_path: Path, text: str) -> None:
+    assert open_source(str(write(tmp_path / "t.csv", text))).columns[0] == "a;b"
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text"),
+        (b"PK\x03\x04 and more", "is a ZIP archive or a workbook"),
+        (b"PAR1 and more", "is a Parquet file"),
+        (b"a\x00,b\n1,2\n", "byte 2 of its first line"),
+    ],
+)
+def test_what_is_no_csv_is_refused_by_its_kind(tmp_path: Path, content: bytes, match: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError, match=match):
+        open_source(str(tmp_path / "t.csv"))

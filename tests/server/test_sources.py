@@ -247,3 +247,28 @@ def test_columns_of_lists_do_not_keep_a_file_out(world_of):
     pq.write_table(pa.table({"town": ["Bari"], "visits": [[1, 2]]}), out)
     assert put(world, "towns", out.getvalue(), "application/vnd.apache.parquet").status_code == 200
     assert register(world, "towns").status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("town,age\nBari,30\nSecretÖ,40\n".encode("latin-1"), ["not UTF-8", "line 3", "CSV UTF-8"]),
+        (b"town;age\nSecret;30,5\n", ["separated by semicolons", "commas between"]),
+        (b"town,age\nBari,30\nSecret,40,1\n", ["more or fewer values", "line 3: 3 values instead of 2"]),
+        (b"\x00\x01\x02Secret\xff\n" * 50, ["not text", "byte 1 of its first line"]),
+    ],
+    ids=["latin-1", "semicolons", "ragged", "binary"],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_its_line_and_the_way_out(world_of, content, words):
+    answer = put(world_of(), "towns", content)
+    assert (answer.status_code, answer.json()["code"]) == (422, "data-error")
+    assert all(word in answer.text for word in words), answer.text
+    assert "Secret" not in answer.text  # the line is named, and nothing of it
+
+
+def test_a_header_without_rows_gives_no_draft_and_says_so(world_of):
+    world = world_of()
+    assert put(world, "towns", b"town,age\n").status_code == 200
+    answer = world.call("GET", "/v1/sources/towns/draft", token=world.token("steward"))
+    assert (answer.status_code, answer.json()["rule"]) == (422, "has no rows to read a schema off")
+    assert "Bring data that has rows" in answer.json()["hint"]

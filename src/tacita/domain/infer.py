@@ -163,7 +163,7 @@ def _texts(name: str, distinct: pa.Array) -> list[str | None]:
     for raw in distinct.cast(pa.large_binary()).to_pylist():
         text = None if raw is None else read_text(raw)
         if text is None and raw is not None:
-            hint = "Convert the file, for example with iconv -f LATIN1 -t UTF-8"
+            hint = 'Save the file as UTF-8; spreadsheet programs call that "CSV UTF-8"'
             raise DataError("holds text that is not UTF-8", field=name, hint=hint)
         texts.append(text)
     return texts
@@ -244,7 +244,8 @@ def infer(batches: Iterable[pa.RecordBatch], *, title: str = "", nulls: Iterable
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             profiles.setdefault(name, _Profile(name)).add(column, absent)
     if not profiles or not any(profile.rows for profile in profiles.values()):
-        raise DataError("has no rows to read a schema off", field="source")
+        hint = "Bring data that has rows, or write the schema by hand"
+        raise DataError("has no rows to read a schema off", field="source", hint=hint)
     attributes = tuple(profile.attribute() for profile in profiles.values())
     person = _person(attributes, profiles)
     listed = [attribute for attribute in attributes if isinstance(attribute, Categorical)]

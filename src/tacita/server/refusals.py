@@ -30,6 +30,7 @@ __all__ = [
     "TooManyRequests",
     "UnknownSource",
     "rebuild",
+    "unreachable",
     "without_details",
 ]
 
@@ -119,6 +120,22 @@ def from_nobody() -> InternalError:
     return InternalError("the server could not finish this request")
 
 
+def unreachable(error: SourceUnavailable, what: str, *, ask: str) -> SourceUnavailable:
+    """The same error without the address of the source.
+
+    Args:
+        error: What happened.
+        what: What has the source: a dataset, a holder.
+        ask: Whom to ask.
+    """
+    return SourceUnavailable(
+        f"the source of this {what} cannot be reached",
+        field=what,
+        hint=f"Try again later; ask {ask} if it stays away",
+        private=str(error.private or error),
+    )
+
+
 @contextmanager
 def without_details(what: str, *, ask: str, value: str | None = None) -> Iterator[None]:
     """What goes wrong at a source, told without its details: they are the owner's, and the caller is somebody else.
@@ -131,12 +148,7 @@ def without_details(what: str, *, ask: str, value: str | None = None) -> Iterato
     try:
         yield
     except SourceUnavailable as error:
-        raise SourceUnavailable(
-            f"the source of this {what} cannot be reached",
-            field=what,
-            hint=f"Try again later; ask {ask} if it stays away",
-            private=str(error.private or error),
-        ) from error
+        raise unreachable(error, what, ask=ask) from error
     except DataError as error:
         raise DataError(
             f"the data of this {what} does not fit its schema",

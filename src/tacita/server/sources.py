@@ -83,11 +83,14 @@ class ReadingLimits:
 
     def draft(self, place: SourceSettings, title: str) -> dict[str, Any]:
         """A draft of the schema of a file; that of a file that was brought is made where the file is opened."""
-        source = self.open(place)
-        if isinstance(source, IsolatedSource):
-            drafted: dict[str, Any] = source.draft(title)
-            return drafted
-        return infer(Rows(source, source.columns), title=title).as_dict()
+        try:
+            source = self.open(place)
+            if isinstance(source, IsolatedSource):
+                drafted: dict[str, Any] = source.draft(title)
+                return drafted
+            return infer(Rows(source, source.columns), title=title).as_dict()
+        except DataError as error:  # a draft is for the owner, who can mend the file
+            raise _without_address(error, field="source") from None
 
 
 class BroughtSettings(SourceSettings):
@@ -194,10 +197,9 @@ class Sources(Mapping[str, SourceSettings]):
         if not new.stat().st_size:
             raise InvalidInput("must not be empty", field="file")
         try:
-            self._limits.open_brought(new).skim()
+            self._limits.open_brought(new, strict=True).skim()
         except (DataError, SourceUnavailable) as error:
-            # its address would be ours
-            raise DataError(error.rule, field="file", hint="Send CSV with a line of names, or Parquet") from None
+            raise _without_address(error, field="file") from None
 
     def _brought(self, name: str) -> Path | None:
         paths = (self._folder / f"{name}.{kind}" for kind in _KINDS)
@@ -213,3 +215,10 @@ class Sources(Mapping[str, SourceSettings]):
             if path is not None and path.is_file() and filecmp.cmp(path, new, shallow=False):
                 # which one is not said: it may be outside the caller's scope
                 raise Conflict("is the same file as another source", field="file", hint="Use that source")
+
+
+def _without_address(error: DataError | SourceUnavailable, *, field: str) -> DataError:
+    """Why a file cannot be read and in which line, for its owner; where the server stores it is not said."""
+    where = f" ({error.private})" if error.private else ""
+    hint = error.hint or "Send CSV in UTF-8 with a line of names, or Parquet"
+    return DataError(f"{error.rule}{where}", field=field, hint=hint)

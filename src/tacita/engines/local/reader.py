@@ -5,7 +5,7 @@ on memory and CPU time, each of these ends the child alone. `isolated` is the ot
 
     stdin         one request, JSON
     stdout        rows: a mark, then an Arrow stream, for each part of the source; a document as JSON for a draft
-    descriptor    the outcome, JSON: {} when all went well, or the public part of an error
+    descriptor    the outcome, JSON: {} when all went well, or an error; its private part is the number of a line
 
 A child that ends without an outcome has died. Nothing else leaves it: standard error goes nowhere, because what a
 reader prints there may quote rows.
@@ -63,7 +63,7 @@ def _limit(kind: int, most: int) -> None:
 
 def _describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, TacitaError):
-        return error.as_dict()
+        return error.as_dict() | ({"private": error.private} if error.private else {})
     if isinstance(error, MemoryError):
         return DataError("the file needs more memory than a reader may use", field="file").as_dict()
     return DataError("the file cannot be read", field="file").as_dict()

@@ -7,6 +7,7 @@ whatever columns are asked for. Raw values never enter an error, its private par
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -41,6 +42,18 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 PARQUET = (".parquet", ".pq")
 RAGGED = "a line has more or fewer values than the header"
 NO_TEXT = "the file is not UTF-8 text"
+_CONVERT = 'Save it as UTF-8; spreadsheet programs call that "CSV UTF-8"'
+_QUOTED = re.compile(rb'"[^"]*"')
+_NO_CSV = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"PK\x03\x04": "a ZIP archive or a workbook of a spreadsheet program",
+    b"\xd0\xcf\x11\xe0": "a workbook of a spreadsheet program",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+}
+"""What files begin with that are often taken for CSV."""
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 
@@ -203,9 +216,9 @@ class CsvSource:
         self.columns: tuple[str, ...] = ()
         self._skip_blank = True
         for path in _files(self._paths):
+            _check_first_lines(path)
             with _reading(path, "CSV"), self._open(path, None) as reader:
                 names = _distinct(reader.schema.names)
-            _check_separator(names, path)
             self.columns = _same(self.columns, names, path)
         self._skip_blank = len(self.columns) > 1  # in a single column a blank line is a value
 
@@ -338,9 +351,9 @@ def _explain(message: str, kind: str) -> tuple[str, str | None]:
     if "Empty CSV file" in message:
         return "the file is empty; it needs at least a header", None
     if "columns, got" in message:
-        return RAGGED, None
+        return RAGGED, "Give each line as many values as the header has names"
     if "UTF8" in message or "utf-8" in message:
-        return NO_TEXT, "Convert it, for example with iconv -f LATIN1 -t UTF-8"
+        return NO_TEXT, _CONVERT
     return f"the file cannot be read as {kind}", None
 
 
@@ -352,10 +365,10 @@ def _broken_line(path: Path, kind: str, rule: str) -> str | None:
     if kind != "CSV" or rule not in (RAGGED, NO_TEXT):
         return None
     with suppress(OSError, pa.ArrowException, csv.Error), pa.input_stream(str(path), compression="detect") as stream:
-        if rule == NO_TEXT:
-            return next((f"line {at}" for at, line in enumerate(stream, 1) if not _is_text(line)), None)
         # each byte as one character, so that decoding cannot fail
         text = TextIOWrapper(stream, encoding="latin-1", newline="")
+        if rule == NO_TEXT:
+            return next((f"line {at}" for at, line in enumerate(text, 1) if not _is_text(line.encode("latin-1"))), None)
         lines = csv.reader(text, delimiter=DELIMITERS[_kind(path)])
         width = len(next(lines, []))
         for line in lines:
@@ -372,23 +385,37 @@ def _is_text(line: bytes) -> bool:
     return True
 
 
-def _check_separator(names: Sequence[str], path: Path) -> None:
-    """Refuse a file that was written with another separator: all of it would be one column."""
-    if len(names) != 1:
-        return
+def _check_first_lines(path: Path) -> None:
+    """Refuse what is not CSV at all, and CSV with another separator: all of it would be one column."""
     with _reading(path, "CSV"), pa.input_stream(str(path), compression="detect") as stream:
-        first = stream.read(_LOOK).splitlines()[:2]
+        start = stream.read(_LOOK)
+    for mark, what in _NO_CSV.items():
+        if start.startswith(mark):
+            hint = "Save it as CSV in UTF-8, or as Parquet, with the ending that belongs to it"
+            raise DataError(f"the file is {what}, not CSV", field=path.name, hint=hint)
+    first = start.splitlines()[:2]
+    header = first[0] if first else b""
+    for at, byte in enumerate(header):
+        if byte < 32 and byte not in b"\t":
+            rule = f"the file is not text: byte {at + 1} of its first line is a control character"
+            raise DataError(rule, field=path.name, hint="Save it as CSV in UTF-8, or as Parquet")
+    _check_separator([_QUOTED.sub(b"", line) for line in first], path)
+
+
+def _check_separator(first: Sequence[bytes], path: Path) -> None:
+    ours = DELIMITERS[_kind(path)]
+    own = [line.count(ours.encode()) for line in first]
     for mark, name in SEPARATORS.items():
         times = [line.count(mark.encode()) for line in first]
-        if len(times) == 2 and times[0] == times[1] > 0 and mark != DELIMITERS[_kind(path)]:
+        if mark == ours or not times or times[0] <= own[0]:
+            continue
+        if len(times) == 1 or times[0] == times[1] or (own[0] == 0 and times[1] > 0):
             raise DataError(
-                f"the header is one column with {name} in it: values seem to be separated by {name}, not by "
-                f"{SEPARATORS[DELIMITERS[_kind(path)]]}",
+                f"the header has {name} in it: values seem to be separated by {name}, not by {SEPARATORS[ours]}",
                 field=path.name,
                 hint="Rename it to end in .tsv"
                 if mark == DELIMITERS[".tsv"]
-                else 'Write it with commas, for example: python -c "import csv, sys; '
-                f"csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter='{mark}'))\" < old.csv > new.csv",
+                else f"Save it with {SEPARATORS[ours]} between the values",
             )
 
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
-from tacita.errors import Conflict, InvalidInput, UnknownName
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
 from tacita.server.auth import Services_, allow, check_scope
 from tacita.server.errors import DOCUMENTED
 from tacita.server.models import SourceInfo
 from tacita.server.models.base import Name
-from tacita.server.refusals import without_details
+from tacita.server.refusals import unreachable
 from tacita.server.services import Services
 from tacita.server.sources import Kind
 from tacita.server.token_first import TokenFirst
@@ -83,8 +83,10 @@ def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[
         hint = "Write the schema by hand; docs/guides/schema.md says how"
         raise Conflict("is a database: a draft is made from files alone", field="source", value=name, hint=hint)
     services.events.record("schema-drafted", name, token.principal)
-    with without_details("source", ask="whoever runs the server", value=name):
+    try:
         return services.reading.draft(place, name)
+    except SourceUnavailable as error:
+        raise unreachable(error, "source", ask="whoever runs the server") from error
 
 
 def _used(services: Services) -> dict[str, str]:
