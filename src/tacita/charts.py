@@ -107,7 +107,7 @@ def twin_bars(
 
 
 def heatmap(names: Sequence[str], values: Sequence[Sequence[float]], *, most: float = 1.0, title: str = "") -> str:
-    """A square for each pair, darker where the value is larger."""
+    """A square for each pair, in a stronger colour where the value is larger."""
     size = max(18.0, min(36.0, 520 / max(len(names), 1)))
     parts = []
     for i, row in enumerate(values):

@@ -1,11 +1,15 @@
 import json
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from tacita.assess.assessment import Wishes, assess
 from tacita.assess.case import Case
+from tacita.assess.rates import Leak, Rate
 from tacita.assess.scenario import Scenario
+from tacita.compare.page import assessment_sections
 from tacita.errors import InvalidInput
 
 WISHES = Wishes(attempts=300, secrets=("ill",), group="school")
@@ -28,6 +32,36 @@ def test_copies_are_risky_and_strangers_are_not(found):
         assert all(0 <= low <= value <= high <= 1 for _, value, low, high in each.risks)
 
 
+def test_the_headline_follows_the_rows(found):
+    """It names an attack as a leak only if that attack beats guessing and its interval lies above 0."""
+    rate, some = partial(Rate, trials=200), found["fresh"]
+    weak = Leak(name="a weak one", attack=rate(successes=60), baseline=rate(successes=100), control=rate(successes=20))
+    strong = Leak(
+        name="a strong one", attack=rate(successes=90), baseline=rate(successes=20), control=rate(successes=60)
+    )
+    chance = Leak(name="a chance", attack=rate(successes=90), baseline=rate(successes=20), control=rate(successes=85))
+    assert weak.risk[0] > strong.risk[0] - 0.02 > 0.15
+    for leaks, named, leaky in (
+        ((weak,), "a weak one", False),
+        ((chance,), "a chance", False),
+        ((weak, chance, strong), "a strong one", True),
+    ):
+        each = replace(some, leaks=leaks, memberships=())
+        assert each.headline.startswith("The attacks that were tried learn") == leaky
+        assert each.headline.startswith("No attack did better than guessing") != leaky
+        assert f"by {named}" in each.headline
+        assert each.headline in assessment_sections(each)[0].text
+    assert "could be tried" in replace(some, leaks=(), memberships=()).headline
+
+
+def test_all_attacks_are_in_the_figures(found):
+    for each in found.values():
+        told = each.as_dict()
+        assert [row["name"] for row in told["risks"]] == [name for name, *_ in each.risks]
+        assert told["worst"] in [row["name"] for row in told["risks"]]
+    assert found["copied"].headline.startswith("The attacks that were tried learn much")
+
+
 def test_it_is_plain_data(found):
     for each in found.values():
         text = json.dumps(each.as_dict(), allow_nan=False)
@@ -46,6 +80,7 @@ def test_without_a_control_it_says_what_is_meaningless(cases):
     skipped = dict(alone.skipped)
     assert {"control group", "learning", "nearest rows", "membership by distance"} <= set(skipped)
     assert alone.learned is None
+    assert "Nobody was held back" in alone.headline
     assert told == sorted(told)
     assert told[-1] == 1
 

@@ -102,6 +102,14 @@ class Wishes:
         )
 
 
+def _words_of_risk(risk: float) -> str:
+    if risk < 0.02:
+        return "next to nothing"
+    if risk < 0.1:
+        return "little"
+    return "something" if risk < 0.3 else "much"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assessment:
     """What was found. `skipped` names what could not be said, and why."""
@@ -148,6 +156,35 @@ class Assessment:
         return max((low for _, _, low, _ in self.risks), default=0.0)
 
     @property
+    def evident(self) -> tuple[tuple[str, float, float, float], ...]:
+        """The attacks that beat guessing and whose interval lies above 0, the worst first."""
+        weak = {leak.name for leak in self.leaks if not leak.strong}
+        found = [each for each in self.risks if each[0] not in weak and each[2] > 0]
+        return tuple(sorted(found, key=lambda each: -each[1]))
+
+    @property
+    def headline(self) -> str:
+        """What the attacks found, in one or two sentences that agree with the rows below them."""
+        if not self.risks:
+            return "No attack could be tried: it is unknown what the release reveals."
+        name, value, low, high = (self.evident or (max(self.risks, key=lambda each: each[1]),))[0]
+        figure = f"{value:.2f} of 1 ({low:.2f} to {high:.2f})"
+        unknown = " Nobody was held back, so this may be what anyone could guess about people who are not in the data."
+        if not self.evident:
+            found = (
+                "No attack did better than guessing beyond chance on the people in the data. The largest estimate is "
+                f"{figure}, by {name}."
+            )
+        elif not self.control:
+            found = f"Attacks succeed with {figure} at most, by {name}."
+        else:
+            found = (
+                f"The attacks that were tried learn {_words_of_risk(value)} about the people in the data beyond what "
+                f"anyone could guess: {figure} at most, by {name}."
+            )
+        return found + ("" if self.control else unknown)
+
+    @property
     def worst(self) -> str:
         """Which attack that was."""
         return max(self.risks, key=lambda each: each[1])[0] if self.risks else "none"
@@ -173,6 +210,8 @@ class Assessment:
             "risk": self.risk,
             "shown": self.shown,
             "worst": self.worst,
+            "headline": self.headline,
+            "risks": [dict(zip(("name", "risk", "low", "high"), each, strict=True)) for each in self.risks],
             "kept": self.kept,
             "leaks": [leak.as_dict() for leak in self.leaks],
             "membership": [attack.as_dict() for attack in self.memberships],

@@ -160,7 +160,7 @@ def _headline(found: Assessment, path: Path) -> Section:
         ("control group", f"{found.control:,} rows" if found.control else "none: a guess cannot be told from a leak"),
         ("all of it, for the owner", str(path)),
     ]
-    text = "What these attacks found; a small risk is no guarantee. Figures were read off exact rows."
+    text = f"{found.headline} A small risk is no guarantee. Figures were read off exact rows."
     return Section(title="Assessment", text=text, facts=facts)
 
 

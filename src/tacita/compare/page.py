@@ -17,31 +17,11 @@ __all__ = ["assessment_sections", "comparison_sections", "write_assessment", "wr
 _FOR = "For the owner of the data: the figures were read off exact rows, and should not be published as they are."
 
 
-def _words_of_risk(risk: float) -> str:
-    if risk < 0.02:
-        return "next to nothing"
-    if risk < 0.1:
-        return "little"
-    return "something" if risk < 0.3 else "much"
-
-
 def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section]:
     """What a release gives away and what it is worth, in the order in which people ask."""
     lost, ways = 1 - found.kept, 2 if found.margins.pairs else 1
-    if not found.risks:
-        learnt = "No attack could be tried: nothing is known of what it gives away."
-    elif not found.control:
-        learnt = (
-            f"Attacks succeed with {found.risk:.2f} of 1 at most, by {found.worst}. Nobody was held back, so it cannot "
-            "be told how much of that anybody could guess about people who are not in the data."
-        )
-    else:
-        learnt = (
-            f"The attacks that were tried learn {_words_of_risk(found.risk)} about the people in the data beyond what "
-            f"anybody could guess: {found.risk:.2f} of 1 at most, by {found.worst}; {found.shown:.2f} is beyond chance."
-        )
     lead = (
-        f"{learnt} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
+        f"{found.headline} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
         f"{found.margins.floor[ways - 1]:.3f} would be chance. A small risk is what these attacks found; it is not a "
         "guarantee."
     )
@@ -125,7 +105,7 @@ def _more(found: Assessment) -> list[Section]:
         gap = abs(both.real - both.released)
         facts = [("mean gap", f"{both.gaps.mean():.3f}"), ("largest gap", f"{both.gaps.max():.3f}")]
         picture = heatmap(both.names, gap.tolist(), title="Gaps of associations")
-        text = "How much the association of each pair differs; darker is worse."
+        text = "How much the association of each pair differs: the stronger the colour, the worse."
         sections.append(Section(title="What it keeps: associations", text=text, facts=facts, picture=picture))
     if found.learned is not None:
         sections.append(_learning(found))

@@ -72,6 +72,10 @@ class AssessmentInfo(Told):
     control: int
     risk: float
     worst: str
+    headline: str = Field(default="", description="What the attacks found, in words that agree with `risks`.")
+    risks: list[dict[str, Any]] = Field(
+        default_factory=list, description="Every attack: its name, what it achieved beyond a guess, and the interval."
+    )
     kept: float
     leaks: list[dict[str, Any]]
     membership: list[dict[str, Any]]
