@@ -59,3 +59,20 @@ def test_methods_that_need_a_delta_are_rehearsed_with_it(recipe, target):
         pytest.importorskip("torch")
     found = rehearse_fit(recipe, DOMAIN, target, Budget.approx(1.0, 1e-6), people=2000, draws=1)
     assert 0 < found.plenty <= 1.1 * found.blind
+
+
+def test_chance_of_the_rehearsal_is_shown_and_a_useless_model_is_called_so():
+    recipe, target = RECIPES["trees"]
+    rich = rehearse_fit(recipe, DOMAIN, target, Budget.pure(20.0), people=3000)
+    assert rich.beats_guessing
+    assert rich.could_beat_guessing
+    assert rich.gains[0] == pytest.approx(rich.blind - rich.private)
+    assert all(0 < margin < 1 for margin in (*rich.margins, *rich.gain_margins))
+    poor = rehearse_fit(recipe, DOMAIN, target, Budget.pure(0.003), people=3000)
+    assert not poor.beats_guessing
+    assert poor.could_beat_guessing
+    alone = Domain(attributes=[Categorical(name="x", levels=("a", "b")), Categorical(name="y", levels=("a", "b"))])
+    blind = rehearse_fit(Trees(target="y", features=("x",)), alone, "y", Budget.pure(0.01), people=50)
+    assert not blind.beats_guessing
+    once = rehearse_fit(recipe, DOMAIN, target, Budget.pure(20.0), people=3000, draws=1)
+    assert not once.beats_guessing  # one draw says nothing about chance

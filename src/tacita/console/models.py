@@ -35,7 +35,25 @@ async def show_model(visit: Visit, job: dict[str, Any]) -> None:
             else:
                 link = kit.link("Download its numbers", f"/files/v1/models/{found['id']}/parameters", "main-button")
                 kit.said(link, download=f"{found['name']}.json")
+    if about.get("target"):
+        _accuracy()
     _ask(visit, found, schema)
+
+
+def _accuracy() -> None:
+    """What is known of how good a model is after it was released, and how to learn more."""
+    with kit.panel("How good it is"):
+        kit.text("Its accuracy on real people was not measured: that would read the data again, and spend budget.")
+        with ui.element("ul"):
+            for line in (
+                "Free: ask it about people whose answers you know and who were not used, and count how often it is "
+                "right.",
+                "Free: plan the same model again on the page for releases. Its rehearsal says how much noise costs "
+                "at this budget, on synthetic people.",
+                "For a share of the budget: make a table with noise of what is predicted by one of its features, and "
+                "compare what the model says of each group.",
+            ):
+                kit.text(line, tag="li")
 
 
 def _names(about: dict[str, Any]) -> list[str]:

@@ -8,11 +8,14 @@ Privacy: looks at the schema, the budget and a public number of people; never at
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import stats
 
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
@@ -32,7 +35,7 @@ _PLENTY = {"pure": 200.0, "zcdp": 200.0, "approx": 16.0}  # a network takes no m
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedFit:
-    """Errors on made-up people who were held out.
+    """Errors on synthetic people who were held out: means over the draws, with what chance does to them.
 
     Attributes:
         measure: "wrong", the share of wrong classes; or "error", the root of the mean squared error.
@@ -40,6 +43,9 @@ class RehearsedFit:
         plenty: With a budget so large that noise hardly counts.
         blind: Of the best guess that looks at no feature.
         people: How many were made up to learn from.
+        margins: Half the 95 % interval of each of the three errors: chance of the rehearsal, not of real people.
+        gains: By how much a model errs less than the blind guess on the same people, with this budget and with plenty.
+        gain_margins: Half the 95 % interval of each of them.
     """
 
     measure: str
@@ -47,6 +53,19 @@ class RehearsedFit:
     plenty: float
     blind: float
     people: int
+    margins: tuple[float, float, float]
+    gains: tuple[float, float]
+    gain_margins: tuple[float, float]
+
+    @property
+    def beats_guessing(self) -> bool:
+        """Whether the model is better than a blind guess with this budget, beyond the chance of the rehearsal."""
+        return self.gains[0] > self.gain_margins[0]
+
+    @property
+    def could_beat_guessing(self) -> bool:
+        """The same with plenty of budget: otherwise these synthetic people cannot be predicted by such a model."""
+        return self.gains[1] > self.gain_margins[1]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -54,9 +73,9 @@ class RehearsedFit:
 
 
 def rehearse_fit(
-    recipe: Recipe, domain: Domain, target: str, budget: Budget, *, people: int, draws: int = 3, seed: int = 0
+    recipe: Recipe, domain: Domain, target: str, budget: Budget, *, people: int, draws: int = 5, seed: int = 0
 ) -> RehearsedFit:
-    """Fit the recipe to made-up people, each one row; the median over some draws.
+    """Fit the recipe to made-up people, each one row; the mean over some draws.
 
     Args:
         recipe: What would be fitted.
@@ -91,9 +110,28 @@ def rehearse_fit(
         truth = test[target]
         guess = _guess(train[target], numeric, test.num_rows)
         found.append([_error(each, truth, numeric) for each in (*told, guess)])
-    private, without, blind = np.median(found, axis=0).tolist()
-    measure = "error" if numeric else "wrong"
-    return RehearsedFit(measure=measure, private=private, plenty=without, blind=blind, people=people)
+    errors = np.asarray(found)
+    private, without, blind = errors.mean(axis=0).tolist()
+    gains = errors[:, 2:] - errors[:, :2]  # on the same people, so most of the chance cancels
+    return RehearsedFit(
+        measure="error" if numeric else "wrong",
+        private=private,
+        plenty=without,
+        blind=blind,
+        people=people,
+        margins=_margins(errors),
+        gains=tuple(gains.mean(axis=0).tolist()),
+        gain_margins=_margins(gains),
+    )
+
+
+def _margins(draws: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Half the 95 % interval of the mean of each column, by Student's law; infinite for a single draw."""
+    count = len(draws)
+    if count < 2:
+        return (math.inf,) * draws.shape[1]
+    spread = draws.std(axis=0, ddof=1) / math.sqrt(count)
+    return tuple(float(stats.t.ppf(0.975, count - 1) * each) for each in spread)
 
 
 def _plenty(budget: Budget) -> Budget:
