@@ -21,7 +21,7 @@ from tacita.server.services import Services
 from tacita.server.synthetic import keep_made
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import takes_mixture
-from tacita.synthesize.federated.planning import central_std, plan_run
+from tacita.synthesize.federated.planning import plan_run
 
 __all__ = ["describe_all", "show_run", "terms_of"]
 
@@ -59,7 +59,7 @@ def terms_of(services: Services, request: FederatedRequest, run: str) -> tuple[T
 def show_run(services: Services, request: FederatedRequest) -> dict[str, Any]:
     """Cost and noise, beside those of one curator of all data; asks nobody."""
     terms, domain = terms_of(services, request, "plan")
-    return plan_run(terms, domain).as_dict() | {"central_std": central_std(terms, domain)}
+    return plan_run(terms, domain).as_dict()
 
 
 def describe_all(services: Services) -> list[dict[str, Any]]:

@@ -52,4 +52,6 @@ class FederatedPlan(Told):
     steps: int
     std_of_a_holder: float
     std: float = Field(description="Standard error of a cell of all holders together.")
-    central_std: float = Field(description="What one curator of all data would have.")
+    central_std: float = Field(
+        description="Of one curator who has all data and uses the same method with the budget of one holder."
+    )

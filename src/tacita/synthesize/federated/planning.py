@@ -11,9 +11,8 @@ from tacita.privacy.accountant import cost
 from tacita.privacy.event import Event
 from tacita.synthesize.federated.schedule import Schedule
 from tacita.synthesize.federated.terms import Terms
-from tacita.synthesize.privbayes import PrivBayes
 
-__all__ = ["Planned", "central_std", "plan_run"]
+__all__ = ["Planned", "plan_run"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +25,7 @@ class Planned:
         steps: How often holders are asked.
         std_of_a_holder: Standard error of a cell of one holder.
         std: That of a cell of all holders together.
+        central_std: That of one curator who has all data and uses the same method with the budget of one holder.
     """
 
     method: str
@@ -34,6 +34,7 @@ class Planned:
     steps: int
     std_of_a_holder: float
     std: float
+    central_std: float
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -55,13 +56,5 @@ def plan_run(terms: Terms, domain: Domain) -> Planned:
         steps=2 + voting,
         std_of_a_holder=schedule.std,
         std=schedule.std * math.sqrt(holders),
+        central_std=schedule.std,
     )
-
-
-def central_std(terms: Terms, domain: Domain) -> float:
-    """The standard error of a cell that one curator of all data would have, by PrivBayes at the same budget."""
-    recipe = PrivBayes(
-        attributes=terms.attributes, degree=terms.degree, theta=terms.theta, split=terms.split, people=terms.people
-    )
-    plan = recipe.calibrate(domain, terms.budget, unit=terms.unit, neighbours=terms.neighbours)
-    return float(plan.tables.std)
