@@ -14,6 +14,8 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
+from tacita.statement import Statement, verify
+
 SCHEMA: dict[str, Any] = {
     "tacita": 1,
     "attributes": [
@@ -65,6 +67,21 @@ def test_from_policy_to_rows(world, buyer) -> None:
     assert min(sizes) >= 5
     assert world.call("DELETE", place, token=buyer).status_code == 200
     assert world.call("GET", f"{place}/rows", token=buyer).status_code == 409
+
+
+def test_anonymized_rows_have_a_signed_statement_that_claims_no_more_than_holds(world, buyer, tmp_path) -> None:
+    place = make(world, buyer).headers["location"]
+    world.work()
+    text = world.call("GET", f"{place}/statement", token=buyer).text
+    statement = Statement.from_json(text)
+    (tmp_path / "rows.parquet").write_bytes(world.call("GET", f"{place}/rows?format=parquet", token=buyer).content)
+    assert all(check.good for check in verify(statement, files={"rows.parquet": tmp_path / "rows.parquet"}))
+    assert (statement.guarantee, statement.epsilon, statement.unit) == ("none", None, "row")
+    assert statement.mechanism["asked"]["k"] == 5
+    assert "k 5" in statement.not_protected[0]
+    assert world.call("GET", f"{place}/statement", token=buyer).text == text  # the same however often it is asked for
+    assert world.call("DELETE", place, token=buyer).status_code == 200
+    assert world.call("GET", f"{place}/statement", token=buyer).status_code == 409
 
 
 def test_a_release_belongs_to_who_asked_for_it(world, buyer) -> None:

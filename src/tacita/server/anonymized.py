@@ -16,13 +16,17 @@ import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
 from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.privacy.event import NonPrivate
+from tacita.release import Provenance
 from tacita.release_log import Released, concerns, digest_of
 from tacita.server.datasets import Dataset
-from tacita.server.jobs import Task, register
+from tacita.server.jobs import Job, Task, register
 from tacita.server.kept import rows_of
 from tacita.server.services import Services
+from tacita.signing import SigningKey
+from tacita.statement import Statement, state
 
-__all__ = ["MARK", "make_anonymized", "record", "write_rows"]
+__all__ = ["MARK", "make_anonymized", "record", "state_anonymized", "write_rows"]
 
 MARK = {"tacita": "anonymized/1"}
 _ROWS = 65_536
@@ -103,6 +107,29 @@ def write_rows(rows: pa.Table, path: Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
+
+
+def state_anonymized(services: Services, job: Job) -> Statement:
+    """What holds for anonymized rows, signed by this installation, with the digest of its Parquet file.
+
+    It claims no differential privacy. The mechanism says what was asked for; the rows were recounted to hold it.
+    """
+    known = json.loads(job.result or "{}")
+    dataset = services.datasets.get(str(job.request["dataset"]))
+    asked = ", ".join(f"{name} {value}" for name, value in known["asked"].items() if value is not None)
+    return state(
+        event=NonPrivate(reason=f"rows of real people were made alike ({asked}), which is not differential privacy"),
+        unit=dataset.account.unit,
+        neighbours=dataset.account.neighbours,
+        provenance=Provenance(
+            recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]},
+            simulated=False,
+            dataset=dataset.name,
+            created=(job.finished or job.created).isoformat(timespec="seconds"),
+        ),
+        files={"rows.parquet": rows_of(services, job.id)},
+        key=SigningKey.of(services.settings.home),
+    )
 
 
 @register("anonymize")

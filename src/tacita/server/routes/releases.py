@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from tacita.errors import Conflict, UnknownName
+from tacita.server.anonymized import state_anonymized
 from tacita.server.answers import Format, ModelResponse, RowsResponse
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.errors import DOCUMENTED
@@ -159,14 +160,15 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
     return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
 
 
-@router.get("/v1/releases/{id}/statement", summary="What is promised about made-up rows, signed")
+@router.get("/v1/releases/{id}/statement", summary="What is promised about a release, signed")
 def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
     """With the digest of the rows as Parquet. `tacita verify` checks it without believing it."""
     _done(services, token, id)
     job = _own(services, token, id)
-    if job.kind not in MADE_UP or not model_of(services, id).is_file():
-        raise Conflict("has no statement", field="release", value=id)
-    return StatementInfo.model_validate(statement_of(services, id, job.request).as_dict())
+    if not (model_of if job.kind in MADE_UP else rows_of)(services, id).is_file():
+        raise Conflict("was deleted", field="release", value=id)
+    made = statement_of(services, id, job.request) if job.kind in MADE_UP else state_anonymized(services, job)
+    return StatementInfo.model_validate(made.as_dict())
 
 
 @router.get(
