@@ -51,7 +51,6 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     check_accessible(page)
 
     # errors fall as epsilon grows
-    console.choose(page, "What is asked for", "Ask for the tables themselves")
     first = expected_error(page, "Chosen by the owner")
     console.slide(page, "Epsilon of each respondent", 2)
     expect(page.get_by_text("An answer changes the odds of any guess about them by a factor of 7.39")).to_be_visible()
@@ -158,6 +157,81 @@ def test_what_is_wrong_is_said_and_mended(page, service, console, check_accessib
         assert client.campaign(page.url.rsplit("/", 1)[1]).terms["stop"]["half_width"] == 0.05
 
 
+def test_a_question_that_is_added_is_asked_or_the_page_says_so(page, service, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    page.get_by_role("button", name="Add an attribute").click()
+    page.get_by_label("Question 3").fill("Do you drive?")
+    page.get_by_label("Answers 3").fill("yes, no")
+    page.get_by_label("Name 3").press_sequentially("drives")
+    expect(page.get_by_role("row", name="smokes x drives")).to_be_visible()
+    expect(page.get_by_role("row", name="region x drives")).to_be_visible()
+    page.get_by_label("Title").fill("With one more")
+
+    # what is in no table is not forgotten in silence
+    for table in ("smokes x drives", "region x drives"):
+        page.get_by_role("combobox", name="Tables").click()
+        page.get_by_role("option", name=table).click()
+        page.keyboard.press("Escape")
+    expect(page.get_by_text("drives: is in no table, so no one would be asked it.")).to_be_visible()
+    picture(page, "console-campaign-not-asked", full_page=True)
+    check_accessible(page)
+    page.get_by_role("button", name="Open the campaign").click()
+    expect(page.get_by_role("alert")).to_contain_text("Pick a table with it, or take its row away")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("combobox", name="Tables").click()
+    page.get_by_role("option", name="region x drives").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("row", name="region x drives")).to_be_visible()
+
+    # all of it survives a page that is loaded again
+    page.wait_for_timeout(1000)
+    page.reload()
+    expect(page.get_by_text("What you typed here before is back.")).to_be_visible()
+    expect(page.get_by_label("Name 3")).to_have_value("drives")
+    expect(page.get_by_label("Question 3")).to_have_value("Do you drive?")
+    expect(page.get_by_label("Title")).to_have_value("With one more")
+    expect(page.get_by_role("row", name="region x drives")).to_be_visible()
+    page.get_by_role("button", name="Keep as a draft").click()
+    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    with service.client() as client:
+        made = client.campaign(page.url.rsplit("/", 1)[1])
+    asked = {tuple(sorted(question.attributes)) for question in made.questions}
+    assert {("region", "smokes"), ("drives", "region")} <= asked
+
+
+def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page, service, console, check_accessible):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    expect(page.get_by_text("Chosen by the owner.")).to_be_visible()
+    page.get_by_label("Title").fill("By default")
+    page.get_by_role("button", name="Keep as a draft").click()
+    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    with service.client() as client:
+        made = client.campaign(page.url.rsplit("/", 1)[1])
+        names = ["smokes", "region", "works"]
+        domain = Domain(attributes=[Boolean(name=name) for name in names])
+        terms = {"epsilon": 1.0, "respondents": 1000, "title": "Alone", "minimum": 1}
+        alone = client.create_campaign(domain, [["smokes", "region"]], mode="singles", **terms).id
+        some = client.create_campaign(domain, [["smokes", "region"], ["works"]], mode="tables", **terms).id
+    assert ["smokes", "region"] in [list(question.attributes) for question in made.questions]
+    expect(page.get_by_role("button", name="Test")).to_be_enabled()
+
+    page.goto(f"{service.url}/console/campaigns/{alone}")
+    expect(page.get_by_text("cannot be tested, and there is no network")).to_be_visible()
+    expect(page.get_by_role("button", name="Test")).to_have_count(0)
+    expect(page.get_by_role("link", name="See its network")).to_have_count(0)
+    check_accessible(page)
+
+    page.goto(f"{service.url}/console/campaigns/{some}")
+    expect(page.get_by_role("button", name="Test")).to_be_enabled()
+    console.choose(page, "Other", "smokes")
+    expect(page.get_by_text("Choose different attributes.")).to_be_visible()
+    expect(page.get_by_role("button", name="Test")).to_be_disabled()
+    check_accessible(page)
+
+
 def test_an_analyst_cannot_plan_one(page, service, console):
     console.sign_in(page, service, service.token("analyst"))
     console.visit(page, service, "/campaigns/new", "Plan a campaign")
@@ -179,7 +253,7 @@ attributes:
 def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, service, console, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
     console.visit(page, service, "/campaigns/new", "Plan a campaign")
-    console.choose(page, "Begin with", "A schema to paste")
+    console.choose(page, "Begin with", "A schema from a file, or to paste")
     page.get_by_label("Schema, as YAML or JSON").fill("no schema")
     page.get_by_role("button", name="Take this schema").click()
     expect(page.get_by_role("alert")).to_contain_text("schema: must be a schema")
@@ -189,6 +263,9 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
     expect(page.get_by_label("Name 3")).to_have_value("age")
     expect(page.get_by_label("Answers 3")).to_have_value("0..29, 30..99")
     page.get_by_label("Larger tables").fill("works + drives + age")
+    console.choose(
+        page, "What is asked for", "Whatever a rehearsal finds best, also single attributes instead of tables"
+    )
     expect(page.get_by_text("so many cannot be rehearsed as you go")).to_be_visible(timeout=30_000)
     page.get_by_text("And 8 more").click()
     expect(page.locator(".read").last).to_be_visible()

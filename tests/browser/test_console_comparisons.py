@@ -98,6 +98,15 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     page.get_by_role("option").nth(1).click()  # the older one: of pairs
     expect(page.get_by_text("This model is no network: it was fitted to tables.")).to_be_visible()
     expect(page.locator("svg[aria-label^='Bits that pairs tell']")).to_be_visible()
+    expect(page.get_by_text("The stronger the colour of a pair, the more")).to_be_visible()
+    strong, weak = (
+        page.locator("svg[aria-label^='Bits that pairs tell'] rect").evaluate_all(
+            f"all => Math.{end}(...all.map(each => Number(each.getAttribute('fill-opacity'))))"
+        )
+        for end in ("max", "min")
+    )
+    assert strong > weak  # opacity of one colour: stronger on a light page and on a dark one
+    expect(page.get_by_text(re.compile("darker|lighter", re.IGNORECASE))).to_have_count(0)
     console.choose(page, "What is asked about", "region")
     console.choose(page, "smoking", "daily")
     expect(page.get_by_text("among those with smoking = daily")).to_be_visible()

@@ -75,3 +75,101 @@ def test_what_is_no_table_is_refused_in_words(service, page, console, tmp_path):
     bring(page, broken)
     expect(page.get_by_role("alert")).to_contain_text("file")
     assert str(service.home) not in page.content()
+
+
+def test_what_the_schema_proposes_stays_unless_it_is_changed(service, page, console, tmp_path):
+    """Empty bins of whole numbers are one cell each, months stay months, and levels keep their blanks."""
+    lines = ["children,seen,town"]
+    lines += [f"{n % 20},2021-{1 + n % 12:02d}-05,{('Patras', 'Patras ', 'Pisa')[n % 3]}" for n in range(400)]
+    path = tmp_path / "proposed.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    bring(page, path)
+    expect(page.get_by_label("children: bins")).to_have_value("")
+    page.get_by_role("button", name="All of this is public").click()
+    expect(page.get_by_label("children: bins")).to_have_value("")
+    expect(page.get_by_role("combobox", name="seen: by")).to_have_value("month")
+    page.get_by_role("button", name="Register the dataset").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("proposed")
+    with service.client() as client:
+        drafted = client.schema("proposed")
+    assert drafted["children"].size == 21
+    assert drafted["seen"].by == "month"
+    assert drafted["town"].levels == ("Patras", "Patras ", "Pisa")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("town,age\nPisa,1\nSecret\xd6,2\n".encode("latin-1"), ["not UTF-8 text (line 3)", "Save it as UTF-8"]),
+        (b"town;age\nSecret;1,5\nPisa;2\n", ["separated by semicolons", "commas between the values"]),
+        (b"town,age\n", ["has no rows", "Bring data that has rows"]),
+        (bytes(range(256)) * 20, ["not text", "byte 1", "Save it as CSV"]),
+        (b"PK\x03\x04" + bytes(range(256)), ["a workbook of a spreadsheet program", "Save it as CSV"]),
+    ],
+    ids=["latin-1", "semicolons", "header", "binary", "workbook"],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_the_way_out(service, page, console, tmp_path, content, words):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    path = tmp_path / f"broken-{len(content)}.csv"
+    path.write_bytes(content)
+    bring(page, path)
+    for each in words:
+        expect(page.get_by_role("alert")).to_contain_text(each)
+    expect(page.get_by_text("A fault in Tacita")).to_have_count(0)
+    expect(page.get_by_role("heading", name="2. What is public")).to_have_count(0)
+    assert "Secret" not in page.content()
+
+
+def test_what_was_typed_survives_a_long_time_offline(service, page, browse, console, people, picture):
+    """Longer than the server keeps a page whose browser is gone: the page is loaded again, and its fields are back."""
+    browse.expect("ERR_INTERNET_DISCONNECTED|ERR_NETWORK|WebSocket|ERR_FAILED")
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    other = people.with_name("offline.csv")
+    other.write_bytes(people.read_bytes() + b"Pisa,33,true\n")
+    bring(page, other)
+    page.get_by_label("town: levels").fill("Bari\nPisa\nRoma")
+    page.get_by_label("age: highest").fill("117")
+    page.get_by_label("Title").fill("Typed for an hour")
+    console.choose(page, "age: role", "others may know it (quasi-identifier)")
+    page.get_by_label("Budget", exact=True).fill("2.5")
+    expect(page.get_by_label("Budget", exact=True)).to_have_value("2.5")
+    page.evaluate("() => { window.before = true }")
+    page.wait_for_timeout(1000)  # what is typed reaches the server
+    page.context.set_offline(True)
+    page.wait_for_timeout(25_000)
+    page.context.set_offline(False)
+    page.wait_for_function("() => !window.before", timeout=120_000)  # it was loaded again
+    expect(page.get_by_text("What you typed here before is back.")).to_be_visible()
+    expect(page.get_by_label("town: levels")).to_have_value("Bari\nPisa\nRoma")
+    expect(page.get_by_label("age: highest")).to_have_value("117")
+    expect(page.get_by_label("Title")).to_have_value("Typed for an hour")
+    expect(page.get_by_role("combobox", name="age: role")).to_have_value("others may know it (quasi-identifier)")
+    expect(page.get_by_label("Budget", exact=True)).to_have_value("2.5")
+    picture(page, "console-draft-restored", full_page=True)
+    page.get_by_role("button", name="All of this is public").click()
+    page.get_by_role("button", name="Register the dataset").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("offline")
+    with service.client() as client:
+        assert client.schema("offline")["age"].bounds[1] == 117
+    console.visit(page, service, "/datasets/new", "Bring a dataset")  # a form that was sent is empty again
+    expect(page.get_by_text("What you typed here before is back.")).to_have_count(0)
+
+
+def test_every_link_of_a_dataset_leads_somewhere(service, page, console):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/my-people", "my-people")
+    page.get_by_role("link", name="Compare releases", exact=True).last.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare releases")
+    expect(page.get_by_role("combobox", name="Dataset")).to_have_value("my-people")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    for start in ("/", "/datasets", "/datasets/my-people"):
+        page.goto(f"{service.url}/console{start}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        for place in page.locator("#room a[href^='/console/']").evaluate_all("all => all.map(each => each.href)"):
+            page.goto(place)
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            expect(page.get_by_role("alert"), place).to_have_count(0)

@@ -69,9 +69,13 @@ def test_a_run_with_two_holders(service, holders, page, console, check_accessibl
     page.get_by_role("button", name="What would it cost?").click()
     expect(page.get_by_role("alert")).to_contain_text("schema: must be given")
     page.get_by_role("button", name="Close").click()
-    page.get_by_label("Schema as YAML").fill(SCHEMA)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Take the schema from a file").click()
+    chooser.value.set_files(FOLDER / "people.yaml")
+    expect(page.get_by_label("Schema as YAML")).to_have_value(SCHEMA)
     page.get_by_role("button", name="What would it cost?").click()
-    expect(page.get_by_text("times that of one curator")).to_be_visible()
+    # two holders, beside one curator with the same method
+    expect(page.get_by_text("1.4 times that of one curator of all data, by the same method")).to_be_visible()
     check_accessible(page)
     picture(page, "console-holders", full_page=True)
     page.get_by_role("button", name="Run it").click()

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tacita.console.sample import SAMPLE
+from tacita.statement import Statement, verify
 
 
 @pytest.fixture(scope="module")
@@ -45,24 +46,71 @@ def test_anonymized_rows_cost_nothing_and_say_what_holds(service, sample, page, 
     console.sign_in(page, service, service.token("analyst"))
     with service.client() as client:
         before = client.budget(sample).spent
-    wizard(page, service, console, sample, "anonymized", k=10).click()  # nothing is spent: nothing is confirmed
+    wizard(page, service, console, sample, "anonymized", k=10).click()
+    asked = page.get_by_role("dialog", name="Release these rows?")  # nothing is spent, and rows of real people leave
+    expect(asked).to_contain_text("Rows of real people are released")
+    expect(asked).to_contain_text(
+        "No budget is spent, and there is no differential privacy. What holds: every row is alike with"
+    )
+    picture(page, "console-anonymized-confirm")
+    page.get_by_role("button", name="Not now").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Make a release")
+    page.get_by_role("button", name="Make the release").click()
+    page.get_by_role("button", name="Yes, make it").click()
     expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=120_000)
     expect(page.get_by_text("No differential privacy.")).to_be_visible()
     expect(page.get_by_text("An assessment is made by the steward")).to_be_visible()
     check_accessible(page)
     picture(page, "console-anonymized", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Privacy statement, signed").click()
+    statement = Statement.read(download.value.path())
+    assert (statement.guarantee, statement.epsilon) == ("none", None)
+    assert statement.mechanism["asked"]["k"] == 10
+    assert all(check.good for check in verify(statement))
     with service.client() as client:
         assert client.budget(sample).spent == before
+
+
+def test_an_assessment_shows_every_attack_that_its_headline_could_name(service, sample, page, console, picture):
+    token = service.token("steward")
+    console.sign_in(page, service, token)
+    wizard(page, service, console, sample, "synthetic", epsilon=0.2).click()
+    page.get_by_role("button", name="Yes, make it").click()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Assess it").click()
+    chart = page.locator("svg[aria-label^='Risk by attack']")
+    expect(chart).to_be_visible(timeout=240_000)
+    said = chart.get_attribute("aria-label")
+    with service.client() as client:
+        job = next(job for job in client.jobs() if job.kind == "assess")
+    answer = page.request.get(
+        f"{service.url}/v1/assessments/{job.id}", headers={"Authorization": f"Bearer {token}"}
+    ).json()
+    assert {"membership, distance", "membership, density ratio"} & {each["name"] for each in answer["risks"]}
+    assert all(each["name"] in said for each in answer["risks"])
+    assert answer["worst"] in said
+    expect(page.get_by_text(answer["headline"])).to_be_visible()
+    console.to_top(page)
+    picture(page, "console-assessment", full_page=True)
+    console.turn_dark(page)
+    picture(page, "console-assessment-dark", full_page=True)
 
 
 def test_a_model_is_made_and_asked(service, sample, page, console, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
     button = wizard(page, service, console, sample, "model", model="trees", epsilon=0.5)
     expect(page.get_by_text("Wrong, guessing blindly")).to_be_visible()
+    shown = page.locator("dl.facts").last
+    errors = re.findall(r"(\d+\.\d) % ± (\d+\.\d) %", shown.inner_text())
+    assert len(errors) >= 3  # each with the chance of the rehearsal
+    useful = "It would be better than guessing blindly" in shown.inner_text()
+    assert useful != ("No better than guessing blindly" in shown.inner_text())
     button.click()
     page.get_by_role("button", name="Yes, make it").click()
     page.get_by_role("button", name="Ask", exact=True).click(timeout=90_000)
     expect(page.get_by_text(re.compile("It says: (never|formerly|sometimes|daily)"))).to_be_visible()
+    expect(page.get_by_text("Its accuracy on real people was not measured")).to_be_visible()
     check_accessible(page)
     picture(page, "console-model", full_page=True)
     with page.expect_download() as download:

@@ -12,10 +12,12 @@ from tacita.console.collection import (
     closing_time,
     error_curve,
     mode_taken,
+    not_asked,
     pairs_and_singles,
     read_by_respondents,
     rows_of,
     schema_of,
+    tables_after,
     tables_of,
 )
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
@@ -131,3 +133,25 @@ def test_respondents_read_the_loss_of_their_own_question():
         assert each.epsilon <= 1.0
         assert each.odds == pytest.approx(2.718281828, rel=1e-6)
         assert "device" in each.said
+
+
+def test_a_new_attribute_joins_tables_and_a_renamed_one_keeps_its_own():
+    two = [("a", "b")]
+    # typed letter by letter: c, then ch
+    first = tables_after(two, ["a", "b", "c"], {"": "c"}, ["a", "b"])
+    assert first == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert tables_after(first, ["a", "b", "ch"], {"c": "ch"}, ["a", "b", "c"]) == [("a", "b"), ("a", "ch"), ("b", "ch")]
+    # the name of another on the way to one's own
+    assert tables_after(two, ["a", "b"], {"": "b"}, ["a", "b"]) == two
+    assert tables_after(two, ["a", "b", "b2"], {"b": "b2"}, ["a", "b"]) == [("a", "b"), ("a", "b2"), ("b", "b2")]
+    # many attributes: each new one by itself
+    many = list("abcdefg")
+    assert tables_after([("a", "b")], [*many, "h"], {"": "h"}, many) == [("a", "b"), ("h",)]
+    # what was deselected stays so, and what was taken away goes
+    assert tables_after([("a",)], ["a", "b"], {}, ["a", "b"]) == [("a",)]
+    assert tables_after([("a", "b"), ("b",)], ["b"], {}, ["b"]) == [("b",)]
+
+
+def test_attributes_in_no_table_are_found():
+    assert not_asked(["a", "b", "c"], [["b", "a"]]) == ["c"]
+    assert not_asked(["a"], [["a"]]) == []

@@ -49,3 +49,41 @@ def test_what_is_no_number_is_named():
         schema_of("x", lines)
     with pytest.raises(InvalidInput, match="at least one"):
         schema_of("x", [])
+
+
+NUMBERS = {
+    "tacita": 1,
+    "attributes": [
+        {"name": "children", "kind": "numeric", "bounds": [0.0, 20.0], "integer": True},
+        {"name": "income", "kind": "numeric", "bounds": [0.0, 1234567.5], "bins": 7},
+        {"name": "seen", "kind": "date", "bounds": ["2020-01-01", "2021-12-31"]},
+        {"name": "born", "kind": "date", "bounds": ["1920-01-01", "2019-12-31"], "by": "quarter"},
+    ],
+}
+
+
+def test_blank_bins_and_steps_stay_what_the_schema_proposes():
+    made = Domain.from_dict(schema_of("", lines_of(NUMBERS)))
+    assert made == Domain.from_dict(NUMBERS)
+    assert made["children"].size == 21
+    assert made["seen"].by == "month"
+
+
+def test_bins_that_cannot_be_left_blank_are_asked_for():
+    lines = {line.name: line for line in lines_of(NUMBERS)}
+    for name, part in (("income", "bins"), ("seen", "by")):
+        before, lines[name].bins = lines[name].bins, ""
+        with pytest.raises(InvalidInput, match=rf"{name}\.{part}"):
+            schema_of("", list(lines.values()))
+        lines[name].bins = before
+    lines["income"].bins = "2.5"
+    with pytest.raises(InvalidInput, match="whole number"):
+        schema_of("", list(lines.values()))
+
+
+def test_levels_that_differ_by_blanks_alone_can_be_registered():
+    towns = {"name": "town", "kind": "categorical", "levels": ["Patras", "Patras ", "two\nlines"]}
+    (line,) = lines_of({"attributes": [towns]})
+    assert Domain.from_dict(schema_of("", [line]))["town"].levels == ("Patras", "Patras ", "two\nlines")
+    line.levels = "Patras\nPatras \n Pisa "
+    assert Domain.from_dict(schema_of("", [line]))["town"].levels == ("Patras", "Patras ", "Pisa")

@@ -17,7 +17,7 @@ from tacita.console.api import Api
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.models import recipe_of
-from tacita.learn.rehearsal import rehearse_fit
+from tacita.learn.rehearsal import RehearsedFit, rehearse_fit
 from tacita.privacy.budget import Budget
 from tacita.synthesize import Synthesize
 from tacita.synthesize.rehearsal import rehearse
@@ -79,6 +79,13 @@ class Asked(ABC):
     async def make(self, key: str) -> dict[str, Any]:
         """Begin it: the job."""
 
+    def warning(self, expected: Expected) -> str:
+        """What is asked before it is made: what it costs, who is protected, and what cannot be undone."""
+        return (
+            f"It takes {expected.cost}. {self.protected()} What is spent is spent for ever, also if you delete the "
+            "release."
+        )
+
     # -- what several kinds share ------------------------------------------------------------------------------------
 
     def spend_field(self) -> None:
@@ -101,6 +108,16 @@ class Asked(ABC):
         """On whom it was rehearsed, in words."""
         alike = "" if self.balance["unit"] == "row" else ", each taken as one row, so expect a larger error"
         return f"{people:,} made-up people{alike}"
+
+    def protected(self) -> str:
+        """Who is protected by the account of the dataset, in words."""
+        unit, _, rest = str(self.balance["unit"]).partition(":")
+        person, _, most = rest.rpartition(":")
+        return (
+            "Each row is protected by itself."
+            if unit == "row"
+            else f"Each person ({person}) is protected, with up to {most} rows."
+        )
 
     def paid(self, plan: Mapping[str, Any]) -> tuple[str, float, bool]:
         """What a plan takes from the account."""
@@ -181,6 +198,18 @@ class Made(Asked):
         return job
 
 
+def _conditions(asked: Mapping[str, Any]) -> list[str]:
+    """What anonymized rows will hold, in words."""
+    rest = {name: value for name, value in asked.items() if value is not None and name not in ("k", "l", "l_kind", "t")}
+    found = [f"every row is alike with at least {asked['k'] - 1} others (k = {asked['k']})"]
+    if asked.get("l") is not None and asked["l"] > 1:
+        kind = asked.get("l_kind") or "distinct"
+        found.append(f"each group of them has {kind} diversity of at least {asked['l']:g} in sensitive values (l)")
+    if asked.get("t") is not None:
+        found.append(f"sensitive values of each group are at most {asked['t']:g} away from those of all (t)")
+    return [*found, *(f"{name} {value}" for name, value in rest.items())]
+
+
 @dataclass
 class Anonymized(Asked):
     """Anonymized rows."""
@@ -210,10 +239,19 @@ class Anonymized(Asked):
             "purpose": "anonymized rows",
         }
 
+    def warning(self, expected: Expected) -> str:
+        """What is asked before it is made: it costs no budget, and protects less."""
+        return (
+            f"Rows of real people are released: {expected.facts['Leaves']}. No budget is spent, and there is no "
+            f"differential privacy. What holds: {expected.facts['Will hold']}. The people in the rows are protected "
+            "from whoever knows their quasi-identifiers and nothing else. Whoever has fetched the rows has them for "
+            "ever."
+        )
+
     async def expect(self) -> Expected:
         """Which columns would leave, and how."""
         plan = await self.api.post("/v1/releases/anonymized/plan", self.body())
-        asked = ", ".join(f"{name} {value}" for name, value in plan["conditions"].items() if value is not None)
+        asked = "; ".join(_conditions(plan["conditions"]))
         return Expected(
             cost="nothing",
             charged=0.0,
@@ -286,6 +324,24 @@ _LEARNT = {
 }
 
 
+def _error(measure: str, value: float, margin: float) -> str:
+    show = words.percent if measure == "wrong" else words.amount
+    return f"{show(value)} ± {show(margin)}"
+
+
+def _worth(tried: RehearsedFit) -> str:
+    """Whether a model would be better than a guess, in words that do not say more than the rehearsal knows."""
+    if tried.beats_guessing:
+        less = _error(tried.measure, tried.gains[0], tried.gain_margins[0])
+        return f"It would be better than guessing blindly: the error is smaller by {less}."
+    if tried.could_beat_guessing:
+        return "No better than guessing blindly: with this budget noise takes away what the model would learn."
+    return (
+        "No better than guessing blindly, whatever the budget: among these synthetic people the features say too "
+        "little about what is predicted. The rehearsal cannot say how good the model would be on real people."
+    )
+
+
 @dataclass
 class Model(Asked):
     """A model."""
@@ -332,15 +388,16 @@ class Model(Asked):
         tried = await self.api.compute(
             partial(rehearse_fit, recipe, self.domain, body["target"], Budget(**body["budget"]), people=people)
         )
-        show = words.percent if tried.measure == "wrong" else words.amount
         what = "Wrong" if tried.measure == "wrong" else "Error"
-        facts = {
-            "How": plan["why"] or _LEARNT[body["kind"]],
-            f"{what}, with this budget": show(tried.private),
-            f"{what}, with a budget without end": show(tried.plenty),
-            f"{what}, guessing blindly": show(tried.blind),
-        }
-        note = f"Rehearsed on {self.rehearsed(people)}; real people may be easier or harder to predict."
+        names = ("with this budget", "with a budget without end", "guessing blindly")
+        errors = zip(names, (tried.private, tried.plenty, tried.blind), tried.margins, strict=True)
+        facts = {"How": plan["why"] or _LEARNT[body["kind"]]}
+        facts |= {f"{what}, {name}": _error(tried.measure, value, margin) for name, value, margin in errors}
+        facts["So"] = _worth(tried)
+        note = (
+            f"Rehearsed on {self.rehearsed(people)}; real people may be easier or harder to predict. The margins are "
+            "the chance of the rehearsal (95 %)."
+        )
         return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
 
     async def make(self, key: str) -> dict[str, Any]:

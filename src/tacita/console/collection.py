@@ -30,10 +30,12 @@ __all__ = [
     "closing_time",
     "error_curve",
     "mode_taken",
+    "not_asked",
     "pairs_and_singles",
     "read_by_respondents",
     "rows_of",
     "schema_of",
+    "tables_after",
     "tables_of",
 ]
 
@@ -127,6 +129,32 @@ def pairs_and_singles(names: Sequence[str]) -> tuple[list[Table], list[Table]]:
     pairs: list[Table] = [*combinations(names, 2)]
     singles: list[Table] = [(name,) for name in names]
     return [*pairs, *singles], pairs if 0 < len(pairs) <= _FEW_PAIRS else singles
+
+
+def tables_after(
+    picked: Iterable[Table], names: Sequence[str], renamed: Mapping[str, str], known: Sequence[str]
+) -> list[Table]:
+    """The tables that are picked once attributes were added, renamed or taken away.
+
+    Args:
+        picked: Those before.
+        names: The attributes now.
+        renamed: New names of some, by the old ones; one without an old name is new.
+        known: The attributes before.
+    """
+    possible, usual = pairs_and_singles(names)
+    order = {tuple(sorted(table)): table for table in possible}
+    moved = {before: after for before, after in renamed.items() if before and before not in names}
+    kept = [order.get(tuple(sorted(moved.get(name, name) for name in table))) for table in picked]
+    new = set(names) - set(known) - set(moved.values())
+    added = [table for table in usual if new & set(table)]
+    return list(dict.fromkeys(table for table in [*kept, *added] if table is not None))
+
+
+def not_asked(names: Sequence[str], tables: Iterable[Sequence[str]]) -> list[str]:
+    """Attributes that no table holds: no one would be asked about them."""
+    asked = {name for table in tables for name in table}
+    return [name for name in names if name not in asked]
 
 
 def tables_of(picked: Iterable[Sequence[str]], more: str, names: Sequence[str]) -> list[list[str]]:

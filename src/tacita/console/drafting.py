@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
+from tacita.domain.attributes import Date
 from tacita.errors import InvalidInput
 
-__all__ = ["Line", "lines_of", "schema_of"]
+__all__ = ["STEPS", "Line", "lines_of", "schema_of"]
 
 _LEVELLED = ("categorical", "ordinal")
+STEPS: tuple[str, ...] = get_args(Date.model_fields["by"].annotation)
+"""By which steps dates are counted."""
+_STEP: str = Date.model_fields["by"].default
 
 
 @dataclass
@@ -24,6 +28,7 @@ class Line:
     Attributes:
         levels: One in a line, where it has levels.
         low, high, bins: Where it is a number or a date; bins of a date are its steps: year, month, ...
+            Empty bins of a number: its declared edges if it has some, else one cell for each whole number.
         public: Whether its owner says that all of this is public.
         kept: Whether it is in the schema at all.
         rest: What is not edited here.
@@ -48,6 +53,11 @@ class Line:
         """Parts that were read off data."""
         return tuple(self.rest.get("derived", ()))
 
+    @property
+    def without_bins(self) -> Literal["edges", "whole", "nothing"]:
+        """What empty bins of a number mean: its declared edges, one cell for each whole number, or nothing."""
+        return "edges" if self.rest.get("edges") else "whole" if self.rest.get("integer") else "nothing"
+
     def attribute(self) -> dict[str, Any]:
         """As a schema has it."""
         common: dict[str, Any] = {"name": self.name, "kind": self.kind, "role": self.role}
@@ -57,17 +67,38 @@ class Line:
         if self.derived and not self.public:
             common["derived"] = list(self.derived)
         if self.kind in _LEVELLED:
-            levels = [line.strip() for line in self.levels.splitlines() if line.strip()]
-            return common | {"levels": levels}
+            return common | {"levels": self._levels()}
         if self.kind == "numeric":
             ends = [self._number(self.low, "low"), self._number(self.high, "high")]
             whole = {"integer": True} if self.rest.get("integer") else {}
-            if self.rest.get("edges") and not self.bins:
-                return common | {"bounds": ends, "edges": self.rest["edges"]} | whole
-            return common | {"bounds": ends, "bins": int(self._number(self.bins or "10", "bins"))} | whole
+            return common | {"bounds": ends} | self._bins() | whole
         if self.kind == "date":
-            return common | {"bounds": [self.low, self.high], "by": self.bins or "year"}
+            if not self.bins.strip():
+                hint = f"Write one of {', '.join(STEPS)}"
+                raise InvalidInput("must say by which step it is counted", field=f"{self.name}.by", hint=hint)
+            return common | {"bounds": [self.low, self.high], "by": self.bins.strip()}
         return common
+
+    def _levels(self) -> list[str]:
+        """Levels as declared where they were not changed, blanks included; others without blanks around them."""
+        declared = [str(level) for level in self.rest.get("levels", ())]
+        if self.levels == "\n".join(declared):
+            return declared
+        return [line if line in declared else line.strip() for line in self.levels.split("\n") if line.strip()]
+
+    def _bins(self) -> dict[str, Any]:
+        """The bins of a number as its owner left them: nothing is filled in for them."""
+        if self.bins.strip():
+            count = self._number(self.bins, "bins")
+            if not count.is_integer():
+                raise InvalidInput("must be a whole number", field=f"{self.name}.bins", value=self.bins)
+            return {"bins": int(count)}
+        if self.without_bins == "edges":
+            return {"edges": self.rest["edges"]}
+        if self.without_bins == "whole":
+            return {}
+        hint = "Write a number of bins, such as 10"
+        raise InvalidInput("must say in how many bins it is counted", field=f"{self.name}.bins", hint=hint)
 
     def _number(self, text: str, part: str) -> float:
         try:
@@ -82,8 +113,8 @@ def lines_of(schema: Mapping[str, Any]) -> list[Line]:
 
 
 def _line(attribute: Mapping[str, Any]) -> Line:
-    low, high = (f"{end:g}" if isinstance(end, float) else str(end) for end in attribute.get("bounds", ("", "")))
-    bins = attribute.get("by") or attribute.get("bins") or ""
+    low, high = (_text(end) for end in attribute.get("bounds", ("", "")))
+    bins = attribute.get("by", _STEP) if attribute["kind"] == "date" else attribute.get("bins") or ""
     return Line(
         name=attribute["name"],
         kind=attribute["kind"],
@@ -98,6 +129,11 @@ def _line(attribute: Mapping[str, Any]) -> Line:
         public=not attribute.get("derived"),
         rest=dict(attribute),
     )
+
+
+def _text(end: object) -> str:
+    """A bound as a field shows it; what is read back is the very same number."""
+    return str(int(end)) if isinstance(end, float) and end.is_integer() else str(end)
 
 
 def schema_of(title: str, lines: Sequence[Line], nulls: Sequence[str] = ()) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -12,24 +13,58 @@ from tacita.console import kit
 from tacita.console.page import Visit
 from tacita.errors import Conflict
 
-__all__ = ["show_findings"]
+__all__ = ["can_test", "show_findings", "together"]
 
 _ROWS = 1000
 _MOST_RULES = 20
 
 
-def show_findings(visit: Visit, id: str, names: list[str]) -> None:
+def together(questions: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The tables of two attributes or more that were asked for."""
+    return list(dict.fromkeys(tuple(each["attributes"]) for each in questions if len(each["attributes"]) > 1))
+
+
+def can_test(tables: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
+    """Whether independence of these attributes can be tested: one table that was asked for holds them all.
+
+    >>> can_test([("age", "sex"), ("sex", "job")], ("sex", "age")), can_test([("age", "sex")], ("age", "job"))
+    (True, False)
+    """
+    return len(set(names)) == len(names) and any(set(names) <= set(table) for table in tables)
+
+
+def show_findings(visit: Visit, id: str, questions: Sequence[Mapping[str, Any]]) -> None:
     """Tests, rules, a network, integrity, and files, each when it is asked for."""
     words = "Everybody was protected before their report was sent: looking is free."
+    tables = together(questions)
     with kit.panel("What the tables tell", words):
-        if len(names) > 1:
-            _test(visit, id, names)
+        if tables:
+            _test(visit, id, tables)
+        else:
+            kit.note(
+                "Whether attributes go together cannot be tested, and there is no network: this campaign asks for "
+                "single attributes alone. A campaign that asks for tables of two attributes can answer that."
+            )
         _rules(visit, id)
         _integrity(visit, id)
-        _files(id, len(names) > 1)
+        _files(id, bool(tables))
 
 
-def _test(visit: Visit, id: str, names: list[str]) -> None:
+def _test(visit: Visit, id: str, tables: list[tuple[str, ...]]) -> None:
+    names = list(dict.fromkeys(name for table in tables for name in table))
+
+    def look() -> None:
+        chosen = [one.value, other.value, *([given.value] if given.value else [])]
+        possible = can_test(tables, chosen)
+        button.set_enabled(possible)
+        same = len(set(chosen)) < len(chosen)
+        why = (
+            "Choose different attributes."
+            if same
+            else f"This cannot be tested: no table that was asked for holds {', '.join(chosen)} together."
+        )
+        kit.reword(reason, "" if possible else why)
+
     async def test() -> None:
         query = {"by": f"{one.value},{other.value}"} | ({"given": given.value} if given.value else {})
         found = await _found(visit.api.get(f"/v1/campaigns/{id}/test", **query), room)
@@ -43,10 +78,13 @@ def _test(visit: Visit, id: str, names: list[str]) -> None:
     with ui.element("div").classes("finding"):
         kit.heading("Do two attributes go together?", 3)
         with kit.row():
-            one = kit.choice("One", names, names[0])
-            other = kit.choice("Other", names, names[1])
-            given = kit.choice("Among those alike in", {"": "nothing"} | {name: name for name in names}, "")
-        kit.button("Test", test)
+            one = kit.choice("One", names, tables[0][0], change=look)
+            other = kit.choice("Other", names, tables[0][1], change=look)
+            given = kit.choice(
+                "Among those alike in", {"": "nothing"} | {name: name for name in names}, "", change=look
+            )
+        button = kit.button("Test", test)
+        reason = kit.note("").props("aria-live=polite")
         room = ui.element("div").props("aria-live=polite")
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nicegui import app, ui
+from nicegui.elements.mixins.value_element import ValueElement
 
+from tacita.console.drafts import Draft
 from tacita.errors import TacitaError
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ __all__ = [
     "checkbox",
     "choice",
     "confirm",
+    "draft",
+    "drafted",
     "empty",
     "facts",
     "field",
@@ -35,6 +39,7 @@ __all__ = [
     "link",
     "note",
     "number",
+    "offer",
     "panel",
     "picture",
     "problem",
@@ -52,6 +57,7 @@ __all__ = [
 ]
 
 E = TypeVar("E", bound=ui.element)
+V = TypeVar("V", bound=ValueElement[Any])
 Handler = Callable[..., Awaitable[None] | None]
 _HOME = "/console"
 
@@ -232,23 +238,60 @@ def picture(svg: str) -> ui.html:
 # -- fields -----------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def drafted(found: Draft | None) -> Iterator[None]:
+    """While the block builds a page, its fields take from this draft what they held before; then say that they did."""
+    kept = found or Draft()
+    app.storage.client["draft"] = kept
+    room = ui.element("div").props('aria-live="polite"')
+    kept.begin()
+    yield
+    kept.settle()
+    if kept.restored and found is not None:
+        client = ui.context.client
+
+        def afresh() -> None:
+            kept.forget()
+            client.run_javascript("window.location.reload()")
+
+        with room, panel():
+            text("What you typed here before is back. It was not sent yet.")
+            button("Start afresh", afresh)
+
+
+def draft() -> Draft:
+    """What is typed into this page; call `forget` on it once the form was sent."""
+    found: Draft = app.storage.client.get("draft") or Draft()
+    return found
+
+
 def _named(found: E, name: str, words: str) -> E:
     """A label above a field, for eyes and for ears."""
     found.props("outlined dense hide-bottom-space")
     return said(found, **{"aria-label": name} | ({"hint": words} if words else {}))
 
 
+def _noted(found: V, key: str) -> V:
+    """Write into the draft of the page what the field holds, from now on."""
+    kept = draft()
+    found.on_value_change(lambda event: kept.note(key, event.value))
+    return found
+
+
 def field(
     name: str, value: str = "", *, words: str = "", secret: bool = False, change: Handler | None = None
 ) -> ui.input:
     """A line of text."""
-    return _named(ui.input(name, value=value, password=secret, on_change=change).classes("field"), name, words)
+    if not secret:
+        value = draft().take(name, value)
+    made = ui.input(name, value=value, password=secret, on_change=change).classes("field")
+    return _named(made if secret else _noted(made, name), name, words)
 
 
 def lines(name: str, value: str = "", *, words: str = "", change: Handler | None = None) -> ui.textarea:
     """Several lines of text."""
-    made = ui.textarea(name, value=value, on_change=change).classes("field wide-field").props("autogrow")
-    return _named(made, name, words)
+    made = ui.textarea(name, value=draft().take(name, value), on_change=change)
+    return _named(_noted(made.classes("field wide-field").props("autogrow"), name), name, words)
 
 
 def number(
@@ -262,8 +305,9 @@ def number(
     change: Handler | None = None,
 ) -> ui.number:
     """A number."""
+    value = draft().take(name, value)
     made = ui.number(name, value=value, min=low, max=high, step=step, on_change=change).classes("field")
-    return _named(made, name, words)
+    return _named(_noted(made, name), name, words)
 
 
 def choice(
@@ -275,17 +319,35 @@ def choice(
     words: str = "",
     change: Handler | None = None,
 ) -> ui.select:
-    """One of some options, or several."""
+    """One of some options, or several; where there are none yet, `offer` gives them later."""
     given = dict(options) if isinstance(options, Mapping) else list(options)
+    if given:
+        value = draft().take(name, value, fits=_fits(given, several))
     made = ui.select(given, label=name, value=value, multiple=several, on_change=change).classes("field")
     if several:
         made.props("use-chips")
-    return _named(made, name, words)
+    return _named(_noted(made, name), name, words)
 
 
-def checkbox(name: str, value: bool = False, *, change: Handler | None = None) -> ui.checkbox:
-    """Yes or no."""
-    return ui.checkbox(name, value=value, on_change=change)
+def offer(found: ui.select, options: Mapping[Any, str] | Sequence[str], value: Any) -> None:
+    """Give a choice other options, and the value that the page gives it."""
+    given = dict(options) if isinstance(options, Mapping) else list(options)
+    kept, name = draft(), found.props["aria-label"]
+    value = kept.take(name, value, fits=_fits(given, found.multiple))
+    typed = name in kept.values
+    found.set_options(given, value=value)
+    if not typed:  # the page has changed it, and no one has typed anything
+        kept.values.pop(name, None)
+
+
+def _fits(options: Collection[Any], several: bool) -> Callable[[Any], bool]:
+    return lambda before: all(each in options for each in (before if several else [before]))
+
+
+def checkbox(name: str, value: bool = False, *, key: str | None = None, change: Handler | None = None) -> ui.checkbox:
+    """Yes or no; with a key where a page has several of that name."""
+    key = key or name
+    return _noted(ui.checkbox(name, value=draft().take(key, value), on_change=change), key)
 
 
 def slider(
@@ -302,7 +364,12 @@ def slider(
     """
     places = list(options)
     words = [shown(place) for place in places]
-    chosen = min(range(len(places)), key=lambda place: abs(places[place] - value))
+    kept = draft()
+    chosen = kept.take(
+        name,
+        min(range(len(places)), key=lambda place: abs(places[place] - value)),
+        fits=lambda before: before < len(places),
+    )
 
     def say() -> None:
         label.set_content(f"{html.escape(name)}: <b>{html.escape(words[chosen])}</b>")
@@ -312,6 +379,7 @@ def slider(
         place = int(event.args)
         if 0 <= place < len(places):  # what a browser sends is not what it was told it may
             chosen = place
+            kept.note(name, place)
             say()
             if change is not None:
                 done = change()

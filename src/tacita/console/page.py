@@ -23,6 +23,7 @@ from starlette.responses import RedirectResponse, Response
 from tacita.console import kit
 from tacita.console.api import Api
 from tacita.console.door import ENTER
+from tacita.console.drafts import draft_of
 from tacita.console.sessions import COOKIE, Session, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
 from tacita.server import logs
@@ -84,6 +85,7 @@ class Page:
     Attributes:
         roles: Who may see it, besides admins; nobody named means everybody who is signed in.
         menu: Its name in the menu, and its group there; pages without are reached from others.
+        form: Whether people type something into it that must survive a lost connection.
     """
 
     path: str
@@ -91,6 +93,7 @@ class Page:
     roles: tuple[Role, ...]
     build: Build
     menu: tuple[str, str] | None
+    form: bool = False
 
     def allows(self, role: Role) -> bool:
         """Whether this role may see it."""
@@ -101,7 +104,12 @@ PAGES: list[Page] = []
 
 
 def page(
-    path: str, title: str, *, roles: tuple[Role, ...] = (), menu: tuple[str, str] | None = None
+    path: str,
+    title: str,
+    *,
+    roles: tuple[Role, ...] = (),
+    menu: tuple[str, str] | None = None,
+    form: bool = False,
 ) -> Callable[[Build], Build]:
     """Make a function a page of the console.
 
@@ -110,10 +118,11 @@ def page(
         title: What the browser and the heading say.
         roles: Who may see it, besides admins; everybody who is signed in by default.
         menu: (group, name) in the menu.
+        form: Whether its fields survive a lost connection and a page that is loaded again: see `drafts`.
     """
 
     def decorator(build: Build) -> Build:
-        PAGES.append(Page(path=path, title=title, roles=roles, build=build, menu=menu))
+        PAGES.append(Page(path=path, title=title, roles=roles, build=build, menu=menu, form=form))
         return build
 
     return decorator
@@ -148,7 +157,9 @@ def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable
         visit = Visit(api=api, me=me, session=session, query=dict(request.query_params))
         ui.on_exception(_tell)
         with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
-            await _fill(known, visit, request.path_params)
+            address = f"{request.url.path}?{request.url.query}"
+            with kit.drafted(draft_of(session.drafts, address) if known.form else None):
+                await _fill(known, visit, request.path_params)
         return None
 
     # the framework reads parameters off the signature; path parts are taken from the request instead

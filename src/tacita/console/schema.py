@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["KIND_WORDS", "ROLE_WORDS", "described"]
+from nicegui import events
+
+from tacita.console import kit
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+
+__all__ = ["KIND_WORDS", "ROLE_WORDS", "described", "schema_file"]
 
 ROLE_WORDS = {
     "other": "nothing special",
@@ -48,3 +54,18 @@ def described(attribute: Mapping[str, Any]) -> str:
     return (
         text + (", or other" if attribute.get("other") else "") + (", or missing" if attribute.get("missing") else "")
     )
+
+
+def schema_file(take: Callable[[str], Any]) -> None:
+    """A button that takes a schema from a file; one that holds no schema is refused."""
+
+    async def brought(event: events.UploadEventArguments) -> None:
+        try:
+            written = (await event.file.read()).decode()
+        except UnicodeDecodeError:
+            hint = "Save it as UTF-8"
+            raise InvalidInput("must be UTF-8 text", field="file", value=event.file.name, hint=hint) from None
+        Domain.from_text(written)
+        take(written)
+
+    kit.upload("Take the schema from a file", brought, accept=".yaml,.yml,.json")

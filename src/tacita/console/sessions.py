@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tacita.console.drafts import Draft
 from tacita.errors import Conflict
 from tacita.server.tokens import Token, Tokens
 from tacita.store import now
@@ -39,6 +40,7 @@ class Session:
         made: The id of the token, where it was made for this session alone and ends with it.
         pages: Ids of the pages that were opened in it: no other session may speak for them.
         dark: Dark or light; None for what the browser wants.
+        drafts: What was typed into forms that were not sent yet, by the address of the form.
     """
 
     token: str = field(repr=False)
@@ -47,6 +49,7 @@ class Session:
     made: str | None = None
     pages: set[str] = field(default_factory=set, repr=False)
     dark: bool | None = None
+    drafts: dict[str, Draft] = field(default_factory=dict, repr=False)
 
 
 class Sessions:

@@ -42,8 +42,7 @@ async def campaign(visit: Visit, id: str) -> None:
     live = _Live(visit=visit, id=id, campaign=found)
     live.show()
     await live.look()
-    names = list(dict.fromkeys(name for each in found["questions"] for name in each["attributes"]))
-    show_findings(visit, id, names)
+    show_findings(visit, id, found["questions"])
     ui.timer(_SECONDS, live.look_again, immediate=False)
 
 

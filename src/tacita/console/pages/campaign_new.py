@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
@@ -23,14 +24,17 @@ from tacita.console.collection import (
     closing_time,
     error_curve,
     mode_taken,
+    not_asked,
     pairs_and_singles,
     read_by_respondents,
     rows_of,
     schema_of,
+    tables_after,
     tables_of,
 )
 from tacita.console.page import Visit, page
-from tacita.errors import TacitaError
+from tacita.console.schema import schema_file
+from tacita.errors import InvalidInput, TacitaError
 
 __all__ = ["campaign_new"]
 
@@ -42,8 +46,8 @@ _START = (
     Row(name="region", question="Where do you live?", levels="north, centre, south"),
 )
 _MODES = {
-    "auto": "Whatever a rehearsal finds best",
     "tables": "Ask for the tables themselves",
+    "auto": "Whatever a rehearsal finds best, also single attributes instead of tables",
     "singles": "Ask for single attributes only",
     "views": "Ask for fewer, larger tables",
 }
@@ -53,7 +57,7 @@ _SHOWN = 3
 _WIDTHS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 
 
-@page("/campaigns/new", "Plan a campaign", roles=("steward",))
+@page("/campaigns/new", "Plan a campaign", roles=("steward",), form=True)
 async def campaign_new(visit: Visit) -> None:
     """From attributes to an open campaign."""
     datasets = await visit.api.get("/v1/datasets")
@@ -67,6 +71,7 @@ async def campaign_new(visit: Visit) -> None:
     builder.show_open()
     if (name := visit.query.get("dataset")) in [each["name"] for each in datasets]:
         builder.rows = rows_of(await visit.api.get(f"/v1/datasets/{name}/schema"))
+    builder.rows = list(kit.draft().take("rows", tuple(builder.rows)))
     builder.redraw()
     ui.timer(0.05, builder.plan, once=True)  # the page is there before the planner has thought
 
@@ -89,18 +94,19 @@ class _Builder:
         with kit.panel("What is asked", "Every attribute is a question with a list of possible answers. All public."):
             options = {_MINE: "Questions of your own"} | {name: f"The schema of {name}" for name in datasets}
             with kit.row():
-                kit.choice("Begin with", options | {_PASTED: "A schema to paste"}, _MINE, change=self._begin)
+                begin = kit.choice(
+                    "Begin with", options | {_PASTED: "A schema from a file, or to paste"}, _MINE, change=self._begin
+                )
             self.pasting = ui.element("div").classes("row-of")
             with self.pasting:
-                self.pasted = (
-                    ui.textarea("Schema, as YAML or JSON").props("outlined dense rows=6").classes("field wide-field")
-                )
-                kit.said(self.pasted, **{"aria-label": "Schema, as YAML or JSON"})
+                self.pasted = kit.lines("Schema, as YAML or JSON")
                 kit.button("Take this schema", self._paste)
-            self.pasting.set_visibility(False)
+                schema_file(self.pasted.set_value)
+            self.pasting.set_visibility(begin.value == _PASTED)
             self.attributes = ui.element("div")
             with kit.row():
                 kit.button("Add an attribute", self._add)
+                kit.button("Take away what is in no table", self._only_asked)
 
     async def _begin(self, event: Any) -> None:
         self.pasting.set_visibility(event.value == _PASTED)
@@ -108,40 +114,63 @@ class _Builder:
             return
         schema = await self.visit.api.get(f"/v1/datasets/{event.value}/schema") if event.value else None
         self.rows = list(_START) if schema is None else rows_of(schema)
+        self._keep_rows()
         self.redraw()
         await self.plan()
 
     async def _paste(self) -> None:
         self.rows = rows_of(self.pasted.value or "")
+        self._keep_rows()
         self.redraw()
         await self.plan()
 
     async def _add(self) -> None:
         self.rows.append(Row())
-        self.redraw()
+        self._keep_rows()
+        self._show_rows()
+        await self.plan()
+
+    async def _only_asked(self) -> None:
+        names = [row.name.strip() for row in self.rows]
+        left = not_asked(names, tables_of(self.tables.value or [], self.larger.value or "", names))
+        self.rows = [row for row in self.rows if row.name.strip() not in left]
+        self._keep_rows()
+        self._show_rows()
+        self._offer_tables()
         await self.plan()
 
     def redraw(self) -> None:
-        """Show the rows of attributes, and the tables that they make possible."""
+        """Show other rows of attributes, and the tables that they make possible."""
+        self._show_rows()
+        possible, picked = pairs_and_singles(self._names())
+        kit.offer(self.tables, _shown(possible), picked)
+
+    def _keep_rows(self) -> None:
+        kit.draft().note("rows", tuple(self.rows))
+
+    def _show_rows(self) -> None:
         self.attributes.clear()
         with self.attributes:
             for place, row in enumerate(self.rows):
                 self._show_row(place, row)
-        self._offer_tables(afresh=True)
 
     def _show_row(self, place: int, row: Row) -> None:
         number = place + 1
 
         async def edit(name: str, value: Any) -> None:
             edited: dict[str, Any] = {name: value or ""}
+            before, names = self.rows[place].name.strip(), self._names()
             self.rows[place] = changed(self.rows[place], **edited)
+            self._keep_rows()
             if name == "name":
-                self._offer_tables(afresh=False)
+                self._offer_tables(renamed={before: self.rows[place].name.strip()}, known=names)
             await self.change()
 
         async def remove() -> None:
             del self.rows[place]
-            self.redraw()
+            self._keep_rows()
+            self._show_rows()
+            self._offer_tables()
             await self.plan()
 
         with kit.row("attribute"):
@@ -166,12 +195,14 @@ class _Builder:
                 hint = "Names joined by +, tables separated by commas; may be empty"
                 self.larger = kit.field("Larger tables", "", words=hint, change=self.change)
 
-    def _offer_tables(self, *, afresh: bool) -> None:
-        names = [row.name.strip() for row in self.rows if row.name.strip()]
-        possible, picked = pairs_and_singles(list(dict.fromkeys(names)))
-        kept = [table for table in self.tables.value or [] if table in possible]
-        options = {table: " x ".join(table) for table in possible}
-        self.tables.set_options(options, value=picked if afresh or not kept else kept)
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(row.name.strip() for row in self.rows if row.name.strip()))
+
+    def _offer_tables(self, *, renamed: Mapping[str, str] | None = None, known: Sequence[str] | None = None) -> None:
+        """Keep what was picked, under new names too, and pick the tables of attributes that are new."""
+        names = self._names()
+        picked = tables_after(self.tables.value or [], names, renamed or {}, names if known is None else known)
+        self.tables.set_options(_shown(pairs_and_singles(names)[0]), value=picked)
 
     # -- terms --------------------------------------------------------------------------------------------------------
 
@@ -185,7 +216,7 @@ class _Builder:
                 "Respondents expected", RESPONDENTS, 2000, shown=lambda value: f"{int(value):,}", change=self.change
             )
             with kit.row():
-                self.mode = kit.choice("What is asked for", _MODES, "auto", change=self.change)
+                self.mode = kit.choice("What is asked for", _MODES, "tables", change=self.change)
             with kit.row():
                 self.answers = kit.choice("Each respondent answers", _ANSWERS, "one", change=self.change)
 
@@ -249,6 +280,9 @@ class _Builder:
         schema = schema_of(self.rows)
         names = [attribute["name"] for attribute in schema["attributes"]]
         tables = tables_of(self.tables.value or [], self.larger.value or "", names)
+        if left := not_asked(names, tables):
+            hint = "Pick a table with it, or take its row away"
+            raise InvalidInput("is in no table, so no one would be asked it", field=", ".join(left), hint=hint)
         too_many = self.mode.value == "auto" and len(tables) > MOST_REHEARSED
         return {
             "schema": schema,
@@ -368,7 +402,12 @@ class _Builder:
 
     async def _create(self, body: dict[str, Any]) -> None:
         made = await self.visit.api.post("/v1/campaigns", body)
+        kit.draft().forget()
         ui.navigate.to(f"/campaigns/{made['id']}")
+
+
+def _shown(tables: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    return {table: " x ".join(table) for table in tables}
 
 
 def _is_number(query: dict[str, str]) -> bool:

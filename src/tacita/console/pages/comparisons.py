@@ -20,7 +20,7 @@ _RISKS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 _NONE = ""
 
 
-@page("/comparisons", "Compare releases", roles=("steward",), menu=("Decide", "Compare releases"))
+@page("/comparisons", "Compare releases", roles=("steward",), menu=("Decide", "Compare releases"), form=True)
 async def comparisons(visit: Visit) -> None:
     """Those that were made, and a form for another."""
     kit.note(
@@ -72,7 +72,7 @@ class _Form:
                 self.quasi = kit.choice("Quasi-identifiers", [], [], several=True, words=hint)
                 self.sensitive = kit.choice("Sensitive", [], [], several=True, words="What nobody should learn")
                 hint = "What classifiers learn to predict"
-                self.target = kit.choice("Target", {_NONE: "none"}, _NONE, words=hint)
+                self.target = kit.choice("Target", {}, None, words=hint)
             with kit.row("level"):
                 self.risk = kit.slider("Most risk that you allow", _RISKS, 0.1, shown=share)
                 hint = "More is slower and more sure"
@@ -93,9 +93,9 @@ class _Form:
         by_role = {role: [each for each in names if domain[each].role == role] for role in ("quasi", "sensitive")}
         sensitive = [each for each in policy.get("sensitive") or by_role["sensitive"] if each in names]
         quasi = [each for each in policy.get("quasi") or by_role["quasi"] if each in names]
-        self.quasi.set_options(names, value=quasi)
-        self.sensitive.set_options(names, value=sensitive)
-        self.target.set_options({_NONE: "none"} | {each: each for each in names}, value=(sensitive or [_NONE])[0])
+        kit.offer(self.quasi, names, quasi)
+        kit.offer(self.sensitive, names, sensitive)
+        kit.offer(self.target, {_NONE: "none"} | {each: each for each in names}, (sensitive or [_NONE])[0])
 
     async def _policy(self, name: str) -> dict[str, Any]:
         try:
@@ -115,4 +115,5 @@ class _Form:
             "attempts": int(self.attempts.value or 0),
         }
         job = await self._visit.api.post("/v1/comparisons", body, key=self._key)
+        kit.draft().forget()
         ui.navigate.to(f"/comparisons/{job['id']}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from nicegui import ui
 
@@ -22,7 +23,7 @@ _PAGE = 1000
 _SHOWN = 20
 
 
-@page("/datasets/{name}", "Dataset", roles=("steward", "analyst"))
+@page("/datasets/{name}", "Dataset", roles=("steward", "analyst"), form=True)
 async def dataset(visit: Visit, name: str) -> None:
     """Everything here may be known to all who may ask; nothing of it was counted."""
     found = await visit.api.get(f"/v1/datasets/{name}")
@@ -40,7 +41,7 @@ async def dataset(visit: Visit, name: str) -> None:
             "Make a release", f"/releases/new?dataset={name}" + (f"&{tour.TOUR}" if touring else ""), "main-button"
         )
         if visit.may("steward"):
-            kit.link("Compare releases", f"/comparisons/new?dataset={name}")
+            kit.link("Compare releases", f"/comparisons?dataset={quote(name)}")
     with kit.cells():
         with kit.panel("About"):
             kit.facts(
@@ -92,6 +93,7 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
                 key = "rho" if balance["currency"] == "zcdp" else "epsilon"
                 body = balance["budget"] | {key: total}
                 await visit.api.post(f"/v1/datasets/{name}/budget", {"budget": body})
+                kit.draft().forget()
                 ui.navigate.to(f"/datasets/{name}")
 
         now = balance["budget"].get("rho") or balance["budget"].get("epsilon")
@@ -145,6 +147,7 @@ async def _policy(visit: Visit, name: str, schema: dict[str, Any]) -> None:
             "suppress": float(suppress.value) / 100,
         }
         await visit.api.put(f"/v1/datasets/{name}/policy", body)
+        kit.draft().forget()
         ui.notify("The policy is saved: releases from now on follow it.")
 
     about = "Without a policy no row leaves anonymized. What is in none of the lists never leaves as a row."

@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import events, ui
 
 from tacita.console import kit
-from tacita.console.drafting import Line, lines_of, schema_of
+from tacita.console.drafting import STEPS, Line, lines_of, schema_of
 from tacita.console.page import Visit, page
-from tacita.console.schema import KIND_WORDS, ROLE_WORDS
+from tacita.console.schema import KIND_WORDS, ROLE_WORDS, schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
 
@@ -21,7 +21,7 @@ _CURRENCIES = {"pure": "ε (pure)", "approx": "ε at a δ", "zcdp": "ρ (zCDP)"}
 _NEIGHBOURS = {"add-remove": "one more or one less", "replace-one": "one replaced by another"}
 
 
-@page("/datasets/new", "Bring a dataset", roles=("steward",))
+@page("/datasets/new", "Bring a dataset", roles=("steward",), form=True)
 async def dataset_new(visit: Visit) -> None:
     """Three parts, one under the other: where it lies, what is public, how much may be given away."""
     await _Bringing(visit).show()
@@ -34,19 +34,25 @@ class _Bringing:
         self._visit = visit
         self._lines: list[Line] = []
         self._nulls: list[str] = []
+        self._kinds: dict[str, str] = {}
         self._source = ""
 
     async def show(self) -> None:
         """Where it lies; the rest comes when that is known."""
         about = "The file stays on this server. Nobody can fetch it from here."
         with kit.panel("1. Where it lies", about), kit.row():
-            self._files = kit.choice("A source that is here", await self._free(), change=self._chosen)
+            self._files = kit.choice("A source that is here", list(await self._free()), change=self._chosen)
             kit.upload("Bring a CSV or Parquet file", self._brought, accept=".csv,.parquet")
         self._schema = ui.element("div")
         self._terms = ui.element("div")
+        if self._files.value:  # the page was loaded again
+            await self._chosen()
 
-    async def _free(self) -> list[str]:
-        return [source["name"] for source in await self._visit.api.get("/v1/sources") if not source["dataset"]]
+    async def _free(self) -> dict[str, str]:
+        """Sources without a dataset, and their kinds."""
+        found = await self._visit.api.get("/v1/sources")
+        self._kinds = {source["name"]: source["kind"] for source in found if not source["dataset"]}
+        return self._kinds
 
     async def _brought(self, event: events.UploadEventArguments) -> None:
         stem, _, ending = event.file.name.rpartition(".")
@@ -58,19 +64,30 @@ class _Bringing:
         ):
             return
         await self._visit.api.send_file(f"/v1/sources/{name}", event.file.iterate(), _MEDIA[ending.lower()])
-        self._files.set_options(await self._free(), value=name)
+        self._files.set_options(list(await self._free()), value=name)
 
     async def _chosen(self) -> None:
         self._source = self._files.value
+        self._schema.clear()
+        self._terms.clear()
         if not self._source:
+            return
+        known = kit.draft().take("schema", None)
+        if known is not None and known[0] == self._source:
+            self._take(known[1])
+            return
+        if self._kinds[self._source] == "database":  # its schema is written by hand
+            self._take({"attributes": [], "nulls": [""]})
             return
         try:
             draft = await self._visit.api.get(f"/v1/sources/{self._source}/draft")
-        except TacitaError:  # a database: its schema is written by hand
-            draft = {"attributes": [], "nulls": [""]}
+        except TacitaError:
+            self._files.set_value(None)
+            raise
         self._take(draft)
 
     def _take(self, schema: dict[str, Any]) -> None:
+        kit.draft().note("schema", (self._source, schema))
         self._lines, self._nulls = lines_of(schema), schema.get("nulls", [])
         self._show_schema()
         self._show_terms()
@@ -91,33 +108,47 @@ class _Bringing:
                 self._show_line(line)
             with kit.row():
                 kit.button("All of this is public", self._all_public)
-                with ui.expansion("Write it as YAML instead").props("dense").classes("field"):
-                    text = ui.textarea("Schema").props("outlined autogrow").classes("field")
-                    kit.said(text, **{"aria-label": "Schema as YAML"})
+                with ui.expansion("Take it from a file, or write it as YAML").props("dense").classes("field"):
+                    text = kit.lines("Schema as YAML")
+                    schema_file(text.set_value)
                     kit.button("Use this", lambda: self._take(Domain.from_text(text.value).as_dict()))
 
     def _show_line(self, line: Line) -> None:
         with ui.element("fieldset").classes("panel line"):
             kit.text(line.name, tag="legend")
             with kit.row():
-                kit.choice(f"{line.name}: kind", KIND_WORDS, line.kind, change=lambda e: self._kind(line, e.value))
+                kind = kit.choice(f"{line.name}: kind", KIND_WORDS, line.kind)
+                line.kind = kind.value
+                kind.on_value_change(lambda event: self._kind(line, event.value))
                 self._values(line)
                 kit.choice(f"{line.name}: role", ROLE_WORDS, line.role).bind_value_to(line, "role")
             with kit.row():
-                kit.checkbox("other values have a place", line.other).bind_value_to(line, "other")
-                kit.checkbox("may be missing", line.missing).bind_value_to(line, "missing")
-                kit.checkbox("leave it out", not line.kept).bind_value_to(line, "kept", lambda value: not value)
-                kit.checkbox("this is public", line.public).bind_value_to(line, "public")
+                for words, part in (
+                    ("other values have a place", "other"),
+                    ("may be missing", "missing"),
+                    ("this is public", "public"),
+                ):
+                    box = kit.checkbox(words, getattr(line, part), key=f"{line.name}: {part}")
+                    box.bind_value_to(line, part)
+                left_out = kit.checkbox("leave it out", not line.kept, key=f"{line.name}: left out")
+                left_out.bind_value_to(line, "kept", lambda value: not value)
 
     def _values(self, line: Line) -> None:
         if line.kind in ("categorical", "ordinal"):
-            levels = ui.textarea(f"{line.name}: levels, one in a line", value=line.levels).classes("field")
-            kit.said(levels.props("outlined dense autogrow"), **{"aria-label": f"{line.name}: levels"})
-            levels.bind_value_to(line, "levels")
+            kit.lines(f"{line.name}: levels, one in a line", line.levels).bind_value_to(line, "levels")
         elif line.kind in ("numeric", "date"):
-            third = "bins" if line.kind == "numeric" else "by year, quarter, month or week"
-            for words, part in (("lowest", "low"), ("highest", "high"), (third, "bins")):
+            for words, part in (("lowest", "low"), ("highest", "high")):
                 kit.field(f"{line.name}: {words}", getattr(line, part)).classes("short").bind_value_to(line, part)
+            self._bins(line)
+
+    def _bins(self, line: Line) -> None:
+        if line.kind == "date":
+            given = line.bins if line.bins in STEPS else None
+            kit.choice(f"{line.name}: by", STEPS, given).classes("short").bind_value_to(line, "bins")
+            return
+        hint = {"edges": "Empty: the edges of the schema", "whole": "Empty: one for each whole number"}
+        words = hint.get(line.without_bins, "")
+        kit.field(f"{line.name}: bins", line.bins, words=words).classes("short").bind_value_to(line, "bins")
 
     def _kind(self, line: Line, kind: str) -> None:
         line.kind = kind
@@ -164,6 +195,7 @@ class _Bringing:
             "budget": self._budget(),
         }
         made = await self._visit.api.post("/v1/datasets", body)
+        kit.draft().forget()
         ui.navigate.to(f"/datasets/{made['name']}")
 
     def _budget(self) -> dict[str, float]:

@@ -9,11 +9,13 @@ from nicegui import ui
 
 from tacita.console import kit, words
 from tacita.console.page import Visit, page
+from tacita.console.schema import schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
 __all__ = ["holders"]
 
+_WRITTEN = ""
 _SHARED = {
     "SL1": "noisy tables, once",
     "SL2": "noisy votes for the structure, then tables",
@@ -21,7 +23,7 @@ _SHARED = {
 }
 
 
-@page("/holders", "Holders", roles=("steward",), menu=("Data", "Holders"))
+@page("/holders", "Holders", roles=("steward",), menu=("Data", "Holders"), form=True)
 async def holders(visit: Visit) -> None:
     """Who they are, and a form for a run."""
     found = await visit.api.get("/v1/holders")
@@ -47,11 +49,18 @@ async def holders(visit: Visit) -> None:
             for each in found
         ]
         kit.table(["holder", "state", "shares", ">left", "schema"], rows, caption="Holders")
-    await _run(visit, [each["name"] for each in found if each["reached"]])
+    reached = [each for each in found if each["reached"]]
+    await _run(visit, [each["name"] for each in reached], {each["about"]["schema"] for each in reached})
 
 
-async def _run(visit: Visit, names: list[str]) -> None:
-    datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
+async def _run(visit: Visit, names: list[str], schemas: set[str]) -> None:
+    datasets = await visit.api.get("/v1/datasets")
+    alike = [each["name"] for each in datasets if {each["fingerprint"]} == schemas]
+
+    def taken(written: str) -> None:
+        text.set_value(written)
+        source.set_value(_WRITTEN)
+
     with kit.panel("A run", "All holders must have this very schema; it holds nothing about their data."):
         with kit.row():
             chosen = kit.choice("Holders", names, names, several=True)
@@ -60,18 +69,23 @@ async def _run(visit: Visit, names: list[str]) -> None:
         with kit.row():
             spend = kit.slider("Each spends (epsilon)", words.EPSILONS, 1.0)
             people = kit.number("Rows of all together (if it is public)", None, low=2, step=1)
-            source = kit.choice("Schema of", {"": "written below", **{name: name for name in datasets}}, "")
-        text = ui.textarea("Schema as YAML").props("outlined autogrow").classes("wide-field")
-        kit.said(text, **{"aria-label": "Schema as YAML"})
+        with kit.row():
+            options = {each["name"]: f"the schema of {each['name']}" for each in datasets}
+            options |= {name: f"{options[name]}, which is theirs" for name in alike}
+            source = kit.choice("Schema", {_WRITTEN: "from a file, or written below", **options}, (*alike, _WRITTEN)[0])
+            schema_file(taken)
+        text = kit.lines("Schema as YAML")
         shown = ui.element("div").props('aria-live="polite"')
 
         async def body() -> dict[str, Any]:
-            if source.value:
+            if source.value != _WRITTEN:
                 schema = await visit.api.get(f"/v1/datasets/{source.value}/schema")
             elif text.value:
                 schema = Domain.from_text(text.value).as_dict()
             else:
-                raise InvalidInput("must be given", field="schema", hint="Choose a dataset with it, or write it down")
+                raise InvalidInput(
+                    "must be given", field="schema", hint="Choose a dataset with it, take a file, or write it down"
+                )
             return {
                 "schema": schema,
                 "holders": list(chosen.value),
@@ -91,7 +105,8 @@ async def _run(visit: Visit, names: list[str]) -> None:
                         "Costs one person": words.amount(told["cost_of_a_person"]),
                         "Steps": told["steps"],
                         "Error of a cell": f"± {words.amount(2 * told['std'])} people "
-                        f"({told['std'] / told['central_std']:.2g} times that of one curator)",
+                        f"({told['std'] / told['central_std']:.2g} times that of one curator of all data, by the same "
+                        "method)",
                     }
                 )
 
@@ -101,6 +116,7 @@ async def _run(visit: Visit, names: list[str]) -> None:
             said = f"Each holder spends {words.amount(told['cost_of_a_holder'])} of its own budget, for ever."
             if await kit.confirm("Ask the holders?", said, "Yes, ask them"):
                 job = await visit.api.post("/v1/releases/federated", request, key=visit.api.new_key())
+                kit.draft().forget()
                 ui.navigate.to(f"/releases/{job['id']}")
 
         with kit.row():

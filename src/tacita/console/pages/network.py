@@ -9,6 +9,7 @@ from nicegui import run, ui
 
 from tacita.charts import heatmap, twin_bars
 from tacita.console import kit, words
+from tacita.console.findings import together
 from tacita.console.odds import share
 from tacita.console.page import Visit, page
 from tacita.console.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
@@ -42,7 +43,11 @@ async def network(visit: Visit) -> None:
 async def _options(visit: Visit) -> dict[tuple[str, str], str]:
     jobs = await visit.api.get("/v1/jobs", limit=500)
     made = [job for job in jobs if job["kind"] == "synthesize" and job["state"] == "done"]
-    asked = [each for each in await visit.api.get("/v1/campaigns") if each["received"] >= each["terms"]["minimum"]]
+    asked = [
+        each
+        for each in await visit.api.get("/v1/campaigns")
+        if each["received"] >= each["terms"]["minimum"] and together(each["questions"])
+    ]
     releases = {
         ("release", job["id"]): f"Rows of {job['dataset']}, {words.when(job['created'])}, {job['id'][-6:]}"
         for job in made
@@ -82,7 +87,10 @@ class _Viewer:
                 kit.picture(picture_of(self._known)).classes("wide")
                 kit.note("An arrow says that one attribute was taken to depend on the other; not what causes what.")
             else:
-                kit.text("This model is no network: it was fitted to tables. Darker pairs tell more about each other.")
+                kit.text(
+                    "This model is no network: it was fitted to tables. The stronger the colour of a pair, the more "
+                    "its attributes reveal about each other."
+                )
                 self._pairs = kit.picture("")
                 ui.timer(0.05, self._draw_pairs, once=True)
             with ui.element("ul"):

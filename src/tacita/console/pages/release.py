@@ -137,13 +137,14 @@ def _download(visit: Visit, id: str, found: dict[str, Any], made_up: bool) -> No
                     f"Download {name}", f"{_FILES}/v1/releases/{id}/rows?format={format}".removeprefix(HOME)
                 )
                 kit.said(link.classes("main-button" if format == "csv" else ""), download=f"{id}.{format}")
-        if not made_up:
-            return
         with kit.row():
             statement = kit.link("Privacy statement, signed", f"/files/v1/releases/{id}/statement")
             kit.said(statement, download=f"{id}.statement.json")
-            kit.link("What-if questions", f"/network?release={id}")
-        kit.note("Whoever gets the rows can check the statement: tacita verify.")
+            if made_up:
+                kit.link("What-if questions", f"/network?release={id}")
+        kit.note(
+            "It names what holds for these rows and the digest of the Parquet file; whoever gets them can check it."
+        )
 
 
 async def _preview(visit: Visit, id: str) -> None:
@@ -223,12 +224,13 @@ async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     with kit.row():
         kit.text(f"Risk {words.percent(found['risk'])}", "big")
         kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
+    kit.text(found["headline"] or f"Worst: {found['worst']}.")
     kit.note(
-        f"Worst: {found['worst']}. Risk is how much better attacks do on people who are in the data than on others."
+        "Risk is how much better attacks do on people who are in the data than on others. Lines are 95 % intervals."
     )
     rows = [
-        Interval(label=str(leak["name"]), value=leak["risk"], low=leak["low"], high=leak["high"])
-        for leak in found["leaks"]
+        Interval(label=str(each["name"]), value=each["risk"], low=each["low"], high=each["high"])
+        for each in found["risks"] or found["leaks"]  # assessments of earlier versions list the latter alone
     ]
     if rows:
         kit.picture(interval_bars(rows, title="Risk by attack"))

@@ -19,7 +19,7 @@ __all__ = ["release_new"]
 _PAUSE = 0.25
 
 
-@page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"))
+@page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"), form=True)
 async def release_new(visit: Visit) -> None:
     """One page: choices above, what they mean below."""
     datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
@@ -69,7 +69,7 @@ class _Wizard:
 
         what.on_value_change(changed)
         whose.on_value_change(changed)
-        await self._ask()
+        await changed()
 
     async def _ask(self) -> None:
         api, name = self._visit.api, self._dataset
@@ -125,10 +125,10 @@ class _Wizard:
     async def _make(self) -> None:
         if self._asked is None or self._expected is None:
             return
-        if self._expected.charged > 0:
-            said = f"It takes {self._expected.cost}. What is spent is spent for ever, also if you delete the release."
-            if not await kit.confirm("Spend this?", said, "Yes, make it"):
-                return
+        question = "Spend this?" if self._expected.charged > 0 else "Release these rows?"
+        if not await kit.confirm(question, self._asked.warning(self._expected), "Yes, make it"):
+            return
         job: dict[str, Any] = await self._asked.make(self._key)
+        kit.draft().forget()
         touring = self._visit.query.get("tour") == "yes"
         ui.navigate.to(f"/releases/{job['id']}" + (f"?{tour.TOUR}" if touring else ""))

@@ -22,7 +22,7 @@ _ROLES = {
 _DAYS = {1: "a day", 7: "a week", 90: "90 days", 365: "a year", 0: "for ever"}
 
 
-@page("/tokens", "People and tokens", roles=("admin",), menu=("Server", "People and tokens"))
+@page("/tokens", "People and tokens", roles=("admin",), menu=("Server", "People and tokens"), form=True)
 async def tokens(visit: Visit) -> None:
     """Tokens are how the server knows people and programs."""
     datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
@@ -60,6 +60,7 @@ async def tokens(visit: Visit) -> None:
         until = (dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).isoformat() if days else None
         body = {"name": name.value, "role": role.value, "datasets": scope.value or None, "expires": until}
         made = await visit.api.post("/v1/tokens", body)
+        kit.draft().forget()
         _show_once(made["token"])
         await listed.refresh()
 
