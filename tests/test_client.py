@@ -124,6 +124,15 @@ def register(client: Client, name: str) -> None:
     )
 
 
+def test_unused_accounts_are_replaced_and_removed(admin: Client) -> None:
+    terms = {"neighbours": Neighbours.ADD_REMOVE, "budget": Budget.pure(2.0)}
+    assert admin.register("verbs", source="verbs", domain=DOMAIN, **terms).unit == "row"
+    replaced = admin.replace_account("verbs", Budget.pure(0.5), neighbours=Neighbours.REPLACE_ONE)
+    assert (replaced.remaining, replaced.neighbours, replaced.unit) == (0.5, "replace-one", "row")
+    assert admin.remove_dataset("verbs").name == "verbs"
+    assert "verbs" not in [dataset.name for dataset in admin.datasets()]
+
+
 def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     register(admin, "verbs")
     assert "verbs" in [dataset.name for dataset in admin.datasets()]

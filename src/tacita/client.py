@@ -138,18 +138,29 @@ class Client:
         return Domain.from_text(self._get(f"/v1/datasets/{quote(name, safe='')}/schema").decode())
 
     def register(
-        self, name: str, *, source: str, domain: Domain, unit: Unit, neighbours: Neighbours, budget: Budget
+        self,
+        name: str,
+        *,
+        source: str,
+        domain: Domain,
+        unit: Unit | None = None,
+        neighbours: Neighbours,
+        budget: Budget,
     ) -> DatasetInfo:
-        """Register a dataset over one of the server's named sources."""
+        """Register a dataset over one of the server's named sources; without a unit, as its schema says."""
         body = {
             "name": name,
             "source": source,
             "schema": domain.as_dict(),
-            "unit": str(unit),
+            "unit": str(Unit.of_schema(domain) if unit is None else unit),
             "neighbours": str(neighbours),
             "budget": budget.as_dict(),
         }
         return DatasetInfo.model_validate_json(self._send("POST", "/v1/datasets", json=body, timeout=REGISTER_SECONDS))
+
+    def remove_dataset(self, name: str) -> DatasetInfo:
+        """Remove a dataset and close its account, while nothing was charged and no rows were released."""
+        return DatasetInfo.model_validate_json(self._send("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
 
     # -- queries ---------------------------------------------------------------------------------------------
 
@@ -315,6 +326,15 @@ class Client:
         body = {"budget": budget.as_dict()}
         # the same total again changes nothing, so it may be sent twice
         return Balance.model_validate_json(self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True))
+
+    def replace_account(
+        self, name: str, budget: Budget, *, unit: Unit | None = None, neighbours: Neighbours | None = None
+    ) -> Balance:
+        """Give the account of a dataset other terms, while nothing was charged; what is not given stays."""
+        body: dict[str, Any] = {"budget": budget.as_dict()}
+        body |= {"unit": str(unit)} if unit is not None else {}
+        body |= {"neighbours": str(neighbours)} if neighbours is not None else {}
+        return Balance.model_validate_json(self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/budget", json=body))
 
     def charges(self, name: str) -> Iterator[ChargeInfo]:
         """The history of a dataset's account, oldest first."""

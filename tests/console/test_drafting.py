@@ -87,3 +87,9 @@ def test_levels_that_differ_by_blanks_alone_can_be_registered():
     assert Domain.from_dict(schema_of("", [line]))["town"].levels == ("Patras", "Patras ", "two\nlines")
     line.levels = "Patras\nPatras \n Pisa "
     assert Domain.from_dict(schema_of("", [line]))["town"].levels == ("Patras", "Patras ", "Pisa")
+
+
+def test_the_person_of_a_schema_stays_its_person():
+    schema = {"attributes": [{"name": "who", "kind": "identifier"}, NUMBERS["attributes"][0]]}
+    assert Domain.from_dict(schema_of("", lines_of(schema), person="who")).person == "who"
+    assert Domain.from_dict(schema_of("", lines_of(schema))).person is None

@@ -100,12 +100,29 @@ def file_anonymized(doer):
     return "", POLICY | {"method": "mondrian", "outcome": "left"}
 
 
-def dataset_registered(doer):
-    source_brought(doer, "mine")
+def dataset_registered(doer, name="own", source="mine"):
+    source_brought(doer, source)
     terms = {"unit": "row", "neighbours": "add-remove", "budget": {"epsilon": 2.0}}
-    doer.call("POST", "/v1/datasets", {"name": "own", "source": "mine", "schema": SCHEMA} | terms)
-    detail = {"source": "mine"} | terms
-    return "own", detail | {"budget": {"epsilon": 2.0, "delta": 0.0}}
+    doer.call("POST", "/v1/datasets", {"name": name, "source": source, "schema": SCHEMA} | terms)
+    detail = {"source": source} | terms
+    return name, detail | {"budget": {"epsilon": 2.0, "delta": 0.0}}
+
+
+def dataset_removed(doer, name="gone"):
+    dataset_registered(doer, name, name)
+    doer.call("DELETE", f"/v1/datasets/{name}")
+    return name, {"source": name}
+
+
+def account_closed(doer):
+    dataset_removed(doer, "closed")
+    return "closed", {}
+
+
+def account_replaced(doer):
+    dataset_registered(doer, "replaced", "replaced")
+    doer.call("PUT", "/v1/datasets/replaced/budget", {"budget": {"epsilon": 0.5}})
+    return "replaced", {"old": "row, add-remove, epsilon 2", "new": "row, add-remove, epsilon 0.5"}
 
 
 def budget_raised(doer):
@@ -278,6 +295,9 @@ DEEDS = [
     ("schema-drafted", "steward", schema_drafted),
     ("file-anonymized", "steward", file_anonymized),
     ("dataset-registered", "steward", dataset_registered),
+    ("dataset-removed", "steward", dataset_removed),
+    ("account-closed", "steward", account_closed),
+    ("account-replaced", "steward", account_replaced),
     ("budget-raised", "steward", budget_raised),
     ("policy-set", "steward", policy_set),
     ("job-asked", "analyst", made_up),

@@ -55,6 +55,55 @@ def test_one_source_has_one_account(both) -> None:
     assert "'patients'" in other.json()["detail"]
 
 
+def test_the_unit_comes_from_the_schema_where_none_is_given(world) -> None:
+    made = world.register(unit=None)
+    assert (made.status_code, made.json()["unit"]) == (201, "row")
+
+
+def test_an_unused_account_is_replaced_and_an_unused_dataset_removed(both) -> None:
+    both.register()
+    steward, analyst = both.token("steward"), both.token("analyst")
+    path, body = "/v1/datasets/patients", {"budget": {"epsilon": 0.25}, "neighbours": "replace-one"}
+    for method, place in (("PUT", f"{path}/budget"), ("DELETE", path)):
+        assert both.call(method, place, token=analyst, json=body).status_code == 403
+    replaced = both.call("PUT", f"{path}/budget", token=steward, json=body).json()
+    assert (replaced["unit"], replaced["neighbours"], replaced["remaining"]) == ("row", "replace-one", 0.25)
+    wrong = both.call("PUT", f"{path}/budget", token=steward, json=body | {"unit": "person:who:2"})
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "unit")
+    policy = {"quasi": ["age"], "sensitive": ["smokes"], "k": 5, "l": 2.0}
+    assert both.call("PUT", f"{path}/policy", token=steward, json=policy).status_code == 200
+    assert both.call("DELETE", path, token=steward).status_code == 200
+    assert both.call("GET", path, token=steward).status_code == 404
+    assert both.register("anew").status_code == 201  # the source is free, and no reason is asked for
+
+
+def test_a_dataset_that_was_charged_stays(both) -> None:
+    both.register()
+    steward = both.token("steward")
+    query = {"tables": [["smokes"]], "budget": {"epsilon": 0.5}}
+    assert both.call("POST", "/v1/datasets/patients/query", token=steward, json=query).status_code == 200
+    for method, place in (("PUT", "/v1/datasets/patients/budget"), ("DELETE", "/v1/datasets/patients")):
+        refused = both.call(method, place, token=steward, json={"budget": {"epsilon": 9.0}})
+        assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+        assert "spent for ever" in refused.json()["rule"]
+    assert both.call("GET", "/v1/datasets/patients/budget", token=steward).json()["charges"] == 1
+
+
+def test_a_name_that_is_registered_anew_reads_the_new_source(world_of, tmp_path) -> None:
+    """Also in a process that had read the old one."""
+    (tmp_path / "new.csv").write_text("smokes\n" + "daily\n" * 100)
+    write_patients(tmp_path / "old.csv")
+    world = world_of(sources={name: {"path": tmp_path / f"{name}.csv"} for name in ("old", "new")})
+    datasets = world.services.datasets
+    world.register(source="old", schema=SCHEMA)
+    before = datasets.get("patients")
+    assert datasets.engine(before).project(["smokes"]).sum() > 100
+    other = Datasets(world.services.database, world.services.sources)  # another process
+    other.remove("patients")
+    world.register(source="new", schema=SCHEMA)
+    assert datasets.engine(datasets.get("patients")).project(["smokes"]).values.tolist() == [0, 100]
+
+
 def test_racing_to_register(both) -> None:
     answers: list[int] = []
     threads = [

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from tacita.cli import show
-from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, State, UnitText, budget_of, ledger_of
+from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, State, budget_of, ledger_of
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
 from tacita.privacy.unit import Neighbours, Unit
 
 __all__ = ["app"]
@@ -23,14 +27,61 @@ def open_account(
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
-    unit: UnitText = "row",
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS; else the schema says."),
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Take the unit from this schema: its person, or a row.")
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option("--max-rows", help="Most rows of a person that are counted; with a schema. One by default."),
+    ] = None,
     neighbours: Notion = Neighbours.ADD_REMOVE,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Give an account of that name other terms, while nothing was charged.")
+    ] = False,
     state: State = None,
 ) -> None:
-    """Open an account: how much may be spent in all, on whose behalf."""
-    ledger = ledger_of(state)
-    ledger.open(name, unit=Unit.parse(unit), neighbours=neighbours, budget=budget_of(epsilon, delta, rho))
+    """Open an account: how much may be spent in all, on whose behalf.
+
+    [dim]tacita budget open people -s people.yaml --epsilon 1[/]
+    """
+    protected = _unit(unit, None if schema is None else Domain.read(schema), max_rows)
+    ledger, budget = ledger_of(state), budget_of(epsilon, delta, rho)
+    terms: dict[str, Any] = {"unit": protected, "neighbours": neighbours, "budget": budget}
+    if replace and name in [account.name for account in ledger.accounts()]:
+        ledger.replace(name, **terms)
+    else:
+        ledger.open(name, **terms)
+    if schema is not None and unit is None and max_rows is None and protected.person is not None:
+        show.say(
+            f"Persons are protected, by {escape(protected.person)}: one row of each is counted. "
+            "If persons have more rows, say how many may count: --max-rows."
+        )
     show.balance(ledger.balance(name))
+
+
+def _unit(text: str | None, domain: Domain | None, max_rows: int | None) -> Unit:
+    """Who is protected, as the options say, or as the schema does."""
+    if domain is None:
+        if max_rows is not None:
+            hint = "Give the schema (-s), or write --unit person:COLUMN:MAX_ROWS"
+            raise InvalidInput("goes with a schema", field="max_rows", value=max_rows, hint=hint)
+        return Unit.parse(text or "row")
+    if text is None:
+        return Unit.of_schema(domain, max_rows=max_rows)
+    if max_rows is not None:
+        raise InvalidInput("is part of --unit already", field="max_rows", value=max_rows)
+    return Unit.parse(text).check(domain)
+
+
+@app.command()
+def close(name: Name, state: State = None) -> None:
+    """Remove an account while nothing was charged."""
+    ledger_of(state).close(name)
+    show.say(f"Closed {escape(name)}.")
 
 
 @app.command("show")
@@ -49,7 +100,7 @@ def show_account(
     for balance in found:
         show.balance(balance)
     if not found:
-        show.say("No accounts yet. Open one: tacita budget open NAME --epsilon 1")
+        show.say("No accounts yet. Open one: tacita budget open NAME -s SCHEMA --epsilon 1")
 
 
 @app.command()

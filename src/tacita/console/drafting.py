@@ -136,10 +136,12 @@ def _text(end: object) -> str:
     return str(int(end)) if isinstance(end, float) and end.is_integer() else str(end)
 
 
-def schema_of(title: str, lines: Sequence[Line], nulls: Sequence[str] = ()) -> dict[str, Any]:
-    """The schema that the lines say."""
+def schema_of(
+    title: str, lines: Sequence[Line], nulls: Sequence[str] = (), *, person: str | None = None
+) -> dict[str, Any]:
+    """The schema that the lines say; rows with the same value of the person's column belong to one person."""
     kept = [line.attribute() for line in lines if line.kept]
     if not kept:
         raise InvalidInput("must have at least one attribute", field="schema")
     found: dict[str, Any] = {"tacita": 1, "title": title, "attributes": kept}
-    return found | ({"nulls": list(nulls)} if nulls else {})
+    return found | ({"nulls": list(nulls)} if nulls else {}) | ({"person": person} if person else {})

@@ -20,6 +20,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from tacita.privacy.filter import filter_cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
-from tacita.store.schema import account_data, accounts, answers, charges, spending
+from tacita.store.schema import account_data, accounts, answers, charges, datasets, spending
 
 __all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote"]
 
@@ -194,15 +195,7 @@ class Ledger:
         if not name or len(name) > 200:
             raise InvalidInput("must have 1 to 200 characters", field="account", value=name)
         wanted = Account(name=name, unit=unit, neighbours=neighbours, budget=budget)
-        row = {
-            "name": name,
-            "unit": str(unit),
-            "neighbours": str(neighbours),
-            "budget": json.dumps(budget.as_dict()),
-            "charges": 0,
-            "opened": budget.epsilon,
-            "created": now(),
-        }
+        row = {"name": name, "charges": 0, "created": now()} | _terms(wanted)
         try:
             with self._database.writing() as connection:
                 connection.execute(accounts.insert().values(row))
@@ -211,7 +204,10 @@ class Ledger:
         except sa.exc.IntegrityError:
             found = self.account(name)
             if found != wanted:
-                raise Conflict("exists already with another unit, neighbours or budget", field=name) from None
+                hint = "Choose another name, or replace the account while nothing was charged"
+                raise Conflict(
+                    "exists already with another unit, neighbours or budget", field=name, hint=hint
+                ) from None
             if data is not None:
                 with self._database.writing() as connection:
                     self._account(connection, name, lock=True)
@@ -243,6 +239,43 @@ class Ledger:
             self._write(connection, name, Nothing(), _digest(note), uuid.uuid4().hex, principal, note, "settled")
             append(connection, "budget-raised", name, principal, old=old.budget.as_dict(), new=budget.as_dict())
         return self.account(name)
+
+    def replace(
+        self, name: str, *, unit: Unit, neighbours: Neighbours, budget: Budget, principal: str = LOCAL
+    ) -> Account:
+        """Give an account other terms while nothing was charged; written into the audit log.
+
+        Raises:
+            Conflict: The account has a charge or a reservation, or its data was charged to another account.
+        """
+        wanted = Account(name=name, unit=unit, neighbours=neighbours, budget=budget)
+        with self._database.writing() as connection:
+            old = self._unused(connection, name)
+            connection.execute(accounts.update().where(accounts.c.name == name).values(_terms(wanted)))
+            before, after = (f"{each.unit}, {each.neighbours}, {each.budget}" for each in (old, wanted))
+            append(connection, "account-replaced", name, principal, old=before, new=after)
+        return self.account(name)
+
+    def close(self, name: str, *, principal: str = LOCAL, inside: sa.Connection | None = None) -> None:
+        """Remove an account while nothing was charged; written into the audit log. Its data is free for another one.
+
+        Args:
+            name: Of the account.
+            principal: Who closes it.
+            inside: A transaction that this is part of; one of its own by default.
+
+        Raises:
+            Conflict: The account has a charge or a reservation, its data was charged to another account, or a dataset
+                is paid from it.
+        """
+        with nullcontext(inside) if inside is not None else self._database.writing() as connection:
+            self._unused(connection, name)
+            if connection.execute(sa.select(datasets.c.name).where(datasets.c.account == name)).first() is not None:
+                hint = "Remove the dataset: its account goes with it"
+                raise Conflict("is the account of a dataset", field="account", value=name, hint=hint)
+            connection.execute(account_data.delete().where(account_data.c.account == name))
+            connection.execute(accounts.delete().where(accounts.c.name == name))
+            append(connection, "account-closed", name, principal)
 
     def balance(self, name: str) -> Balance:
         """Budget, spent and remaining."""
@@ -372,6 +405,30 @@ class Ledger:
             raise UnknownName(name, field="account", available=known)
         return _read_account(row)
 
+    def _unused(self, connection: sa.Connection, name: str) -> Account:
+        """The account, locked, if nothing was ever charged to it and its data was charged to no other account.
+
+        A charge is an entry from its reservation on, whatever became of it. Reserving locks the same row, so either
+        the charge is seen here, or it finds the account as it is after this transaction.
+        """
+        found = self._account(connection, name, lock=True)
+        here = sa.select(charges.c.id).where(charges.c.account == name).limit(1)
+        marks = sa.select(account_data.c.data).where(account_data.c.account == name)
+        elsewhere = (
+            sa.select(charges.c.id)
+            .join(account_data, account_data.c.account == charges.c.account)
+            .where(account_data.c.account != name, account_data.c.data.in_(marks))
+            .limit(1)
+        )
+        for query, rule in (
+            (here, "has entries in its history: what was charged is spent for ever"),
+            (elsewhere, "is for data that another account was charged for"),
+        ):
+            if connection.execute(query).first() is not None:
+                hint = "Raise its budget, or open another account"
+                raise Conflict(rule, field="account", value=name, hint=hint)
+        return found
+
     def _history(self, connection: sa.Connection, name: str) -> list[tuple[Event, int]]:
         rows = connection.execute(sa.select(spending.c.event, spending.c.times).where(spending.c.account == name))
         return [(event_from_dict(json.loads(event)), times) for event, times in rows]
@@ -476,6 +533,16 @@ class Ledger:
         if more.rowcount == 0:
             connection.execute(spending.insert().values(account=account, digest=digest, event=text, times=1))
         return charge
+
+
+def _terms(account: Account) -> dict[str, Any]:
+    """What an account protects and bears, as its row has it."""
+    return {
+        "unit": str(account.unit),
+        "neighbours": str(account.neighbours),
+        "budget": json.dumps(account.budget.as_dict()),
+        "opened": account.budget.epsilon,
+    }
 
 
 def _digest(text: str) -> str:

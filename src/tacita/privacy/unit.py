@@ -65,6 +65,21 @@ class Unit:
             return cls.of_person(key, max_rows=int(rows))
         raise InvalidInput("must be `row` or `person:KEY:MAX_ROWS`", field="unit", value=text)
 
+    @classmethod
+    def of_schema(cls, domain: Domain, *, max_rows: int | None = None) -> Unit:
+        """The unit that a schema asks for: its person, or a row where it names none.
+
+        Args:
+            domain: What is public about the data.
+            max_rows: Most rows of a person that are counted; one, if it is not said.
+        """
+        if domain.person is not None:
+            return cls.of_person(domain.person, max_rows=1 if max_rows is None else max_rows)
+        if max_rows not in (None, 1):
+            hint = "Name the column in the schema: `person:`"
+            raise InvalidInput("needs a schema that names a person", field="max_rows", value=max_rows, hint=hint)
+        return cls.row()
+
     def check(self, domain: Domain) -> Unit:
         """This unit, if it fits the domain: recurrent data is never protected row by row (privacy rule 5)."""
         if self.person is None and domain.person is not None:

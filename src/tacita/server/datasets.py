@@ -28,7 +28,7 @@ from tacita.server.settings import SourceSettings
 from tacita.server.sources import ReadingLimits
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
-from tacita.store.schema import datasets
+from tacita.store.schema import datasets, policies, releases
 
 __all__ = ["Dataset", "Datasets"]
 
@@ -74,7 +74,7 @@ class Datasets:
     ) -> None:
         self._database, self._sources, self._ledger = database, sources, Ledger(database)
         self._limits = limits or ReadingLimits()
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[tuple[str, dt.datetime], Engine] = {}
         self._lock = threading.Lock()
 
     def register(
@@ -129,6 +129,37 @@ class Datasets:
             raise
         return self.get(name)
 
+    def replace_account(
+        self, name: str, *, unit: Unit, neighbours: Neighbours, budget: Budget, principal: str = LOCAL
+    ) -> Dataset:
+        """Give the account of a dataset other terms, while nothing was charged.
+
+        Raises:
+            Conflict: Something was charged, or the data was charged to another account.
+            InvalidInput: The unit does not fit the schema.
+        """
+        found = self.get(name)
+        unit.check(found.domain)
+        self._ledger.replace(found.account.name, unit=unit, neighbours=neighbours, budget=budget, principal=principal)
+        return self.get(name)
+
+    def remove(self, name: str, *, principal: str = LOCAL) -> None:
+        """Remove a dataset and close its account, while nothing was charged and no rows were released.
+
+        Raises:
+            Conflict: Something was charged, rows were released, or the data was charged to another account.
+        """
+        found = self.get(name)
+        with self._database.writing() as connection:
+            if connection.execute(sa.select(releases.c.id).where(releases.c.dataset == name)).first() is not None:
+                raise Conflict("has rows that were released", field="dataset", value=name)
+            connection.execute(policies.delete().where(policies.c.dataset == name))
+            connection.execute(datasets.delete().where(datasets.c.name == name))
+            self._ledger.close(found.account.name, principal=principal, inside=connection)
+            append(connection, "dataset-removed", name, principal, source=found.source)
+        with self._lock:
+            self._engines.clear()
+
     def get(self, name: str) -> Dataset:
         """The dataset of that name."""
         with self._database.reading() as connection:
@@ -155,9 +186,11 @@ class Datasets:
         if not place.path.expanduser().exists():
             raise SourceUnavailable("no such file", field="source", value=str(place.path))
         with self._lock:
-            found = self._engines.get(dataset.name)
+            # by when it was registered too: another process may have removed it and registered the name anew
+            key = (dataset.name, dataset.created)
+            found = self._engines.get(key)
             if found is None:
-                found = self._engines[dataset.name] = self.open_engine(dataset.source, dataset.domain)
+                found = self._engines[key] = self.open_engine(dataset.source, dataset.domain)
             return found
 
     def consent(self, dataset: Dataset) -> ConsentFilter | None:

@@ -23,6 +23,8 @@ from tacita.store.schema import events
 __all__ = ["KINDS", "LOCAL", "EventKind", "append"]
 
 EventKind = Literal[
+    "account-closed",
+    "account-replaced",
     "block-adopted",
     "budget-raised",
     "campaign-closed",
@@ -31,6 +33,7 @@ EventKind = Literal[
     "charge",
     "data-again",
     "dataset-registered",
+    "dataset-removed",
     "file-anonymized",
     "invitations-made",
     "job-asked",

@@ -15,10 +15,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,14 @@ import pytest
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import DiscreteLaplaceNoise, NonPrivate, Nothing, Pure, Sequence
-from tacita.privacy.ledger import Ledger
+from tacita.privacy.ledger import DataMarks, Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database
 
 __all__ = ["LedgerContract", "Race", "race"]
 
 ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
+PERSON = Unit.of_person("p", max_rows=2)
 WHO: dict[str, Any] = {"question": "?", "unit": ROW, "neighbours": ADD, "principal": "tester", "purpose": "test"}
 
 
@@ -183,6 +185,74 @@ class LedgerContract:
             open_ledger.raise_budget("a", Budget.pure(1.0), principal="steward")
         with pytest.raises(InvalidInput, match="currency"):
             open_ledger.raise_budget("a", Budget.zcdp(3.0), principal="steward")
+
+    def test_an_unused_account_is_replaced_or_closed(self, open_ledger: Ledger) -> None:
+        terms: dict[str, Any] = {"unit": PERSON, "neighbours": Neighbours.REPLACE_ONE, "budget": Budget.approx(3, 1e-6)}
+        made = open_ledger.replace("a", **terms, principal="steward")
+        assert made == open_ledger.account("a")
+        assert (made.unit, made.neighbours, made.budget, made.opened) == (*terms.values(), 3.0)
+        with pytest.raises(InvalidInput, match="unit"):  # a plan for the old terms finds other ones
+            open_ledger.reserve("a", Pure(epsilon=0.1), **WHO)
+        open_ledger.close("a")
+        for gone in (open_ledger.close, open_ledger.balance):
+            with pytest.raises(UnknownName, match="account"):
+                gone("a")
+        open_ledger.open("a", unit=ROW, neighbours=ADD, budget=Budget.pure(2.0))
+
+    @pytest.mark.parametrize("state", ["reserved", "settled", "failed", "nothing", "raised"])
+    def test_an_account_with_any_entry_stays_as_it_is(self, open_ledger: Ledger, state: str) -> None:
+        if state == "raised":
+            open_ledger.raise_budget("a", Budget.pure(2.0), principal="steward")
+        else:
+            charge = open_ledger.reserve("a", Nothing() if state == "nothing" else Pure(epsilon=0.1), **WHO)
+            if state == "settled":
+                open_ledger.settle(charge, "answer")
+            elif state == "failed":
+                open_ledger.fail(charge)
+        before = list(open_ledger.export("a"))
+        with pytest.raises(Conflict, match="spent for ever"):
+            open_ledger.close("a")
+        with pytest.raises(Conflict, match="spent for ever"):
+            open_ledger.replace("a", unit=ROW, neighbours=ADD, budget=Budget.pure(9.0))
+        assert list(open_ledger.export("a")) == before
+
+    def test_data_that_was_charged_elsewhere_keeps_its_accounts(self, open_ledger: Ledger) -> None:
+        data = DataMarks(marks=frozenset({"file"}), schema="s")
+        terms: dict[str, Any] = {"unit": ROW, "neighbours": ADD, "budget": Budget.pure(1.0)}
+        open_ledger.open("b", **terms, data=data)
+        open_ledger.open("c", **terms, data=data, again="a second study")
+        open_ledger.reserve("c", Pure(epsilon=0.1), **WHO)
+        with pytest.raises(Conflict, match="another account was charged"):
+            open_ledger.replace("b", **terms | {"budget": Budget.pure(9.0)})
+        with pytest.raises(Conflict, match="another account was charged"):
+            open_ledger.close("b")
+        other = DataMarks(marks=frozenset({"other file"}), schema="s")
+        open_ledger.open("d", **terms, data=other)
+        open_ledger.close("d")
+        open_ledger.open("e", **terms, data=other)  # the data is free again, and no reason is needed
+
+    def test_replacing_and_closing_race_with_charging(self, ledger: Ledger) -> None:
+        """Either the charge comes first and the account stays, or it is charged under the new terms, or not at all."""
+        replaced: dict[str, Any] = {"unit": PERSON, "neighbours": ADD, "budget": Budget.pure(9.0)}
+
+        def tried(work: Callable[[], Any]) -> bool:
+            try:
+                work()
+            except (Conflict, UnknownName, InvalidInput):
+                return False
+            return True
+
+        for number in range(12):
+            name = f"race {number}"
+            ledger.open(name, unit=ROW, neighbours=ADD, budget=Budget.pure(1.0))
+            end = partial(ledger.close, name) if number % 2 else partial(ledger.replace, name, **replaced)
+            charge = partial(ledger.reserve, name, Pure(epsilon=0.5), **WHO)
+            with ThreadPoolExecutor(4) as pool:
+                charged, ended, *_ = [done.result() for done in [pool.submit(tried, work) for work in (charge, end)]]
+            assert charged != ended, name
+            if charged:
+                account = ledger.balance(name)
+                assert (account.charges, account.account.unit, account.account.budget) == (1, ROW, Budget.pure(1.0))
 
     def test_composition_over_many_charges(self, ledger: Ledger) -> None:
         """A hundred charges of 0.1 cost 10 as a sum, and much less by the filter of an account with a delta."""

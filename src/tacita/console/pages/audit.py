@@ -20,6 +20,8 @@ _PROMISE = (
 )
 
 KINDS = {
+    "account-closed": "account closed, unused",
+    "account-replaced": "account replaced, unused",
     "budget-raised": "budget raised",
     "block-adopted": "block adopted",
     "campaign-closed": "campaign closed",
@@ -27,6 +29,7 @@ KINDS = {
     "campaign-opened": "campaign opened",
     "charge": "charge",
     "dataset-registered": "dataset registered",
+    "dataset-removed": "dataset removed, unused",
     "file-anonymized": "file anonymized",
     "data-again": "another account for the same data",
     "invitations-made": "invitations made",

@@ -34,6 +34,7 @@ class _Bringing:
         self._visit = visit
         self._lines: list[Line] = []
         self._nulls: list[str] = []
+        self._proposed = ""
         self._kinds: dict[str, str] = {}
         self._source = ""
 
@@ -89,6 +90,7 @@ class _Bringing:
     def _take(self, schema: dict[str, Any]) -> None:
         kit.draft().note("schema", (self._source, schema))
         self._lines, self._nulls = lines_of(schema), schema.get("nulls", [])
+        self._proposed = schema.get("person") or ""
         self._show_schema()
         self._show_terms()
 
@@ -173,8 +175,9 @@ class _Bringing:
                 self._title = kit.field("Title")
             with kit.row():
                 whose = {"": "one row is one person", **{name: f"rows of one person share {name}" for name in names}}
-                self._person = kit.choice("Who is protected", whose, "")
-                self._most = kit.number("Most rows of one person", 1, low=1, step=1)
+                self._person = kit.choice("Who is protected", whose, self._proposed)
+                hint = "Others are not counted; one row for each person needs no more"
+                self._most = kit.number("Most rows of one person", 1, low=1, step=1, words=hint)
                 self._against = kit.choice("Against", _NEIGHBOURS, "add-remove")
             with kit.row():
                 self._currency = kit.choice("Kept in", _CURRENCIES, "pure")
@@ -183,9 +186,9 @@ class _Bringing:
             kit.button("Register the dataset", self._register, main=True)
 
     async def _register(self) -> None:
-        schema = schema_of(self._title.value, self._lines, self._nulls)
-        Domain.from_dict(schema).require_public()  # said here, before anything is read
         person = self._person.value
+        schema = schema_of(self._title.value, self._lines, self._nulls, person=person)
+        Domain.from_dict(schema).require_public()  # said here, before anything is read
         body = {
             "name": self._name.value,
             "source": self._source,

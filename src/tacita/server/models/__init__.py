@@ -30,7 +30,7 @@ from tacita.server.models.campaigns import (
     TallyModel,
     VerdictInfo,
 )
-from tacita.server.models.datasets import DatasetInfo, NewDataset
+from tacita.server.models.datasets import DatasetInfo, NewDataset, ReplaceAccount
 from tacita.server.models.federated import FederatedPlan, FederatedRequest, HolderInfo
 from tacita.server.models.functions import (
     BundleRequest,
@@ -122,6 +122,7 @@ __all__ = [
     "ReleaseModel",
     "ReleasedInfo",
     "ReleasesModel",
+    "ReplaceAccount",
     "ReportBatch",
     "RuleInfo",
     "Sheet",

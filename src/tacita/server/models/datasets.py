@@ -19,7 +19,11 @@ class NewDataset(Sent):
     name: Name
     source: str = Field(description="Name of a source in the server's settings.")
     domain: dict[str, Any] = Field(alias="schema", description="The schema, as `tacita schema` writes it.")
-    unit: str = Field(description="Who is protected: `row` or `person:KEY:MAX_ROWS`.")
+    unit: str | None = Field(
+        default=None,
+        description="Who is protected: `row` or `person:KEY:MAX_ROWS`. Without it the schema says: its person with one "
+        "row, or a row.",
+    )
     neighbours: str = Field(description="`add-remove` or `replace-one`.")
     budget: BudgetModel
     again: str | None = Field(
@@ -27,6 +31,14 @@ class NewDataset(Sent):
         max_length=1000,
         description="Why data that an account was charged for may have another account; it is kept.",
     )
+
+
+class ReplaceAccount(Sent):
+    """Other terms for the account of a dataset, while nothing was charged."""
+
+    unit: str | None = Field(default=None, description="Who is protected; as before if not given.")
+    neighbours: str | None = Field(default=None, description="`add-remove` or `replace-one`; as before if not given.")
+    budget: BudgetModel
 
 
 class DatasetInfo(Told):

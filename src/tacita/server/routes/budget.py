@@ -8,10 +8,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from tacita.privacy.unit import Unit
 from tacita.server.auth import Services_, allow_on
 from tacita.server.errors import DOCUMENTED
-from tacita.server.models import Balance, ChargeInfo, ChargePage, RaiseBudget
-from tacita.server.routes.datasets import dataset_of
+from tacita.server.models import Balance, ChargeInfo, ChargePage, RaiseBudget, ReplaceAccount
+from tacita.server.routes.datasets import dataset_of, neighbours_of
 from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
@@ -36,6 +37,20 @@ def raise_budget(name: str, body: RaiseBudget, token: Steward, services: Service
     account = dataset_of(services, token, name).account.name
     services.ledger.raise_budget(account, body.budget.budget(), principal=token.principal)
     return Balance.model_validate(services.ledger.balance(account).as_dict())
+
+
+@router.put("/v1/datasets/{name}/budget", summary="Replace the account of a dataset")
+def replace_account(name: str, body: ReplaceAccount, token: Steward, services: Services_) -> Balance:
+    """Only while nothing was charged: from the first reservation on, terms are what answers were paid under."""
+    old = dataset_of(services, token, name).account
+    found = services.datasets.replace_account(
+        name,
+        unit=old.unit if body.unit is None else Unit.parse(body.unit),
+        neighbours=old.neighbours if body.neighbours is None else neighbours_of(body.neighbours),
+        budget=body.budget.budget(),
+        principal=token.principal,
+    )
+    return Balance.model_validate(services.ledger.balance(found.account.name).as_dict())
 
 
 @router.get("/v1/datasets/{name}/charges", summary="The history of a dataset's account")

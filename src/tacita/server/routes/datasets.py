@@ -17,11 +17,12 @@ from tacita.server.services import Services
 from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 
-__all__ = ["dataset_of", "router"]
+__all__ = ["dataset_of", "neighbours_of", "router"]
 
 router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
+Owner = Annotated[Token, Depends(allow_on("steward"))]
 Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 
 
@@ -34,22 +35,27 @@ def dataset_of(services: Services, token: Token, name: str) -> Dataset:
         raise UnknownName(name, field="dataset", available=known) from None
 
 
+def neighbours_of(text: str) -> Neighbours:
+    """The notion of that name."""
+    if text not in list(Neighbours):
+        raise InvalidInput("must be " + " or ".join(Neighbours), field="neighbours", value=text)
+    return Neighbours(text)
+
+
 @router.post("/v1/datasets", status_code=201, summary="Register a dataset and open its account")
 def create_dataset(body: NewDataset, token: Steward, services: Services_) -> DatasetInfo:
     """The source is read once: it must be readable and have all columns of the schema. May take a while."""
     check_scope(token, body.name)
     check_scope(token, body.source, field="source")  # else a budget of the caller's own for data outside its scope
-    if body.neighbours not in list(Neighbours):
-        rule = "must be " + " or ".join(Neighbours)
-        raise InvalidInput(rule, field="neighbours", value=body.neighbours)
+    neighbours, domain = neighbours_of(body.neighbours), Domain.from_dict(body.domain)
     try:
         with services.sources.held():  # the file that is read is the file that is registered
             dataset = services.datasets.register(
                 name=body.name,
                 source=body.source,
-                domain=Domain.from_dict(body.domain),
-                unit=Unit.parse(body.unit),
-                neighbours=Neighbours(body.neighbours),
+                domain=domain,
+                unit=Unit.of_schema(domain) if body.unit is None else Unit.parse(body.unit),
+                neighbours=neighbours,
                 budget=body.budget.budget(),
                 principal=token.principal,
                 again=body.again,
@@ -76,6 +82,14 @@ def list_datasets(token: Has, services: Services_) -> list[DatasetInfo]:
 def get_dataset(name: str, token: Reader, services: Services_) -> DatasetInfo:
     """What is public about it."""
     return DatasetInfo.model_validate(dataset_of(services, token, name).as_dict())
+
+
+@router.delete("/v1/datasets/{name}", summary="Remove a dataset and close its account")
+def remove_dataset(name: str, token: Owner, services: Services_) -> DatasetInfo:
+    """Only while nothing was charged and no rows were released. Its source can be registered again."""
+    found = dataset_of(services, token, name)
+    services.datasets.remove(name, principal=token.principal)
+    return DatasetInfo.model_validate(found.as_dict())
 
 
 @router.get("/v1/datasets/{name}/schema", summary="The public schema of a dataset")
