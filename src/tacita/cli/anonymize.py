@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 import typer
 from rich.markup import escape
 
@@ -16,11 +13,13 @@ from tacita.anonymize.criteria import Conditions, Distance, Diversity
 from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.mondrian import Mode, Mondrian
 from tacita.cli import show
+from tacita.cli.files import PAGE, ROWS, check_files
 from tacita.cli.options import Data, Json, SchemaFile, TableName
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.report import Section, number, write
+from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]
 
@@ -68,10 +67,8 @@ def anonymize(
 
     [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
     """
-    if output.suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInput("must end in .csv or .parquet", field="output", value=output)
-    if not output.parent.is_dir():
-        raise InvalidInput("its folder must exist", field="output", value=output)
+    check_files(ROWS, output=output)
+    check_files(PAGE, report=report)
     domain = Domain.read(schema)
     recipe = Anonymize(
         conditions=Conditions(k=k, l=diversity, l_kind=l_kind, c=c, t=closeness, t_distance=t_distance, alpha=alpha),
@@ -84,7 +81,7 @@ def anonymize(
     )
     plan = recipe.prepare(domain)
     result = plan.run(connect(data, domain, table))
-    _write(result.rows, output)
+    write_file(output, iter([result.rows]))
     if report is not None:
         write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result))
     if json:
@@ -116,13 +113,6 @@ def _hierarchy(text: str) -> tuple[str, Hierarchy]:
     if not between:
         raise InvalidInput("must be attribute=file", field="hierarchy", value=text)
     return name, Hierarchy.read(path)
-
-
-def _write(rows: pa.Table, path: Path) -> None:
-    if path.suffix.lower() == ".parquet":
-        pq.write_table(rows, path)
-    else:
-        pa_csv.write_csv(rows, path)
 
 
 def _sections(result: Anonymized) -> list[Section]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, PAGE, check_files
 from tacita.cli.options import Json, SchemaFile, TableName
 from tacita.domain import Domain
 from tacita.engines.connect import connect
@@ -44,12 +45,6 @@ def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
         return work()
     except (OSError, pa.ArrowException):
         raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
-
-
-def _check_folder(path: Path | None) -> None:
-    """Refuse before the work what could not be written after it."""
-    if path is not None and (not path.parent.is_dir() or path.is_dir()):
-        raise InvalidInput("its folder must exist, and it must not be one", field="output", value=path)
 
 
 def assess(
@@ -91,7 +86,7 @@ def assess(
 
     if kind not in ("plain", "partial", "full"):
         raise InvalidInput("must be plain, partial or full", field="kind", value=kind)
-    _check_folder(report)
+    check_files(PAGE, report=report)
     domain = Domain.read(schema)
     rng = np.random.default_rng(seed)
     case = read_case(
@@ -144,8 +139,8 @@ def compare(
     from tacita.compare.plan import ComparePlan
     from tacita.compare.run import compare as run
 
-    _check_folder(output)
-    _check_folder(data)
+    check_files(PAGE, output=output)
+    check_files(JSON, json_file=data)
     wanted = ComparePlan.read(plan)
     with show.progress("comparing", 100) as tell:
         found = run(wanted, progress=lambda share, what: tell(round(100 * share)))

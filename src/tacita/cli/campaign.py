@@ -23,6 +23,7 @@ from tacita.cli.collect import (
     show_design,
     workload_of,
 )
+from tacita.cli.files import JSON, check_files
 from tacita.cli.options import Json, SchemaFile, State, database_of
 from tacita.collect.campaigns import Campaign, Campaigns, Rounds, Terms
 from tacita.collect.plan import DEPENDENCE, plan_collection
@@ -207,7 +208,8 @@ def close(id: CampaignId, state: State = None, json: Json = False) -> None:
 def export(
     id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
 ) -> None:
-    """Write what was counted, for another aggregator of the same campaign."""
+    """Write what was counted, for another aggregator of the same campaign, as JSON."""
+    check_files(JSON, out=out)
     out.write_text(jsonlib.dumps(campaigns_of(state).export(id)), encoding="utf-8")
     show.say(f"Wrote {out}.")
 
@@ -245,7 +247,8 @@ def page(
 def block(
     id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
 ) -> None:
-    """Write the questions of the open block, for aggregators that share the campaign with this one."""
+    """Write the questions of the open block, for aggregators that share the campaign with this one, as JSON."""
+    check_files(JSON, out=out)
     out.write_text(jsonlib.dumps(campaigns_of(state).block(id)), encoding="utf-8")
     show.say(f"Wrote {out}.")
 

@@ -11,8 +11,8 @@ import numpy as np
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, PAGE, ROWS, check_files, paid_already
 from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
-from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.holder_client import HolderClient, read_holders, read_token
@@ -140,7 +140,9 @@ def run(
     check_target(output)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    check_files(output=output, model=model, report=report)
+    check_files(ROWS, output=output)
+    check_files(JSON, model=model)
+    check_files(PAGE, report=report)
     domain, addresses = Domain.read(schema), read_holders(holders)
     terms = _terms(
         domain,

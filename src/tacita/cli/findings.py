@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import typer
 
 from tacita.cli import show
 from tacita.cli.campaign import CampaignId, campaigns_of
 from tacita.cli.collect import app
+from tacita.cli.files import ROWS, check_files
 from tacita.cli.options import Json, State
 from tacita.collect import findings
 from tacita.collect.hypothesis import Hypothesis
 from tacita.collect.rules import find_rules
-from tacita.errors import InvalidInput
 from tacita.networks import write_bif
 from tacita.release import Releases
 from tacita.report import number
+from tacita.synthesize.writing import write_file
 
 __all__: list[str] = []
 
@@ -186,9 +185,8 @@ def synthesize(
     state: State = None,
 ) -> None:
     """Write made-up rows with about the tables that were collected."""
-    if out.suffix not in (".csv", ".parquet"):
-        raise InvalidInput("must end with .csv or .parquet", field="out", value=str(out))
+    check_files(ROWS, out=out)
     tally = campaigns_of(state).tally(id)
     table = findings.synthetic(tally, rows, np.random.default_rng(seed), by=by, degree=degree)
-    pacsv.write_csv(table, out) if out.suffix == ".csv" else pq.write_table(table, out)
+    write_file(out, iter([table]))
     show.say(f"Wrote {rows:,} made-up rows to {out}.")

@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, check_files
 from tacita.cli.options import (
     Again,
     Data,
@@ -251,6 +252,7 @@ def export(
 
     [dim]tacita function export ages -o ages.bundle.json[/]
     """
+    check_files(JSON, output=output)
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new file in a folder that exists", field="output", value=output)
     signer = SigningKey.of(Settings.load().home)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, PAGE, check_files, paid_already
 from tacita.cli.options import Data, Json, SchemaFile, TableName
-from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
@@ -84,7 +84,8 @@ def impute(
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new folder in one that exists", field="output", value=output)
     found_at = output.with_name(f"{output.name}.assessment.json")
-    check_files(report=report, assessment=found_at if assessment else None)
+    check_files(PAGE, report=report)
+    check_files(JSON, assessment=found_at if assessment else None)
     if control is not None and not assessment:
         raise InvalidInput("is for the assessment", field="control", hint="Leave out --no-assessment")
     domain = Domain.read(schema)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, PAGE, ROWS, check_files
 from tacita.cli.options import (
     Again,
     Data,
@@ -24,7 +25,6 @@ from tacita.cli.options import (
     ledger_of,
     session_of,
 )
-from tacita.cli.paid import check_files
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
@@ -43,6 +43,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
 from tacita.server.settings import Settings
 from tacita.signing import SigningKey
+from tacita.synthesize.writing import write_file
 
 __all__ = ["app"]
 
@@ -141,7 +142,7 @@ def fit(
 
     [dim]tacita learn fit census.csv -s census.yaml -a census --target income --epsilon 1 -o model.json[/]
     """
-    check_files(output=output)
+    check_files(JSON, output=output)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     chosen = tuple(n for n in domain.countable if n != target) if features is None else _names(features, "features")
@@ -215,21 +216,21 @@ def _model(path: Path) -> Fitted:
 def predict(
     model: Annotated[Path, typer.Argument(help="A model that `learn fit` wrote.")],
     data: Annotated[str, typer.Argument(help="Rows with the features: a CSV or Parquet file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where predictions go: .csv, one line for each row.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where predictions go: .csv or .parquet, one row for each row.")
+    ],
     json: Json = False,
 ) -> None:
     """Predict with a model; costs nothing.
 
     [dim]tacita learn predict model.json new.csv -o predicted.csv[/]
     """
-    from pyarrow import csv
-
-    check_files(output=output)
+    check_files(ROWS, output=output)
     fitted = _model(model)
     batches = list(connect(data, fitted.domain.project(fitted.features), None).rows(fitted.features))
     told = [fitted.predict(batch) for batch in batches]
     found = pa.table({fitted.target: pa.concat_arrays(told) if told else pa.array([], pa.string())})
-    csv.write_csv(found, output)
+    write_file(output, iter([found]))
     if json:
         show.print_json({"output": str(output), "rows": found.num_rows, "statement": fitted.statement()})
         return
@@ -300,7 +301,7 @@ def compare(
     [dim]tacita learn compare --epsilon 0.1,1 --rows 3000,300000 --features 4,20[/]
     [dim]tacita learn compare --against queries --report queries.html[/]
     """
-    check_files(report=report)
+    check_files(PAGE, report=report)
     epsilons, counts = _numbers(epsilon, "epsilon"), _wholes(rows, "rows")
     columns = None if features is None else _wholes(features, "features")
     names = None if methods is None else _names(methods, "methods")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import TABLES, check_files, paid_already, write_answer
 from tacita.cli.options import (
     Again,
     Delta,
@@ -64,7 +66,10 @@ def query(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the answer as JSON.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the answer: .csv or .parquet, with intervals as columns, or .json."),
+    ] = None,
     again: Again = None,
     state: State = None,
     json: Json = False,
@@ -79,6 +84,7 @@ def query(
     if sql != (data is not None) or (sql and (by or count)):
         raise InvalidInput("give SQL with --data, or the data with --by or --count", field="query")
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
+    check_files(TABLES, output=output)
     if account is None and not sql:
         raise InvalidInput("say which account pays: --account", field="account")
     paying = ledger.account(account or _table_of(question))
@@ -102,9 +108,14 @@ def query(
         again=again,
         version=_version(data or question, table),
     )
-    answer = session.ask(plan, purpose="query", key=key, repeat=not sql or fresh or key is not None)
+    repeat = not sql or fresh or key is not None
+    if output is not None and not sql:  # SQL is found again without a key
+        key = key or f"query-{uuid.uuid4().hex[:16]}"
+    answer = session.ask(plan, purpose="query", key=key, repeat=repeat)
     if output is not None:
-        output.write_text(answer.to_json(), encoding="utf-8")
+        again_by = f"the same command with --key {key}" if key else "the same command without --fresh"
+        with paid_already(f"It is paid for: {again_by} costs nothing more"):
+            write_answer(answer, output)  # type: ignore[arg-type]
     if json:
         show.print_json(answer.as_dict() | {"balance": session.balance().as_dict()})
         return

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from tacita.cli import show
+from tacita.cli.files import SCHEMA, check_files
 from tacita.cli.options import Data, Json, SchemaFile, TableName
 from tacita.domain import Binned, Domain
 from tacita.domain.infer import infer as infer_domain
@@ -29,6 +30,7 @@ def infer(
     force: Annotated[bool, typer.Option(help="Overwrite the file if it is there.")] = False,
 ) -> None:
     """Draft a schema from the data. All of it counts as private until you confirm it."""
+    check_files(SCHEMA, output=output)
     if output.exists() and not force:
         raise Conflict("is there already", field="output", value=str(output), hint="Use --force to overwrite it")
     source = open_source(data)

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from tacita.cli import show
+from tacita.cli.files import JSON, PAGE, ROWS, check_files, paid_already
 from tacita.cli.options import (
     Again,
     Data,
@@ -26,7 +27,6 @@ from tacita.cli.options import (
     ledger_of,
     session_of,
 )
-from tacita.cli.paid import check_files, paid_already
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.networks import Network, chow_liu, draw_network, mutual_information
@@ -89,7 +89,9 @@ def synthesize(
         check_parts(parts)
     if rows is not None and rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
-    check_files(output=output, model=model, report=report, statement=statement)
+    check_files(ROWS, output=output)
+    check_files(JSON, model=model, statement=statement)
+    check_files(PAGE, report=report)
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     paying = ledger.account(account)
     names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))
