@@ -107,6 +107,11 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     )
     assert strong > weak  # opacity of one colour: stronger on a light page and on a dark one
     expect(page.get_by_text(re.compile("darker|lighter", re.IGNORECASE))).to_have_count(0)
+    console.turn_dark(page)
+    picture(page, "console-pairs-dark", full_page=True)
+    check_accessible(page)
+    page.get_by_role("button", name="Light or dark").click()
+    page.wait_for_selector("body:not(.body--dark)")
     console.choose(page, "What is asked about", "region")
     console.choose(page, "smoking", "daily")
     expect(page.get_by_text("among those with smoking = daily")).to_be_visible()

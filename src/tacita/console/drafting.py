@@ -13,12 +13,13 @@ from typing import Any, Literal, get_args
 from tacita.domain.attributes import Date
 from tacita.errors import InvalidInput
 
-__all__ = ["STEPS", "Line", "lines_of", "schema_of"]
+__all__ = ["STEP", "STEPS", "Line", "lines_of", "schema_of"]
 
 _LEVELLED = ("categorical", "ordinal")
 STEPS: tuple[str, ...] = get_args(Date.model_fields["by"].annotation)
 """By which steps dates are counted."""
-_STEP: str = Date.model_fields["by"].default
+STEP: str = Date.model_fields["by"].default
+"""The step of a date whose schema names none."""
 
 
 @dataclass
@@ -114,7 +115,7 @@ def lines_of(schema: Mapping[str, Any]) -> list[Line]:
 
 def _line(attribute: Mapping[str, Any]) -> Line:
     low, high = (_text(end) for end in attribute.get("bounds", ("", "")))
-    bins = attribute.get("by", _STEP) if attribute["kind"] == "date" else attribute.get("bins") or ""
+    bins = attribute.get("by", STEP) if attribute["kind"] == "date" else attribute.get("bins") or ""
     return Line(
         name=attribute["name"],
         kind=attribute["kind"],

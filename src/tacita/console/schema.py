@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import events
 
 from tacita.console import kit
+from tacita.console.drafting import STEP
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
@@ -35,6 +36,8 @@ def described(attribute: Mapping[str, Any]) -> str:
 
     >>> described({"kind": "numeric", "bounds": [0.0, 99.0], "bins": 5, "missing": True})
     '0 to 99 in 5 bins, or missing'
+    >>> described({"kind": "date", "bounds": ["2020-01-01", "2021-12-31"]})
+    '2020-01-01 to 2021-12-31 by month'
     >>> described({"kind": "ordinal", "levels": ["a", "b"], "other": True})
     'a, b, or other'
     """
@@ -48,7 +51,7 @@ def described(attribute: Mapping[str, Any]) -> str:
         text = f"{low:g} to {high:g}" + (f" in {bins} bins" if bins else "")
     elif attribute["kind"] == "date":
         first, last = attribute["bounds"]
-        text = f"{first} to {last} by {attribute.get('by', 'year')}"
+        text = f"{first} to {last} by {attribute.get('by', STEP)}"
     else:
         text = KIND_WORDS[attribute["kind"]]
     return (

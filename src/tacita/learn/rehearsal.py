@@ -129,7 +129,7 @@ def _margins(draws: NDArray[np.float64]) -> tuple[Any, ...]:
     """Half the 95 % interval of the mean of each column, by Student's law; infinite for a single draw."""
     count = len(draws)
     if count < 2:
-        return (math.inf,) * draws.shape[1]
+        return (math.inf,) * int(draws.shape[1])
     spread = draws.std(axis=0, ddof=1) / math.sqrt(count)
     return tuple(float(stats.t.ppf(0.975, count - 1) * each) for each in spread)
 
