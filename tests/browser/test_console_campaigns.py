@@ -200,6 +200,18 @@ def test_a_question_that_is_added_is_asked_or_the_page_says_so(page, service, co
     asked = {tuple(sorted(question.attributes)) for question in made.questions}
     assert {("region", "smokes"), ("drives", "region")} <= asked
 
+    # a form that was sent begins afresh, and one that was not does so when it is told to
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    expect(page.get_by_label("Title")).to_have_value("")
+    expect(page.get_by_label("Name 3")).to_have_count(0)
+    page.get_by_label("Title").fill("Never mind")
+    page.wait_for_timeout(1000)
+    page.reload()
+    expect(page.get_by_label("Title")).to_have_value("Never mind")
+    page.get_by_role("button", name="Start afresh").click()
+    expect(page.get_by_label("Title")).to_have_value("")
+    expect(page.get_by_text("What you typed here before is back.")).to_have_count(0)
+
 
 def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page, service, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))

@@ -123,6 +123,22 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_way_out(service, page, c
     assert "Secret" not in page.content()
 
 
+def test_the_person_that_a_draft_names_is_protected(service, page, console, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("patient,ward\n" + "".join(f"p{n % 90},{'ab'[n % 2]}\n" for n in range(400)), encoding="utf-8")
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    bring(page, path)
+    expect(page.get_by_role("combobox", name="Who is protected")).to_have_value("rows of one person share patient")
+    page.get_by_label("Most rows of one person").fill("5")
+    page.get_by_role("button", name="All of this is public").click()
+    page.get_by_role("button", name="Register the dataset").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("visits")
+    with service.client() as client:
+        assert client.dataset("visits").unit == "person:patient:5"
+        assert client.schema("visits").person == "patient"
+
+
 def test_what_was_typed_survives_a_long_time_offline(service, page, browse, console, people, picture):
     """Longer than the server keeps a page whose browser is gone: the page is loaded again, and its fields are back."""
     browse.expect("ERR_INTERNET_DISCONNECTED|ERR_NETWORK|WebSocket|ERR_FAILED")

@@ -123,11 +123,12 @@ def test_a_reader_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
     IsolatedSource(path, Limits(memory=4_000_000_000)).skim()
 
 
-def test_what_a_reader_refuses_is_said_without_its_private_part(tmp_path: Path) -> None:
+def test_what_a_reader_refuses_names_the_line_for_the_owner_alone_and_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\nSECRET\n")
     with pytest.raises(DataError, match="more or fewer values") as caught:
         list(IsolatedSource(tmp_path / "t.csv").batches(["a"]))
-    assert caught.value.private is None
+    assert caught.value.private == "line 2: 1 values instead of 2"
+    assert "line 2" not in str(caught.value.as_dict())
     with pytest.raises(SourceUnavailable, match="no such file"):
         _ = IsolatedSource(tmp_path / "gone.csv").columns
     with pytest.raises(InvalidInput, match="must be a file that ends in"):
