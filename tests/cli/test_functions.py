@@ -99,6 +99,31 @@ def test_what_is_refused(folder):
     assert run("function", "predict", "ages", "--at", "30").code == 2
 
 
+def test_noise_beyond_the_range_is_foretold_refused_and_flagged(folder):
+    """A Gaussian process of heights answered -1614 and 1404 cm on a range of 150, without a word."""
+    rows = "".join(f"{i % 60},{120 + i % 60}\n" for i in range(60))
+    (folder / "heights.csv").write_text("age,height\n" + rows)
+    (folder / "heights.yaml").write_text(
+        "tacita: 1\nattributes:\n- {name: age, kind: numeric, bounds: [0, 99], bins: 9}\n"
+        "- {name: height, kind: numeric, bounds: [50, 200], bins: 9}\n"
+    )
+    run("budget", "open", "heights", "--epsilon", "2", "--delta", "1e-5", "--neighbours", "replace-one")
+    asked = (
+        *("function", "release", "heights.csv", "-s", "heights.yaml", "-a", "heights", "--name", "h"),
+        *("--kind", "gaussian-process", "--features", "age", "--target", "height", "--public-inputs"),
+        *("--epsilon", "0.5", "--delta", "1e-6"),
+    )
+    assert "the range of height (150)" in run(*asked, "--dry-run").out
+    refused = run(*asked)
+    assert refused.code == 2
+    assert "the range of height (150)" in refused.err
+    assert json.loads(run("budget", "show", "heights", "--json").out)[0]["spent"] == 0
+    accepted = run(*asked, "--accept-noise")
+    assert accepted.code == 0, accepted.err
+    assert "mostly noise" in json.loads(run("function", "predict", "h", "--at", "30", "--json").out)["warning"]
+    assert "mostly noise" in run("function", "predict", "h", "--at", "30").out
+
+
 def test_numbers_are_shown_with_their_digits(folder):
     """A density of ages is a small number: two digits behind the point would all be 0."""
     release()

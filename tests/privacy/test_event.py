@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.privacy.event import Approximate, SampledGaussian, event_from_dict
+from tacita.privacy.event import Approximate, GaussianNoise, SampledGaussian, event_from_dict
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from tacita.privacy.event import Approximate, SampledGaussian, event_from_dict
         {"kind": "discrete-gaussian", "sigma2": "1/0"},
         {"kind": "discrete-gaussian", "sigma2": 10**400},
         {"kind": "repeated", "event": {"kind": "nothing"}, "count": 10**5000},
+        {"kind": "gaussian", "noise_multiplier": 0},
+        {"kind": "gaussian", "noise_multiplier": 10**400},
         {"kind": "repeated", "event": 3, "count": 1},
         {"kind": "sequence", "events": 3},
         {"kind": ["pure"]},
@@ -34,6 +36,7 @@ def test_numbers_that_nothing_can_hold_are_refused(data):
     [
         Approximate(epsilon=Fraction(1, 10), delta=Fraction(1, 10**9)),
         SampledGaussian(noise_multiplier=Fraction(3, 2), rate=Fraction(1, 3)),
+        GaussianNoise(noise_multiplier=Fraction(3, 2)),
     ],
     ids=lambda event: event.kind,
 )

@@ -65,6 +65,20 @@ def test_a_job_that_is_not_done(world, buyer) -> None:
     assert world.call("GET", place, token=world.token("analyst")).status_code == 404
 
 
+def test_a_function_that_would_be_mostly_noise_is_refused_and_nothing_is_charged(world, buyer) -> None:
+    small: dict[str, Any] = {"budget": {"epsilon": 0.001, "delta": 1e-6}, "people": 8}
+    plan = world.call("POST", "/v1/models/plan", token=buyer, json=BODY | small).json()
+    assert plan["error"]["too_large"] is True
+    place = make(world, buyer, **small).headers["location"]
+    world.work()
+    assert "nothing was charged" in world.call("GET", place, token=buyer).json()["detail"]
+    assert world.spent() == 0
+    id = released(world, buyer, **small, accept_noise=True)
+    found = world.call("POST", f"/v1/models/{id}/predict", token=buyer, json=POINTS).json()
+    assert found["noise_std"] > plan["error"]["reference"]
+    assert "mostly noise" in found["warning"]
+
+
 def test_over_budget(world, buyer) -> None:
     place = make(world, buyer, budget={"epsilon": 3.0, "delta": 1e-6}).headers["location"]
     world.work()

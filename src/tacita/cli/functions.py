@@ -78,6 +78,9 @@ def release(
         bool,
         typer.Option("--public-inputs", help="For a Gaussian process: you know that only responses are protected."),
     ] = False,
+    accept_noise: Annotated[
+        bool, typer.Option("--accept-noise", help="Release it even if its noise is larger than the range of answers.")
+    ] = False,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the cost; touches no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
@@ -104,6 +107,7 @@ def release(
         c=c,
         people=people,
         public_inputs=public_inputs,
+        accept_noise=accept_noise,
     )
     budget = budget_of(epsilon, delta, rho)
     check_name(name)
@@ -115,6 +119,9 @@ def release(
             ("cost", f"{planned['cost']:.6g}"),
             ("noise, in sensitivities", _said(plan.multiplier)),
         ]
+        error = plan.predict_error()
+        if error is not None:
+            facts.append(("noise of an answer", error.words))
         show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
         return
     session = session_of(
@@ -174,7 +181,7 @@ def predict(
     labels = [label for part in parts for label in part.labels or ("",) * len(part.values)]
     if json:
         plain = {"model": entry.id, "values": found, "noise_std": entry.about["noise_std"]}
-        show.print_json(plain | {"labels": labels if any(labels) else None})
+        show.print_json(plain | {"labels": labels if any(labels) else None, "warning": parts[0].warning})
         return
     rows = [
         (
@@ -186,6 +193,8 @@ def predict(
     ]
     show.grid(f"{entry.name}@{entry.version}", (", ".join(names), ">value", "class"), rows)
     show.say(f"Noise of each value: standard deviation {_said_noise(entry.about)}.")
+    if parts[0].warning is not None:
+        show.say(f"[bold]Warning[/]: {parts[0].warning}")
 
 
 def _said(value: float) -> str:

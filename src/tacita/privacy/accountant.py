@@ -13,6 +13,7 @@ Combinations, with the neighbours that make them true:
               leaves its part and joins one, perhaps the same
     group     a unit of k smaller ones: epsilon -> k epsilon, rho -> k^2 rho, (epsilon, delta) -> (k epsilon,
               delta (e^(k epsilon) - 1)/(e^epsilon - 1)); refused under replace-one, see `event.Group`
+    gaussian  one trade-off curve whatever the neighbours: the distance that a change moves the vector is in the event
     sampled   add-remove only: no pair that is worst for replacing a unit is known to hold under composition, so
               replace-one is refused
 
@@ -35,6 +36,7 @@ from tacita.privacy.event import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
+    GaussianNoise,
     Group,
     NonPrivate,
     Nothing,
@@ -131,6 +133,8 @@ def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
                 # as if nobody were left out: a mixture is no easier to tell apart than what is mixed
                 check_sampled(notion)
                 return 1 / (2 * exact(noise) ** 2)
+            case GaussianNoise(noise_multiplier=noise):
+                return 1 / (2 * exact(noise) ** 2)
             case Group(event=inner, size=size):
                 _check_group(notion)
                 return size**2 * zcdp_rho(inner, notion)
@@ -219,6 +223,8 @@ def leaves(event: Event, neighbours: Neighbours) -> tuple[Counter[Event], float,
                     rho += times * float(zcdp_rho(part, neighbours))
                 else:
                     counts[part] += times
+            case GaussianNoise(noise_multiplier=noise) if noise < _NARROW or noise**2 > _WIDE_SIGMA2:
+                rho += times * float(zcdp_rho(part, neighbours))
             case Approximate(epsilon=amount, delta=chance):
                 slack, delta = slack + times * amount, delta + times * chance
             case Pure(epsilon=amount) if amount > _LARGE_EPSILON:
@@ -321,6 +327,8 @@ def _leaf_distribution(event: Event) -> Any:
         case SampledGaussian(noise_multiplier=noise, rate=rate):
             # both directions are kept, and the larger counts: adding and removing differ when a unit is sampled
             return pld.from_gaussian_mechanism(noise, sampling_prob=rate, value_discretization_interval=_GRID)
+        case GaussianNoise(noise_multiplier=noise):
+            return pld.from_gaussian_mechanism(noise, value_discretization_interval=_GRID)
     raise _unsupported(event, "approx")
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "DiscreteGaussianNoise",
     "DiscreteLaplaceNoise",
     "Event",
+    "GaussianNoise",
     "Group",
     "NonPrivate",
     "Nothing",
@@ -200,6 +201,23 @@ class SampledGaussian(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GaussianNoise(Event):
+    """Gaussian noise on a vector that the account's change moves by at most 1/`noise_multiplier` standard deviations.
+
+    By L2 distance, and for all answers together where they are drawn one after the other from one noise. It holds for
+    the neighbours of the account, whichever these are: who states it has worked out how far such a change moves the
+    vector.
+    """
+
+    noise_multiplier: float
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        _positive("noise_multiplier", self.noise_multiplier)
+        object.__setattr__(self, "noise_multiplier", float(self.noise_multiplier))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sequence(Event):
     """All of these on the same units; each may depend on the answers before it."""
 
@@ -266,6 +284,7 @@ _KINDS: dict[str, type[Event]] = {
         DiscreteLaplaceNoise,
         DiscreteGaussianNoise,
         SampledGaussian,
+        GaussianNoise,
         Sequence,
         Repeated,
         Parallel,

@@ -19,7 +19,14 @@ from scipy.special import logsumexp
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import INFINITE, leaves, loss_distribution, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import exact
-from tacita.privacy.event import DiscreteGaussianNoise, DiscreteLaplaceNoise, Event, Pure, SampledGaussian
+from tacita.privacy.event import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianNoise,
+    Pure,
+    SampledGaussian,
+)
 from tacita.privacy.unit import Neighbours
 
 __all__ = ["Divergences", "divergences"]
@@ -97,6 +104,8 @@ def _leaf(event: Event, order: float) -> float:
             return order * float(shift**2 / (2 * sigma2)) * (1 + _ROUNDING)
         case SampledGaussian(noise_multiplier=noise, rate=rate):
             return _sampled(noise, rate, order)
+        case GaussianNoise(noise_multiplier=noise):
+            return order / (2 * noise**2) * (1 + _ROUNDING)
     raise InvalidInput("has no Renyi divergence", field="event", value=event.kind)
 
 

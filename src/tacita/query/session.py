@@ -14,7 +14,7 @@ from tacita.privacy.event import Nothing
 from tacita.privacy.ledger import Balance, Charge, DataMarks, Ledger
 from tacita.release import Releases
 
-__all__ = ["Resumable", "Session", "question_of"]
+__all__ = ["Predictable", "Resumable", "Session", "question_of"]
 
 A = TypeVar("A", bound=Answer)
 
@@ -40,6 +40,14 @@ class Resumable(Protocol):
 
     def paid_by(self, charge: str, /) -> Any:
         """The same plan, which writes down only what belongs to this charge."""
+
+
+@runtime_checkable
+class Predictable(Protocol):
+    """A plan that knows from public things alone whether its answer would be mostly noise."""
+
+    def check_error(self, engine: Engine, /) -> None:
+        """Refuse an answer that would be mostly noise. Reads what the account's neighbours leave public, no more."""
 
 
 def question_of(plan: Plan[Answer]) -> str:
@@ -117,10 +125,13 @@ class Session:
         return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
 
     def _reserve(self, plan: Plan[A], purpose: str, key: str | None) -> Charge:
-        if isinstance(plan, Resumable):  # before anything is paid for
+        if isinstance(plan, Resumable | Predictable):  # before anything is paid for
             before = None if key is None else self._ledger.find(self.account.name, key)
             if before is None or before.answer is None:
-                plan.check_resumable(None if before is None else before.id)
+                if isinstance(plan, Resumable):
+                    plan.check_resumable(None if before is None else before.id)
+                if isinstance(plan, Predictable) and before is None:
+                    plan.check_error(self.engine)
         return self._ledger.reserve(
             self.account.name,
             plan.event,

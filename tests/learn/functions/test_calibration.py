@@ -27,9 +27,11 @@ def test_golden_values() -> None:
     assert classical_constant(1e-4) == pytest.approx(4.4505, abs=5e-5)
 
 
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
 @pytest.mark.parametrize(("epsilon", "published"), [(0.4, 5.559), (1.0, 2.575)])
-def test_analytic_calibration_is_exact(epsilon, published) -> None:
-    found = noise_multiplier(Budget.approx(epsilon, 1e-3), ADD)
+def test_analytic_calibration_is_exact(epsilon, published, neighbours) -> None:
+    """Under replace-one as well: its zCDP guarantee would take 15 % more noise than the exact trade-off."""
+    found = noise_multiplier(Budget.approx(epsilon, 1e-3), neighbours)
     best = brentq(lambda x: exact_delta(x, epsilon) - 1e-3, 0.5, 50)
     assert best == pytest.approx(published, abs=1e-3)
     assert best <= found < best * 1.001  # never less noise than it takes, and hardly more
@@ -42,7 +44,7 @@ def test_noise_is_enough(neighbours, epsilon) -> None:
     for how in ("analytic", "classical"):
         multiplier = noise_multiplier(budget, neighbours, how)
         assert exact_delta(multiplier, epsilon) <= 1e-4
-        assert cost([(gaussian_event(multiplier, neighbours), 1)], budget, neighbours) <= exact(epsilon)
+        assert cost([(gaussian_event(multiplier), 1)], budget, neighbours) <= exact(epsilon)
 
 
 @pytest.mark.parametrize(("delta", "fails"), [(1e-3, 8.6), (1e-4, 9.1), (1e-5, 9.5)])

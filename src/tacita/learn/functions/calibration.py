@@ -4,9 +4,9 @@
     classical     sqrt(2 ln(2 / delta)) / epsilon, refused where that is not enough           [Hall et al. 2013]
 
 Privacy:  one function with noise multiplier u is one Gaussian vector that a unit moves by at most 1/u standard
-          deviations; several parts with multipliers u_i are one with 1/u^2 = sum 1/u_i^2. Under add-remove the event is
-          that Gaussian; under replace-one it is its zCDP guarantee, since the accountant knows plain Gaussian noise
-          under add-remove only.
+          deviations; several parts with multipliers u_i are one with 1/u^2 = sum 1/u_i^2. The event is that Gaussian,
+          under add-remove and under replace-one alike: which change is meant is in how far it moves the function
+          (`sensitivity.py`).
           `SLACK` standard deviations are kept back for arithmetic, see docs/claims/functional-perturbation.md.
 """
 
@@ -19,7 +19,7 @@ from tacita.learn.functions.kinds import Calibration
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
-from tacita.privacy.event import Event, SampledGaussian, Zcdp
+from tacita.privacy.event import Event, GaussianNoise
 from tacita.privacy.unit import Neighbours
 
 __all__ = ["SLACK", "Calibration", "classical_constant", "gaussian_event", "noise_multiplier", "sigma_of"]
@@ -38,11 +38,9 @@ def classical_constant(delta: float) -> float:
     return math.sqrt(2 * math.log(2 / delta))
 
 
-def gaussian_event(multiplier: float, neighbours: Neighbours) -> Event:
+def gaussian_event(multiplier: float) -> Event:
     """What a Gaussian vector costs that a unit moves by at most 1/multiplier standard deviations."""
-    if neighbours is Neighbours.ADD_REMOVE:
-        return SampledGaussian(noise_multiplier=multiplier, rate=1.0)
-    return Zcdp(rho=1 / (2 * exact(multiplier) ** 2))
+    return GaussianNoise(noise_multiplier=multiplier)
 
 
 def noise_multiplier(budget: Budget, neighbours: Neighbours, how: Calibration = "analytic") -> float:
@@ -52,13 +50,13 @@ def noise_multiplier(budget: Budget, neighbours: Neighbours, how: Calibration = 
             "Gaussian noise has no pure epsilon", field="budget", value=str(budget), hint="Give a delta, or rho"
         )
     if how == "analytic":
-        return float(narrowest(lambda x: gaussian_event(float(x), neighbours), budget, neighbours, within=10**4))
+        return float(narrowest(lambda x: gaussian_event(float(x)), budget, neighbours, within=10**4))
     if how != "classical":
         raise InvalidInput("must be analytic or classical", field="calibration", value=how)
     if budget.currency != "approx":
         raise InvalidInput("the classical constant needs epsilon and delta", field="budget", value=str(budget))
     multiplier = classical_constant(budget.delta) / budget.amount
-    if cost([(gaussian_event(multiplier, neighbours), 1)], budget, neighbours) > exact(budget.amount):
+    if cost([(gaussian_event(multiplier), 1)], budget, neighbours) > exact(budget.amount):
         raise InvalidInput(
             "the classical constant is not enough noise for an epsilon this large",
             field="calibration",

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from tacita.learn.functions.expansion import Fitted, Space
-from tacita.learn.functions.kernel import Array
+from tacita.learn.functions.kernel import Array, Kernel
 from tacita.learn.functions.sensitivity import sum_sensitivity
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["fit_density"]
+__all__ = ["density_scale", "fit_density"]
 
 
 def fit_density(
@@ -37,10 +37,14 @@ def fit_density(
         centres = points
     else:
         weights = space.features(points).sum(axis=0)[:, None]
-    integral = space.kernel.integral(points.shape[1])
     return Fitted(
         weights=weights,
         centres=centres,
         sensitivity=sum_sensitivity(space.height, unit, neighbours, negative=space.negative),
-        scale=1 / (max(divisor, 1.0) * integral * volume),
+        scale=density_scale(divisor, space.kernel, points.shape[1], volume),
     )
+
+
+def density_scale(rows: float, kernel: Kernel, dimensions: int, volume: float) -> float:
+    """What makes a density of a sum of kernels."""
+    return 1 / (max(rows, 1.0) * kernel.integral(dimensions) * volume)

@@ -19,7 +19,7 @@ from tacita.learn.functions.kernel import Array
 from tacita.learn.functions.sensitivity import mean_sensitivity
 from tacita.privacy.unit import Unit
 
-__all__ = ["fit_mean"]
+__all__ = ["fit_mean", "response_sensitivity"]
 
 
 def fit_mean(
@@ -34,12 +34,25 @@ def fit_mean(
         weights = np.asarray(np.linalg.solve(gram + noise * np.eye(len(gram)), y), np.float64)
         centres, moved = points, mean_sensitivity(gram, noise, unit)
     else:
-        columns = space.features(points)
-        inverse = np.linalg.inv(columns.T @ columns + noise * np.eye(columns.shape[1]))
-        # A = (Phi' Phi + s I)^-1 Phi', whose columns are what one response moves
-        pulls = inverse @ columns.T
-        weights, centres = pulls @ y, None
-        moved = unit.max_rows * math.sqrt(float(np.max(np.sum(pulls**2, axis=0), initial=0.0)))
+        pulls = _pulls(space.features(points), noise)
+        weights, centres, moved = pulls @ y, None, _largest(pulls, unit)
     return Fitted(
         weights=weights[:, None], centres=centres, sensitivity=moved, scale=high - low, offset=middle, rows=len(points)
     )
+
+
+def response_sensitivity(points: Array, *, space: Space, noise: float, unit: Unit) -> float:
+    """How far one response moves the mean: from the inputs alone, which are public."""
+    if space.features is None:
+        return mean_sensitivity(space.gram(points, points), noise, unit)
+    return _largest(_pulls(space.features(points), noise), unit)
+
+
+def _pulls(columns: Array, noise: float) -> Array:
+    """(Phi' Phi + s I)^-1 Phi', whose columns are what one response moves."""
+    inverse = np.linalg.inv(columns.T @ columns + noise * np.eye(columns.shape[1]))
+    return np.asarray(inverse @ columns.T, np.float64)
+
+
+def _largest(pulls: Array, unit: Unit) -> float:
+    return unit.max_rows * math.sqrt(float(np.max(np.sum(pulls**2, axis=0), initial=0.0)))

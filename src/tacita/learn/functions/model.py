@@ -29,6 +29,7 @@ from tacita.learn.functions.features import Features
 from tacita.learn.functions.histogram import cells_of
 from tacita.learn.functions.inputs import Inputs
 from tacita.learn.functions.kernel import Array, Kernel
+from tacita.learn.functions.predicted_error import warning
 
 __all__ = ["FunctionModel", "Predictions", "on_grid", "step_of"]
 
@@ -60,11 +61,13 @@ class Predictions:
         values: One for each point: a density, a share or a response; for classes, the score of each function.
         labels: The class of each point, where there are classes.
         noise_std: Standard deviation of the noise in a value; None for a table, whose noise is of whole counts.
+        warning: That the noise is larger than what it is measured against, where it is.
     """
 
     values: tuple[float | tuple[float, ...], ...]
     labels: tuple[str, ...] | None
     noise_std: float | None
+    warning: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -73,6 +76,7 @@ class Predictions:
             "values": values,
             "labels": None if self.labels is None else list(self.labels),
             "noise_std": self.noise_std,
+            "warning": self.warning,
         }
 
 
@@ -131,6 +135,14 @@ class FunctionModel:
         """Standard deviation of the noise in units of the kernel."""
         return float(self.about["sigma"])
 
+    @property
+    def warning(self) -> str | None:
+        """That the noise is larger than what it is measured against, where it is."""
+        reference = self.about.get("reference")  # functions from before have none
+        if reference is None:
+            return None
+        return warning(self.about["noise_std"], reference["value"], reference["what"])
+
     # -- answering ----------------------------------------------------------------------------------------------------
 
     def exact(self, points: Array) -> Array:
@@ -167,7 +179,7 @@ class FunctionModel:
             best = (raw[:, 0] > 0).astype(np.int64) if self.functions == 1 else np.argmax(raw, axis=1)
             labels = tuple(self.about["classes"][place] for place in best)
         shown = tuple(float(row[0]) if len(row) == 1 else tuple(float(each) for each in row) for row in values)
-        return Predictions(values=shown, labels=labels, noise_std=self.about["noise_std"])
+        return Predictions(values=shown, labels=labels, noise_std=self.about["noise_std"], warning=self.warning)
 
     def parameters(self) -> dict[str, Any]:
         """The numbers that answer, for those who want to answer themselves.

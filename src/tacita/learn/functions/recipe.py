@@ -22,16 +22,18 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.learn.functions.calibration import Calibration, gaussian_event, noise_multiplier, sigma_of
-from tacita.learn.functions.density import fit_density
+from tacita.learn.functions.density import density_scale, fit_density
 from tacita.learn.functions.expansion import Fitted, Space
 from tacita.learn.functions.features import Features
-from tacita.learn.functions.gaussian_process import fit_mean
+from tacita.learn.functions.gaussian_process import fit_mean, response_sensitivity
 from tacita.learn.functions.histogram import plan_histogram
 from tacita.learn.functions.inputs import Inputs
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.kinds import Form, FunctionKind
 from tacita.learn.functions.model import FunctionModel, on_grid, step_of
 from tacita.learn.functions.path import OWN, WIDER, normals
+from tacita.learn.functions.predicted_error import PredictedError
+from tacita.learn.functions.sensitivity import sum_sensitivity, worst_mean_sensitivity
 from tacita.learn.functions.svm import fit_machine
 from tacita.learn.setting import check_people
 from tacita.mechanisms.additive import CalibratedTables
@@ -71,6 +73,7 @@ class ReleaseFunction:
         people: About how many rows there are, where a kernel machine needs it and it is not public already. What is
             read never changes whether there is an answer: more rows than that only take longer.
         public_inputs: That what the responses are a function of is public: a Gaussian process protects no inputs.
+        accept_noise: That it is released even if its noise is larger than what it is measured against.
     """
 
     kind: FunctionKind
@@ -85,6 +88,7 @@ class ReleaseFunction:
     c: float = 10.0
     people: int | None = None
     public_inputs: bool = False
+    accept_noise: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -174,7 +178,9 @@ class ReleaseFunction:
         """The recipe as plain data."""
         names = ("kind", "target", "form", "random", "seed", "calibration", "noise", "c", "people", "public_inputs")
         plain = {name: getattr(self, name) for name in names}
-        return {"method": "function"} | plain | {"features": list(self.features), "kernel": self.kernel.as_dict()}
+        accepted = {"accept_noise": True} if self.accept_noise else {}  # recipes from before have no such member
+        listed = {"features": list(self.features), "kernel": self.kernel.as_dict()}
+        return {"method": "function"} | plain | listed | accepted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +198,7 @@ class FunctionPlan:
     @property
     def event(self) -> Event:
         """What the function costs each unit, for ever."""
-        return self.table.event if self.table is not None else gaussian_event(self.multiplier, self.neighbours)
+        return self.table.event if self.table is not None else gaussian_event(self.multiplier)
 
     @property
     def _counts_rows(self) -> bool:
@@ -214,7 +220,73 @@ class FunctionPlan:
             "budget": self.budget.as_dict(),
             "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
             "event": self.event.as_dict(),
+            "error": None if (found := self.predict_error()) is None else found.as_dict(),
         }
+
+    # -- what it will be worth -----------------------------------------------------------------------------------------
+
+    @property
+    def reference(self) -> tuple[float, str] | None:
+        """What the noise of an answer is measured against, and what that is in words."""
+        recipe = self.recipe
+        if recipe.kind == "density":
+            volume = Inputs(domain=self.domain, features=recipe.features).volume
+            return 1 / volume, "the density of rows that are spread evenly"
+        if recipe.kind == "gaussian-process":
+            low, high = bounds_of(measurable(self.domain, str(recipe.target)))
+            return high - low, f"the range of {recipe.target}"
+        return None
+
+    def predict_error(self, engine: Engine | None = None) -> PredictedError | None:
+        """The noise of an answer beside what it is measured against; None for kinds that have no such measure.
+
+        Args:
+            engine: Read for what is public only: inputs of a Gaussian process, and the number of rows under
+                replace-one. Without, the worst case over all inputs, and `people` rows.
+        """
+        if self.reference is None:
+            return None
+        reference, what = self.reference
+        noise_std, basis = self._density_noise(engine) if self.recipe.kind == "density" else self._mean_noise(engine)
+        return PredictedError(noise_std=noise_std, reference=reference, what=what, basis=basis)
+
+    def check_error(self, engine: Engine) -> None:
+        """Refuse noise that leaves nothing to read, unless it is accepted; before anything is charged."""
+        found = None if self.recipe.accept_noise else self.predict_error(engine)
+        if found is not None:
+            found.check()
+
+    def _density_noise(self, engine: Engine | None) -> tuple[float | None, str]:
+        rows, basis = self.recipe.people, "for as many rows as `people` says"
+        if engine is not None and _rows_are_public(self.unit, self.neighbours):
+            name = self.recipe.features[0]
+            rows, basis = sum(batch.num_rows for batch in engine.rows([name])), "from the public number of rows"
+        if not rows:
+            return None, "say about how many rows there are (`people`)"
+        space, inputs = self._space(), Inputs(domain=self.domain, features=self.recipe.features)
+        moved = sum_sensitivity(space.height, self.unit, self.neighbours, negative=space.negative)
+        scale = density_scale(rows, space.kernel, inputs.dimensions, inputs.volume)
+        return self._noise_std(moved, scale, space)[1], basis
+
+    def _mean_noise(self, engine: Engine | None) -> tuple[float, str]:
+        recipe, space = self.recipe, self._space()
+        low, high = bounds_of(measurable(self.domain, str(recipe.target)))
+        if engine is None:
+            worst = worst_mean_sensitivity(recipe.noise, self.unit)
+            return self._noise_std(worst, high - low, space)[1], "at most, whatever the inputs are"
+        inputs = Inputs(domain=self.domain, features=recipe.features)
+        parts = [part for part, _ in inputs.read(engine, self.unit)]
+        points = np.concatenate(parts or [np.empty((0, inputs.dimensions))])
+        points = points[~np.isnan(points).any(axis=1)]
+        self._check_size(len(points))
+        moved = response_sensitivity(points, space=space, noise=recipe.noise, unit=self.unit)
+        return self._noise_std(moved, high - low, space)[1], "from the public inputs"
+
+    def _noise_std(self, sensitivity: float, scale: float, space: Space) -> tuple[float, float]:
+        """Standard deviations of the noise: in units of the kernel, and of an answer."""
+        is_path = space.features is None
+        sigma = sigma_of(sensitivity * (WIDER if is_path else 1.0), self.shares[0])
+        return sigma, sigma * scale * math.sqrt(space.height + (OWN if is_path else 0))
 
     # -- with data ----------------------------------------------------------------------------------------------------
 
@@ -232,13 +304,14 @@ class FunctionPlan:
         fitted = self._fitted(engine, space, source)
         if not fitted.sensitivity:  # a function of nothing: no unit moves it
             raise InvalidInput("there is nothing to learn from", field="features", value=list(self.recipe.features))
-        wider = 1.0 if fitted.centres is None else WIDER
-        sigma = sigma_of(fitted.sensitivity * wider, self.shares[0])
+        sigma, noise_std = self._noise_std(fitted.sensitivity, fitted.scale, space)
         functions = fitted.weights.shape[1]
         about = self._about(
             source, form=self.recipe.form, functions=functions, scale=fitted.scale, sigma=sigma, offset=fitted.offset
         )
-        about["noise_std"] = sigma * fitted.scale * math.sqrt(space.height + (OWN if fitted.centres is not None else 0))
+        about["noise_std"] = noise_std
+        if self.reference is not None:
+            about["reference"] = {"value": self.reference[0], "what": self.reference[1]}
         about["rows"] = fitted.rows
         if fitted.centres is not None:
             return FunctionModel(about=about, arrays={"centres": fitted.centres, "weights": fitted.weights})

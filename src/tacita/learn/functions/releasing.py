@@ -82,6 +82,11 @@ class KeptPlan:
         plain = self.plan.as_dict()
         return plain | {"recipe": plain["recipe"] | {"name": self.name}}
 
+    def check_error(self, engine: Engine, /) -> None:
+        """Refuse a function that would be mostly noise; reads what is public only."""
+        if isinstance(self.plan, FunctionPlan):
+            self.plan.check_error(engine)
+
     def run(self, engine: Engine, source: Source) -> ReleasedFunction:
         """Fit and write down. Charge the event first."""
         return ReleasedFunction(id=self.registry.put(self._made(engine, source), self.name), name=self.name)

@@ -24,7 +24,7 @@ import numpy as np
 from tacita.learn.functions.kernel import Array
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["gap_allowed", "machine_sensitivity", "mean_sensitivity", "sum_sensitivity"]
+__all__ = ["gap_allowed", "machine_sensitivity", "mean_sensitivity", "sum_sensitivity", "worst_mean_sensitivity"]
 
 _OFF = 0.01
 """How far a solution of a kernel machine may be from the true one, in units of C kappa."""
@@ -43,6 +43,11 @@ def mean_sensitivity(gram: Array, noise: float, unit: Unit) -> float:
     inverse = np.linalg.inv(gram + noise * np.eye(len(gram)))
     worst = float(np.max(np.einsum("ij,ij->i", inverse @ gram, inverse)))
     return unit.max_rows * math.sqrt(max(worst, 0.0))
+
+
+def worst_mean_sensitivity(noise: float, unit: Unit) -> float:
+    """The most that `mean_sensitivity` is for any inputs: l / (l + s)^2 <= 1 / (4 s) for every eigenvalue l of K."""
+    return unit.max_rows / (2 * math.sqrt(noise))
 
 
 def machine_sensitivity(c: float, height: float, functions: int, unit: Unit, neighbours: Neighbours) -> float:

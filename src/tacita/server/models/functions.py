@@ -56,6 +56,9 @@ class FunctionRequest(Sent):
     public_inputs: bool = Field(
         default=False, description="That the features are public; a steward must say so for a Gaussian process."
     )
+    accept_noise: bool = Field(
+        default=False, description="Release it even if its noise is larger than what it is measured against."
+    )
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What it is for.")
 
 
@@ -125,6 +128,9 @@ class FunctionPlanInfo(Told):
     budget: dict[str, float]
     cost: float
     event: dict[str, Any]
+    error: dict[str, Any] | None = Field(
+        default=None, description="Noise of an answer beside what it is measured against, for a density or a process."
+    )
     account_cost: float | None = Field(description="null when no budget would be enough.")
     account_remaining: float
     affordable: bool
@@ -168,6 +174,7 @@ class PredictionsInfo(Told):
     )
     labels: list[str] | None = Field(description="The class of each point, where there are classes.")
     noise_std: float | None = Field(description="Standard deviation of the noise in each value.")
+    warning: str | None = Field(default=None, description="That the noise is larger than what it is measured against.")
 
 
 class FunctionParameters(Told):
