@@ -29,7 +29,8 @@ def test_copies_are_risky_and_strangers_are_not(found):
         assert not each.skipped
         names = [name for name, *_ in each.risks]
         assert len(names) == len(set(names)) >= 6
-        assert all(0 <= low <= value <= high <= 1 for _, value, low, high in each.risks)
+        assert all(0 <= risk.low <= risk.value <= risk.high <= 1 for risk in each.risks)
+        assert each.shown <= each.risk <= each.interval[1]
 
 
 def test_the_headline_follows_the_rows(found):
@@ -89,7 +90,9 @@ def test_a_scenario_goes_along(cases):
     case = cases["copied"]
     same = Case(real=case.real, released=(case.real,), control=case.control)
     wishes = Wishes(attempts=100, scenario=Scenario(exact=("town", "job"), within={"age": 0}))
-    matched = assess(same, np.random.default_rng(1), wishes=wishes)
+    with pytest.raises(InvalidInput, match="real row of each"):  # it was asked for, so it is not skipped in silence
+        assess(same, np.random.default_rng(1), wishes=wishes)
+    matched = assess(same, np.random.default_rng(1), wishes=wishes, belongs="same rows")
     assert matched.disclosure.true_rate.share > 0.3
     assert "match in the scenario" in [name for name, *_ in matched.risks]
 

@@ -92,12 +92,14 @@ def test_membership_unknown(people):
     population = Frame(domain=real.domain, values=np.concatenate([real.values, others.values]))
     released = [noisy(real, rng, 0.1) for _ in range(2)]
     scenario = Scenario(targets=RICH, exact=("town", "school"), within={"age": 2}, also=RICH, membership="unknown")
-    found = disclosure_risk(scenario, real, released, population=population)
+    found = disclosure_risk(scenario, real, released, belongs="same rows", population=population)
     belongs = [np.arange(len(real))] * 2
     unique, true, expected, certainty = brute(scenario, real, released, belongs, population)
     assert (found.unique, found.true) == (unique, true)
     assert (found.expected, found.certainty) == pytest.approx((expected, certainty))
-    sure = disclosure_risk(Scenario(**{**scenario.__dict__, "membership": "known"}), real, released)
+    sure = disclosure_risk(
+        Scenario(**{**scenario.__dict__, "membership": "known"}), real, released, belongs="same rows"
+    )
     assert sure.true_rate.share > found.true_rate.share
 
 
@@ -106,7 +108,9 @@ def test_not_in_the_data_may_be_the_best_guess():
     domain = Domain(attributes=[Categorical(name="a", levels=["x", "y"])])
     population = Frame(domain=domain, values=np.zeros((10, 1)))
     real = population.take(slice(1))
-    found = disclosure_risk(Scenario(exact=("a",), membership="unknown"), real, [real], population=population)
+    found = disclosure_risk(
+        Scenario(exact=("a",), membership="unknown"), real, [real], belongs="same rows", population=population
+    )
     assert (found.unique, found.expected) == (0, 0)
     assert found.certainty == pytest.approx(0.01)
 
@@ -119,6 +123,7 @@ def test_the_population_begins_with_the_people_in_the_data(people):
             Scenario(exact=("town",), membership="unknown"),
             real,
             [real],
+            belongs="same rows",
             population=Frame(domain=real.domain, values=values),
         )
 
@@ -130,14 +135,14 @@ def test_labels_that_leave_values_open_are_refused(domain):
     real, released = read_frame(domain, table), read_frame(domain, classes)
     for scenario in (Scenario(exact=("age",)), Scenario(exact=("town",), within={"age": 3})):
         with pytest.raises(TacitaError, match="leave several values open"):
-            disclosure_risk(scenario, real, [released])
-    assert disclosure_risk(Scenario(exact=("town",)), real, [released]).unique == 0
+            disclosure_risk(scenario, real, [released], belongs="same rows")
+    assert disclosure_risk(Scenario(exact=("town",)), real, [released], belongs="same rows").unique == 0
 
 
 def test_nothing_unique_is_not_a_rate_of_zero(people):
     real, _ = people
     same = Frame(domain=real.domain, values=np.tile(real.values[:1], (len(real), 1)))
-    found = disclosure_risk(Scenario(exact=("town",)), same, [same])
+    found = disclosure_risk(Scenario(exact=("town",)), same, [same], belongs="same rows")
     assert found.false_rate is None
     assert found.as_dict()["false_match_rate"] == "no unique match"
     assert found.expected == pytest.approx(1 / len(real))
@@ -145,7 +150,7 @@ def test_nothing_unique_is_not_a_rate_of_zero(people):
 
 def test_the_riskiest_are_for_the_owner_only(people):
     real, _ = people
-    found = disclosure_risk(KNOWN, real, [real], riskiest=3)
+    found = disclosure_risk(KNOWN, real, [real], belongs="same rows", riskiest=3)
     assert len(found.riskiest) == 3
     assert all(probability == 1 for _, probability in found.riskiest)
     assert "riskiest" not in str(found.as_dict())
@@ -158,7 +163,7 @@ def test_the_riskiest_are_for_the_owner_only(people):
 def test_missing_fields_fit_nothing(domain):
     table = pa.table({"age": [30, None], "town": ["t1", "t1"]})
     frame = read_frame(domain, table)
-    found = disclosure_risk(Scenario(exact=("town",), within={"age": 5}), frame, [frame])
+    found = disclosure_risk(Scenario(exact=("town",), within={"age": 5}), frame, [frame], belongs="same rows")
     assert (found.targets, found.unique, found.true) == (2, 1, 1)
 
 
@@ -200,16 +205,20 @@ def test_yaml(tmp_path, domain):
 def test_bad_scenarios(people, bad):
     real, _ = people
     with pytest.raises(TacitaError):
-        disclosure_risk(Scenario.from_dict(bad), real, [real])
+        disclosure_risk(Scenario.from_dict(bad), real, [real], belongs="same rows")
 
 
 def test_bad_cases(people):
     real, others = people
-    with pytest.raises(TacitaError, match="belong"):
-        disclosure_risk(KNOWN, real, [others])
+    with pytest.raises(TacitaError, match="real row of each"):  # never guessed from the position, not of a copy either
+        disclosure_risk(KNOWN, real, [real], belongs=None)
+    with pytest.raises(TacitaError, match="as many rows"):
+        disclosure_risk(KNOWN, real, [others], belongs="same rows")
+    with pytest.raises(TacitaError, match="wholly synthetic"):
+        disclosure_risk(KNOWN, real, [others], belongs=[np.full(len(others), -1)])
     with pytest.raises(TacitaError, match="population"):
-        disclosure_risk(Scenario(exact=("town",), membership="unknown"), real, [real])
+        disclosure_risk(Scenario(exact=("town",), membership="unknown"), real, [real], belongs="same rows")
     with pytest.raises(TacitaError, match="belongs"):
         disclosure_risk(KNOWN, real, [real], belongs=[np.full(len(real), 10**6)])
     with pytest.raises(TacitaError, match="released"):
-        disclosure_risk(KNOWN, real, [])
+        disclosure_risk(KNOWN, real, [], belongs="same rows")

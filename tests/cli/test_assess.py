@@ -1,6 +1,8 @@
 """Assessing, comparing and auditing on the command line, as an owner runs it."""
 
 import json
+import stat
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +68,8 @@ def test_labels_of_classes_can_be_assessed(folder):
         ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--secret", "nobody"),
         ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--kind", "magic"),
         ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--scenario", "nobody.yaml"),
+        ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--same-order"),
+        ("assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--origins", "used.csv"),
         ("compare", "s.yaml"),
         ("compare", "nobody.yaml"),
         ("audit", "mine.py:answer"),
@@ -96,18 +100,69 @@ def test_comparing(folder):
 
 def test_a_scenario_names_the_riskiest_to_the_owner(folder):
     (folder / "known.yaml").write_text("exact: [sex, ill]\nwithin: {age: 0}\n")
-    found = run(
-        "assess", "used.csv", "--real", "used.csv", "-s", "s.yaml", "--scenario", "known.yaml", "--attempts", "50"
-    )
+    known = ("--real", "used.csv", "-s", "s.yaml", "--scenario", "known.yaml", "--attempts", "50")
+    found = run("assess", "used.csv", *known, "--same-order")
     assert found.code == 0, found.err
     assert "Riskiest" in found.out
     (folder / "unknown.yaml").write_text("exact: [sex, ill]\nwithin: {age: 0}\nmembership: unknown\n")
     both = (folder / "used.csv").read_text() + "".join((folder / "held.csv").read_text().splitlines(keepends=True)[1:])
     (folder / "everybody.csv").write_text(both)
-    arguments = ("--real", "used.csv", "-s", "s.yaml", "--scenario", "unknown.yaml", "--attempts", "50", "--json")
+    arguments = ("--real", "used.csv", "-s", "s.yaml", "--scenario", "unknown.yaml", "--attempts", "50")
+    arguments += ("--same-order", "--json")
     told = json.loads(run("assess", "used.csv", *arguments, "--population", "everybody.csv").out)
     assert told["disclosure"]["membership"] == "unknown"
     assert "scenario" in dict(json.loads(run("assess", "used.csv", *arguments).out)["skipped"])
+
+
+def test_a_scenario_on_imputed_rows_needs_the_key_and_is_right_with_it(folder):
+    """Imputation shuffles the rows: without the private key every match would be counted as wrong."""
+    made = run(
+        *("impute", "used.csv", "-s", "s.yaml", "-o", "out", "--replace", "ill", "--m", "2", "--backend", "cart"),
+        *("--no-guarantee", "--no-assessment"),
+    )
+    assert made.code == 0, made.err
+    assert "never to be released" in made.out
+    assert stat.S_IMODE((folder / "out.origins.parquet").stat().st_mode) == 0o600
+    (folder / "known.yaml").write_text("exact: [sex, age]\n")
+    releases = ("out/release-2.parquet", "out/release-1.parquet")
+    asked = ("assess", *releases, "--real", "used.csv", "-s", "s.yaml", "--scenario", "known.yaml", "--attempts", "50")
+    refused = run(*asked)
+    assert refused.code == 2
+    assert "out.origins.parquet" in refused.err
+    found = run(*asked, "--origins", "out.origins.parquet", "--json")
+    assert found.code == 0, found.err
+    people = Counter(zip(*pa_csv.read_csv("used.csv").select(["sex", "age"]).to_pydict().values(), strict=True))
+    alone = sum(count == 1 for count in people.values())  # sex and age stay as they are: all of these are found
+    assert alone > 10
+    rate = json.loads(found.out)["disclosure"]["true_match_rate"]
+    assert (rate["successes"], rate["trials"]) == (alone, 600)
+
+
+@pytest.mark.parametrize("changed", ["release", "real"])
+def test_a_key_of_origins_fits_its_tables_in_their_order(folder, changed):
+    run(
+        *("impute", "used.csv", "-s", "s.yaml", "-o", "out", "--replace", "ill", "--m", "2", "--form", "csv"),
+        *("--no-guarantee", "--no-assessment"),
+    )
+    path = folder / ("out/release-1.csv" if changed == "release" else "used.csv")
+    head, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([head, *sorted(lines)]))
+    (folder / "known.yaml").write_text("exact: [sex, age]\n")
+    found = run(
+        *("assess", "out/release-1.csv", "--real", "used.csv", "-s", "s.yaml", "--scenario", "known.yaml"),
+        *("--origins", "out.origins.parquet"),
+    )
+    assert found.code == 2
+    assert "in its order" in found.err or "in their order" in found.err
+
+
+def test_wholly_synthetic_rows_have_no_key(folder):
+    made = run(
+        *("impute", "used.csv", "-s", "s.yaml", "-o", "out", "--kind", "all", "--m", "2", "--backend", "linear"),
+        *("--no-guarantee", "--no-assessment"),
+    )
+    assert made.code == 0, made.err
+    assert not (folder / "out.origins.parquet").exists()
 
 
 def test_auditing_a_function_of_ones_own(folder):

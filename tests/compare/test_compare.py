@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacita.assess.rates import Leak, Rate
 from tacita.compare.makers import Wanted
 from tacita.compare.page import write_assessment, write_comparison
 from tacita.compare.plan import ComparePlan
@@ -111,10 +113,56 @@ def test_only_rows_that_belong_to_people_are_matched(found):
 def test_the_front_is_not_beaten(found):
     for one in found.front:
         for other in found.good:
-            better = other.assessment.risk < one.assessment.risk and other.assessment.kept > one.assessment.kept
-            assert not better
+            safer = other.assessment.interval[1] < one.assessment.interval[0]
+            assert not (safer and other.assessment.kept > one.assessment.kept)
     risks = [each.assessment.risk for each in found.front]
     assert risks == sorted(risks)
+
+
+def test_releases_are_ranked_by_intervals_and_tie_where_these_overlap(found):
+    assert sorted(each.name for group in found.ranking for each in group) == sorted(each.name for each in found.good)
+    firsts = [group[0].assessment.interval for group in found.ranking]
+    for (_, high), (low, _) in pairwise(firsts):
+        assert high < low
+    for group in found.ranking:
+        assert all(each.assessment.interval[0] <= group[0].assessment.interval[1] for each in group)
+    assert found.as_dict()["ranking"] == [[each.name for each in group] for group in found.ranking]
+    assert "200 trials" in found.as_dict()["trials"]
+
+
+def test_a_few_lucky_guesses_do_not_rank_a_release(found):
+    """2 of 3 guesses right are no risk of 0.667: the point says nothing, and k = 50 would come out above k = 5."""
+    lucky = Leak(
+        name="singling out",
+        attack=Rate(successes=2, trials=3),
+        baseline=Rate(successes=0, trials=200),
+        control=Rate(successes=0, trials=3),
+    )
+    safe = next(each for each in found.good if each.name == "anonymize k 60")
+    assessed = replace(safe.assessment, leaks=(*safe.assessment.leaks, lucky))
+    assert assessed.risk == safe.assessment.risk
+    assert assessed.interval[1] == pytest.approx(safe.assessment.interval[1], abs=0.05)
+    copy = found.references[0]
+    both = replace(found, results=(replace(safe, assessment=assessed), replace(copy, way="anonymize")))
+    assert [[each.name for each in group] for group in both.ranking] == [[safe.name], [copy.name]]
+
+
+def test_only_what_the_plan_names_is_released(folder):
+    import yaml
+
+    names = ["age", "sex", "ill"]
+    only = yaml.safe_load(PLAN) | {"attributes": names, "target": "ill", "scenario": {"exact": ["sex"]}}
+    only["releases"] = [
+        {"anonymize": {"k": 20}},
+        {"synthesize": {"epsilon": 2}},
+        {"impute": {"m": 2}},
+        {"statistics": {"epsilon": 1}},
+        {"collect": {"epsilon": 3}},
+    ]
+    found = compare(ComparePlan.from_dict(only, folder))
+    assert [each.error for each in found.results] == [""] * 5
+    for each in found.good:
+        assert set(each.made.tables[0].column_names) == set(names)
 
 
 def test_the_recommendation_keeps_within_what_is_allowed(found):
@@ -153,6 +201,7 @@ def test_pages_and_plain_data(found, tmp_path):
         {"control": 0},
         {"control": "half"},
         {"attempts": 3},
+        {"attempts": 96},
         {"most_risk": 2},
         {"sensitive": "ill"},
         {"colour": "red"},

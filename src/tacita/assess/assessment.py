@@ -1,24 +1,25 @@
 """All attacks and measures on one release: what it gives away, what it is still worth, and what could not be said.
 
-    risk   the largest of what the attacks achieved beyond a control group, each between 0 and 1
-    shown  the largest lower end of their intervals: what is more than chance
-    kept   1 - mean total variation over all pairs of attributes
+    risk      the largest of what the attacks achieved beyond a control group, each between 0 and 1
+    shown     the largest lower end of their intervals: what is more than chance
+    interval  of the risk, at 95 % for all attacks together: each one's at 1 - 0.05 / attacks
+    kept      1 - mean total variation over all pairs of attributes
 
 With few people the largest of several noisy figures is large by chance alone: `risk` is what to fear, `shown` what is
-known.
+known. An attack that could make fewer than `LEAST_GUESSES` guesses has an interval too wide for a risk or an upper end:
+2 of 3 guesses that are right are no risk of 0.667. Its lower end counts, and `skipped` names it.
 
 Both are headlines: the sections say what they are made of. A small risk is what these attacks found, not a guarantee.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacita.assess.attacks.copies import Nearness, exact_copies, nearness
 from tacita.assess.attacks.inference import inference
@@ -27,9 +28,9 @@ from tacita.assess.attacks.membership_tables import density_ratio, distance_atta
 from tacita.assess.attacks.roc import Membership
 from tacita.assess.attacks.singling_out import singling_out
 from tacita.assess.case import Case
-from tacita.assess.disclosure import Disclosure, disclosure_risk
+from tacita.assess.disclosure import Belongs, Disclosure, disclosure_risk
 from tacita.assess.frame import Frame
-from tacita.assess.rates import Leak
+from tacita.assess.rates import Leak, guesses_for
 from tacita.assess.scenario import Scenario
 from tacita.assess.utility.association import Associations, associations
 from tacita.assess.utility.estimates import Compared, Kind, compare_means, compare_regression
@@ -40,10 +41,22 @@ from tacita.assess.utility.structure import Structure, compare_structure
 from tacita.assess.utility.workload import QueryError, query_error
 from tacita.errors import InvalidInput, TacitaError
 
-__all__ = ["Assessment", "Wishes", "assess"]
+__all__ = ["LEAST_GUESSES", "Assessment", "Risk", "Wishes", "assess"]
 
 Progress = Callable[[float, str], None]
 _LEAST = 50
+LEAST_GUESSES = guesses_for(0.1)
+"""Guesses of an attack that counts: its success is known to within 0.1."""
+
+
+class Risk(NamedTuple):
+    """What one attack achieved beyond a control group, with an interval, and the guesses that it could make."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    guesses: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,27 +146,41 @@ class Assessment:
     skipped: tuple[tuple[str, str], ...] = field(default=())
 
     @property
-    def risks(self) -> tuple[tuple[str, float, float, float], ...]:
-        """Each attack with what it achieved and the interval, all between 0 and 1."""
-        found = [(leak.name, *leak.risk) for leak in self.leaks]
+    def risks(self) -> tuple[Risk, ...]:
+        """Each attack with what it achieved and its 95 % interval, all between 0 and 1."""
+        return self.risks_at(0.95)
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Each attack with what it achieved and its interval of this confidence."""
+        found = [Risk(leak.name, *leak.risk_at(level), leak.guesses) for leak in self.leaks]
         for attack in self.memberships:
-            low, high = attack.auc_interval()
-            value, least, most = (max(0.0, 2 * each - 1) for each in (attack.auc, low, high))
-            found.append((f"membership, {attack.name}", value, least, most))
+            value, least, most = (max(0.0, 2 * each - 1) for each in (attack.auc, *attack.auc_interval(level)))
+            found.append(Risk(f"membership, {attack.name}", value, least, most, attack.guesses))
         if self.disclosure is not None:
             rate = self.disclosure.true_rate
-            found.append(("match in the scenario", rate.share, *rate.exact()))
+            found.append(Risk("match in the scenario", rate.share, *rate.exact(level), rate.trials))
         return tuple(found)
+
+    def _counted(self, risks: tuple[Risk, ...]) -> tuple[Risk, ...]:
+        """Those with enough guesses; all, where none has."""
+        return tuple(each for each in risks if each.guesses >= LEAST_GUESSES) or risks
 
     @property
     def risk(self) -> float:
-        """The largest of them."""
-        return max((value for _, value, _, _ in self.risks), default=0.0)
+        """The largest of those with enough guesses."""
+        return max((each.value for each in self._counted(self.risks)), default=0.0)
 
     @property
     def shown(self) -> float:
         """The largest lower end: what is more than chance, with each attack's own confidence."""
-        return max((low for _, _, low, _ in self.risks), default=0.0)
+        return max((each.low for each in self.risks), default=0.0)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval of the risk, at 95 % for all attacks together."""
+        risks = self.risks_at(1 - 0.05 / max(1, len(self.risks)))
+        low = max((each.low for each in risks), default=0.0)
+        return low, max((each.high for each in self._counted(risks)), default=1.0)
 
     @property
     def evident(self) -> tuple[tuple[str, float, float, float], ...]:
@@ -186,8 +213,8 @@ class Assessment:
 
     @property
     def worst(self) -> str:
-        """Which attack that was."""
-        return max(self.risks, key=lambda each: each[1])[0] if self.risks else "none"
+        """Which attack achieved the risk."""
+        return max(self._counted(self.risks), key=lambda each: each.value).name if self.risks else "none"
 
     @property
     def kept(self) -> float:
@@ -209,6 +236,7 @@ class Assessment:
             "releases": self.releases,
             "risk": self.risk,
             "shown": self.shown,
+            "interval": list(self.interval),
             "worst": self.worst,
             "headline": self.headline,
             "risks": [dict(zip(("name", "risk", "low", "high"), each, strict=True)) for each in self.risks],
@@ -234,7 +262,7 @@ def assess(
     rng: np.random.Generator,
     *,
     wishes: Wishes | None = None,
-    belongs: Sequence[NDArray[np.int64]] | None = None,
+    belongs: Belongs | None = None,
     population: Frame | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -244,11 +272,13 @@ def assess(
         case: The people, the release, and people who were not used.
         rng: For guesses and subsets.
         wishes: What to look at.
-        belongs: For a scenario: which real row each released row belongs to.
+        belongs: For a scenario: which real row each released row belongs to; it is refused without.
         population: For a scenario that does not know who is in the data: everybody, those in the data first.
         progress: Told how far it is, between 0 and 1, and what is next.
     """
     wanted = (wishes or Wishes()).settled(case)
+    if wanted.scenario is not None and belongs is None:  # before the work: it was asked for and cannot be answered
+        disclosure_risk(wanted.scenario, case.real, case.released, belongs=None)
     skipped: list[tuple[str, str]] = []
     tell = progress or (lambda share, what: None)
 
@@ -298,6 +328,9 @@ def assess(
     if number is not None and len(case.names) > 1:
         coefficients = tried("regression", lambda: compare_regression(case, number, kind=wanted.kind)) or ()
     structure = tried("structure", lambda: compare_structure(case))
+    for few in (each for each in (*leaks, *members) if each is not None and each.guesses < LEAST_GUESSES):
+        words = f"It could make {few.guesses} guesses only, and needs {LEAST_GUESSES} to count: see its interval."
+        skipped.append((few.name, words))
     tell(1.0, "done")
     return Assessment(
         rows=len(case.first),

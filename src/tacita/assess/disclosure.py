@@ -8,7 +8,8 @@ Where membership is not known, 1/N is replaced by min(1/F_t, 1/N) with F_t peopl
 is left of the probability says "not in the sample".   [Reiter 2005; Drechsler, Reiter 2008]
 
 A released row belongs to a person when they were made one from the other, as in partial synthesis. Where rows belong to
-nobody there is nothing to match, and this estimator does not apply: other attacks do.
+no one there is nothing to match, and this estimator does not apply: other attacks do. To whom a row belongs is never
+guessed from its position: most releases are shuffled, and every match would be counted as wrong.
 
 Privacy: reads exact rows; rates are for the owner, and so are the names of the riskiest records, which never leave.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,10 @@ from tacita.assess.scenario import Scenario, held_by
 from tacita.compiled import compiled
 from tacita.errors import InvalidInput
 
-__all__ = ["Disclosure", "disclosure_risk"]
+__all__ = ["Belongs", "Disclosure", "disclosure_risk"]
+
+Belongs = Sequence[NDArray[np.int64]] | Literal["same rows"]
+"""For each release, the real row that each released row belongs to, -1 for none; or that row i belongs to person i."""
 
 _MOST = 2**62  # numbers of combinations stay below it
 _MOST_CODES = 2**31
@@ -87,7 +91,7 @@ def disclosure_risk(
     real: Frame,
     released: Sequence[Frame],
     *,
-    belongs: Sequence[NDArray[np.int64]] | None = None,
+    belongs: Belongs | None,
     population: Frame | None = None,
     riskiest: int = 10,
 ) -> Disclosure:
@@ -97,8 +101,8 @@ def disclosure_risk(
         scenario: What is known of whom.
         real: The people in the data.
         released: The releases.
-        belongs: For each release, the real row that each released row belongs to, -1 for nobody; the same row number
-            if nothing is said, which needs as many rows.
+        belongs: For each release, the real row that each released row belongs to, -1 for no one; "same rows" where
+            the releases keep the order of the real rows. None is refused.
         population: Everybody, the people in the data first. Needed where membership is not known: targets are then
             taken from it, and most of them are not in the data.
         riskiest: How many of the riskiest records to name to the owner.
@@ -175,17 +179,19 @@ def _check_closed(scenario: Scenario, frames: Sequence[Frame]) -> None:
         )
 
 
-def _owners(
-    real: Frame, released: Sequence[Frame], belongs: Sequence[NDArray[np.int64]] | None
-) -> list[NDArray[np.int64]]:
+def _owners(real: Frame, released: Sequence[Frame], belongs: Belongs | None) -> list[NDArray[np.int64]]:
     if belongs is None:
-        for frame in released:
-            if len(frame) != len(real):
-                raise InvalidInput(
-                    "released rows belong to nobody in particular: say to whom each does",
-                    field="belongs",
-                    hint="Where rows are wholly made up there is nothing to match; use the other attacks",
-                )
+        raise InvalidInput(
+            "released rows belong to no one in particular: a scenario needs the real row of each",
+            field="belongs",
+            hint=(
+                "For imputed rows give the key of origins; for rows in the order of the real ones say so; where rows "
+                "are wholly synthetic there is nothing to match: use the other attacks"
+            ),
+        )
+    if isinstance(belongs, str):
+        if belongs != "same rows" or any(len(frame) != len(real) for frame in released):
+            raise InvalidInput("must have as many rows as the real ones, to be in their order", field="released")
         return [np.arange(len(real)) for _ in released]
     if len(belongs) != len(released):
         raise InvalidInput("must be one for each release", field="belongs", value=len(belongs))
@@ -193,6 +199,12 @@ def _owners(
     for owner, frame in zip(found, released, strict=True):
         if owner.shape != (len(frame),) or owner.max(initial=-1) >= len(real):
             raise InvalidInput("must name a real row, or -1, for each released row", field="belongs")
+    if all((owner < 0).all() for owner in found):
+        raise InvalidInput(
+            "released rows are wholly synthetic: none belongs to a real person, so there is nothing to match",
+            field="belongs",
+            hint="Leave the scenario out, and use the other attacks",
+        )
     return found
 
 

@@ -20,9 +20,14 @@ from tacita.binomial import clopper_pearson
 from tacita.errors import InvalidInput
 from tacita.uncertainty import wilson
 
-__all__ = ["Leak", "Rate"]
+__all__ = ["Leak", "Rate", "guesses_for"]
 
-_Z = float(special.ndtri(0.975))
+_LEVEL = 0.95
+
+
+def _z(level: float) -> float:
+    """How many standard deviations a two-sided interval of this confidence reaches."""
+    return float(special.ndtri((1 + level) / 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +53,9 @@ class Rate:
         """As it was."""
         return self.successes / self.trials
 
-    def interval(self) -> tuple[float, float]:
-        """Wilson's, at 95 %."""
-        low, high = wilson(np.array([self.share]), self.trials, _Z)
+    def interval(self, level: float = _LEVEL) -> tuple[float, float]:
+        """Return Wilson's interval."""
+        low, high = wilson(np.array([self.share]), self.trials, _z(level))
         return float(low[0]), float(high[0])
 
     def exact(self, level: float = 0.95) -> tuple[float, float]:
@@ -63,14 +68,24 @@ class Rate:
         return {"successes": self.successes, "trials": self.trials, "share": self.share, "low": low, "high": high}
 
 
-def _failures_ratio(attack: Rate, control: Rate) -> tuple[float, float]:
-    """The 95 % interval of (1 - attack) / (1 - control), from Wilson's of both, which are independent.
+def guesses_for(half: float, level: float = _LEVEL) -> int:
+    """Return the least trials whose interval of a share reaches at most `half` to either side: (z / 2 half)^2.
+
+    >>> guesses_for(0.1)
+    97
+    """
+    return math.ceil((_z(level) / (2 * half)) ** 2)
+
+
+def _failures_ratio(attack: Rate, control: Rate, level: float) -> tuple[float, float]:
+    """The interval of (1 - attack) / (1 - control), from Wilson's of both, which are independent.
 
     With shares f, g of failures and their ends l, u, the ratios r at which f - r g is just within its own interval:
     by the square of the distances from f and g to their ends, added.  [Donner, Zou 2012]
     """
     f, g = 1 - attack.share, 1 - control.share
-    (f_low, f_high), (g_low, g_high) = ((1 - high, 1 - low) for low, high in (attack.interval(), control.interval()))
+    ends = attack.interval(level), control.interval(level)
+    (f_low, f_high), (g_low, g_high) = ((1 - high, 1 - low) for low, high in ends)
     below, above = f_low * (2 * f - f_low), f_high * (2 * f - f_high)
     under, over = g_low * (2 * g - g_low), g_high * (2 * g - g_high)
     root = f * g + math.sqrt(max((f * g) ** 2 - below * over, 0.0))
@@ -97,17 +112,26 @@ class Leak:
     notes: tuple[str, ...] = field(default=())
 
     @property
+    def guesses(self) -> int:
+        """Trials of the smaller side."""
+        return self.attack.trials if self.control is None else min(self.attack.trials, self.control.trials)
+
+    @property
     def risk(self) -> tuple[float, float, float]:
-        """(attack - control) / (1 - control) with its 95 % interval, between 0 and 1; none where all control succeeds.
+        """The same as `risk_at`, with its 95 % interval."""
+        return self.risk_at(_LEVEL)
+
+    def risk_at(self, level: float) -> tuple[float, float, float]:
+        """(attack - control) / (1 - control) with its interval, between 0 and 1; none where all control succeeds.
 
         By shares as they are. Centres of Wilson's intervals, which anonymeter takes, give nearly the same for as many
         trials on both sides; with fewer on one side they are drawn to one half by more there, which looks like a leak.
         """
         if self.control is None:
-            return self.attack.share, *self.attack.interval()
+            return self.attack.share, *self.attack.interval(level)
         attack, control = self.attack.share, self.control.share
         value = (attack - control) / (1 - control) if control < 1 else 0.0
-        low, high = _failures_ratio(self.attack, self.control)
+        low, high = _failures_ratio(self.attack, self.control, level)
         return max(value, 0.0), max(1 - high, 0.0), max(1 - low, 0.0)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from tacita.cli.options import Json, SchemaFile, TableName
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacita.assess.disclosure import Belongs
 
 __all__ = ["assess", "compare"]
 
@@ -61,8 +64,15 @@ def assess(
     target: Annotated[str | None, typer.Option(help="What classifiers learn to predict.")] = None,
     group: Annotated[str | None, typer.Option(help="Compare accuracy over the levels of this attribute.")] = None,
     scenario: Annotated[
-        Path | None, typer.Option(help="YAML: what an intruder knows; for releases whose rows follow the real ones.")
+        Path | None, typer.Option(help="YAML: what an intruder knows. Needs --origins or --same-order.")
     ] = None,
+    origins: Annotated[
+        Path | None,
+        typer.Option(help="For a scenario: the private key that `tacita impute` wrote, NAME.origins.parquet."),
+    ] = None,
+    same_order: Annotated[
+        bool, typer.Option("--same-order", help="For a scenario: row i of the release was made from row i of --real.")
+    ] = False,
     population: Annotated[
         str | None, typer.Option(help="Everybody, the real rows first; for a scenario that does not know who is in.")
     ] = None,
@@ -81,18 +91,35 @@ def assess(
     from tacita.assess.assessment import assess as run
     from tacita.assess.case import read_case
     from tacita.assess.frame import read_frame
+    from tacita.assess.origins import Origins
     from tacita.assess.scenario import Scenario
     from tacita.compare.page import assessment_sections, write_assessment
 
     if kind not in ("plain", "partial", "full"):
         raise InvalidInput("must be plain, partial or full", field="kind", value=kind)
     check_files(PAGE, report=report)
+    if scenario is not None and (origins is None) is not same_order:
+        raise InvalidInput(
+            "say which real row each released row was made from: --origins KEY, or --same-order, not both",
+            field="scenario",
+            value=scenario,
+            hint=(
+                "`tacita impute -o out` writes the key out.origins.parquet. Releases are shuffled: without the key "
+                "every match would be counted as wrong. Wholly synthetic rows belong to no one: leave the scenario out"
+            ),
+        )
+    if scenario is None and (origins is not None or same_order):
+        raise InvalidInput("is for a scenario", field="same-order" if same_order else "origins", hint="Give --scenario")
     domain = Domain.read(schema)
     rng = np.random.default_rng(seed)
+    people, released = _table(real, domain, table), [_table(each, domain) for each in release]
+    belongs: Belongs | None = "same rows" if same_order else None
+    if origins is not None:
+        belongs = Origins.read(origins).belongs(domain, real=people, released=released)
     case = read_case(
         domain,
-        real=_table(real, domain, table),
-        released=[_table(each, domain) for each in release],
+        real=people,
+        released=released,
         control=None if control is None else _table(control, domain, table),
         rng=rng,
     )
@@ -107,7 +134,12 @@ def assess(
     with show.progress("assessing", 100) as tell:
         everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
         found = run(
-            case, rng, wishes=wishes, population=everybody, progress=lambda share, what: tell(round(100 * share))
+            case,
+            rng,
+            wishes=wishes,
+            belongs=belongs,
+            population=everybody,
+            progress=lambda share, what: tell(round(100 * share)),
         )
     if report is not None:
         write_assessment(report, found, Path(release[0]).name)
@@ -142,6 +174,8 @@ def compare(
     check_files(PAGE, output=output)
     check_files(JSON, json_file=data)
     wanted = ComparePlan.read(plan)
+    if not json:
+        show.say(wanted.trials)
     with show.progress("comparing", 100) as tell:
         found = run(wanted, progress=lambda share, what: tell(round(100 * share)))
     if output is not None:
@@ -154,6 +188,7 @@ def compare(
         return
     sections = comparison_sections(found)
     show.say(sections[0].text)
+    show.grid(sections[0].title, ("", ""), sections[0].facts)
     show.grid(sections[1].title, ("", ""), sections[1].facts)
     if not found.good:
         raise typer.Exit(3)

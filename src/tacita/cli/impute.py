@@ -86,6 +86,10 @@ def impute(
     found_at = output.with_name(f"{output.name}.assessment.json")
     check_files(PAGE, report=report)
     check_files(JSON, assessment=found_at if assessment else None)
+    origins_at = output.with_name(f"{output.name}.origins.parquet")
+    check_files(origins=origins_at)
+    if origins_at.exists():
+        raise InvalidInput("exists already: the private key of another release", field="output", value=origins_at)
     if control is not None and not assessment:
         raise InvalidInput("is for the assessment", field="control", hint="Leave out --no-assessment")
     domain = Domain.read(schema)
@@ -110,7 +114,10 @@ def impute(
     engine = connect(data, domain, table)
     result = plan.run(engine, SecureSource(), frame=others)
     result.write(output, form=form)
-    sections = _sections(result, backend)
+    linked = any((each >= 0).any() for each in result.origins)
+    if linked:
+        _write_origins(result, engine, origins_at)
+    sections = _sections(result, backend, origins_at if linked else None)
     found = None
     if assessment:
         with paid_already(f"The releases are in {output}; assess them with `tacita assess` before they leave"):
@@ -128,22 +135,34 @@ def impute(
     show.say(result.statement())
 
 
+def _names_of(result: Imputed, engine: Engine) -> list[str]:
+    return [name for name in result.domain.names if name in engine.domain.countable]
+
+
+def _rows(engine: Engine, names: list[str]) -> pa.Table:
+    return pa.Table.from_batches(list(engine.rows(names)))
+
+
+def _write_origins(result: Imputed, engine: Engine, path: Path) -> None:
+    """Keep which real row each released row was made from, for `tacita assess --scenario`."""
+    from tacita.assess.origins import Origins
+
+    real = _rows(engine, _names_of(result, engine))
+    Origins.of(engine.domain, real=real, released=result.releases, rows=result.origins).write(path)
+
+
 def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assessment:
     """Attacks on the releases, with the rows that they were made from; exact, hence for the owner."""
     from tacita.assess.assessment import Wishes, assess
     from tacita.assess.case import read_case
 
-    names = [name for name in result.domain.names if name in engine.domain.countable]
-
-    def rows(of: Engine) -> pa.Table:
-        return pa.Table.from_batches(list(of.rows(names)))
-
+    names = _names_of(result, engine)
     rng = np.random.default_rng()
     case = read_case(
         engine.domain,
-        real=rows(engine),
+        real=_rows(engine, names),
         released=result.releases,
-        control=None if control is None else rows(control),
+        control=None if control is None else _rows(control, names),
         names=names,
         rng=rng,
     )
@@ -179,7 +198,7 @@ def _names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _sections(result: Imputed, backend: str) -> list[Section]:
+def _sections(result: Imputed, backend: str, origins: Path | None) -> list[Section]:
     """What was made, for the terminal and the page."""
     facts = [
         ("releases", f"{len(result.releases)}"),
@@ -189,6 +208,8 @@ def _sections(result: Imputed, backend: str) -> list[Section]:
         ("model", backend),
         ("guarantee", result.guarantee),
     ]
+    if origins is not None:
+        facts.append(("private key of origins, never to be released", str(origins)))
     notes = [(f"{place}", note) for place, note in enumerate(result.notes, start=1)]
     made = Section(title="What was made", text=result.statement(), facts=facts)
     return [made, Section(title="What the method did", facts=notes)] if notes else [made]

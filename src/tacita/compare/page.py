@@ -44,7 +44,7 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
 
 
 def _risks(found: Assessment) -> Section:
-    bars = [Interval(label=name, value=value, low=low, high=high) for name, value, low, high in found.risks]
+    bars = [Interval(label=each.name, value=each.value, low=each.low, high=each.high) for each in found.risks]
     rows = [
         (
             leak.name,
@@ -178,6 +178,11 @@ def comparison_sections(found: Comparison) -> list[Section]:
         ("people used", f"{found.people:,}"),
         ("people held back", f"{found.control:,}"),
         ("risk that you allow", f"{found.plan.most_risk:g}"),
+        ("trials", found.plan.trials),
+        *(
+            (f"rank {place}" + (", a tie" if len(group) > 1 else ""), "; ".join(each.name for each in group))
+            for place, group in enumerate(found.ranking, start=1)
+        ),
     ]
     picture = scatter(points, across="risk", up="kept", title="Risk and what is kept")
     sections = [
@@ -185,7 +190,8 @@ def comparison_sections(found: Comparison) -> list[Section]:
         Section(
             title="Side by side",
             text="To the left is safer, up is more useful; the numbers are those of the table below. The line joins "
-            "releases that no other beats. Open circles are references: a copy of the rows, and columns shuffled.",
+            "releases that no other beats: where intervals of risk overlap, the one that keeps more does. Open "
+            "circles are references: a copy of the rows, and columns shuffled.",
             picture=picture,
             facts=[
                 (f"{numbered[each.name]}  {each.name}", _line(each)) for each in (*found.results, *found.references)
@@ -211,9 +217,10 @@ def _line(each: Result) -> str:
         return f"could not be made: {each.error}"
     found = each.assessment
     learned = "" if found.learned is None else f"; accuracy lost {found.learned.lost:.3f}"
+    low, high = found.interval
     return (
-        f"risk {found.risk:.3f} ({found.worst}); kept {found.kept:.3f}{learned}; {each.made.promise}; trusts "
-        f"{each.made.trust}; {each.seconds:.0f} s"
+        f"risk {found.risk:.3f}, {low:.3f} to {high:.3f} ({found.worst}); kept {found.kept:.3f}{learned}; "
+        f"{each.made.promise}; trusts {each.made.trust}; {each.seconds:.0f} s"
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacita.assess.assessment import Wishes
+from tacita.assess.assessment import LEAST_GUESSES, Wishes
+from tacita.assess.rates import Rate
 from tacita.assess.scenario import Scenario
 from tacita.compare.makers import Wanted
 from tacita.errors import InvalidInput
@@ -43,6 +44,7 @@ class ComparePlan:
         quasi: What somebody could know; for k-anonymity. All but the sensitive ones if nothing is said.
         sensitive: What nobody should learn.
         releases: What to compare.
+        attempts: Trials of each attack on each release; see `trials` for what they can show.
         most_risk: What the recommendation may not pass.
     """
 
@@ -72,8 +74,12 @@ class ComparePlan:
             raise InvalidInput("must be at least one", field="releases")
         if not 0 < self.most_risk <= 1:
             raise InvalidInput("must be above 0 and at most 1", field="most_risk", value=self.most_risk)
-        if type(self.attempts) is not int or self.attempts < 50:
-            raise InvalidInput("must be a whole number of at least 50", field="attempts", value=self.attempts)
+        if type(self.attempts) is not int or self.attempts < LEAST_GUESSES:
+            raise InvalidInput(
+                f"must be a whole number of at least {LEAST_GUESSES}: fewer trials cannot rank releases",
+                field="attempts",
+                value=self.attempts,
+            )
         names = [each.name for each in self.releases]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -86,6 +92,16 @@ class ComparePlan:
             scenario=self.scenario,
         )
         object.__setattr__(self, "wishes", wishes)
+
+    @property
+    def trials(self) -> str:
+        """How often each attack is tried and what that can show: to be said before anything runs."""
+        low, high = Rate(successes=self.attempts // 2, trials=self.attempts).interval()
+        return (
+            f"{self.attempts:,} trials of each attack on each release: an attack's success is known to within "
+            f"{(high - low) / 2:.3f}, with 95 % confidence. Releases whose intervals overlap tie; an attack that can "
+            f"make fewer than {LEAST_GUESSES} guesses does not rank."
+        )
 
     @classmethod
     def from_dict(cls, data: Any, folder: Path = Path()) -> ComparePlan:

@@ -1,8 +1,11 @@
 """Make the releases of a plan, assess them alike, find the front, recommend one in plain words.
 
-    front       releases that no other beats: less risk and more kept
+    interval    of a release's risk, at 95 % for all attacks together; one release is safer than another when its
+                interval lies below, and they tie when the intervals overlap
+    front       releases that no other beats: safer and keeping as much, or a tie and keeping more, by 0.02 at least
     recommended among releases whose risk stays below what the plan allows, guarantees first: the smallest epsilon whose
-                tables are as good as the best, to within 0.02; without guarantees, the one that keeps most
+                tables are as good as the best, to within 0.02; without guarantees, the one that keeps most. Those whose
+                whole interval stays below come before those of which only the estimate does
 
 Two references stand beside them: a copy of the rows, which keeps all and protects nobody, and single columns shuffled,
 which keep no dependence.
@@ -73,6 +76,21 @@ class Result:
         return plain
 
 
+def _found(result: Result) -> Assessment:
+    """The assessment of a release that could be made."""
+    assert result.assessment is not None
+    return result.assessment
+
+
+def _safer(one: Result, other: Result) -> bool:
+    """Whether the whole interval of one's risk lies below the other's."""
+    return _found(one).interval[1] < _found(other).interval[0]
+
+
+def _ties(one: Result, other: Result) -> bool:
+    return not _safer(one, other) and not _safer(other, one)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
     """All releases of a plan, side by side."""
@@ -89,28 +107,45 @@ class Comparison:
         return tuple(each for each in self.results if each.assessment is not None)
 
     @property
+    def ranking(self) -> tuple[tuple[Result, ...], ...]:
+        """Releases by growing risk, in groups that tie: whose intervals overlap with the first of the group."""
+        groups: list[list[Result]] = []
+        for each in sorted(self.good, key=lambda one: (_found(one).interval[1], _found(one).risk)):
+            if groups and not _safer(groups[-1][0], each):
+                groups[-1].append(each)
+            else:
+                groups.append([each])
+        return tuple(tuple(group) for group in groups)
+
+    @property
     def front(self) -> tuple[Result, ...]:
         """Those that no other beats, by growing risk."""
 
-        def beaten(one: Result, other: Result) -> bool:
-            a, b = one.assessment, other.assessment
-            assert a is not None
-            assert b is not None
-            return b.risk <= a.risk and b.kept >= a.kept and (b.risk < a.risk or b.kept > a.kept)
+        def beaten(one: Result, by: Result) -> bool:
+            more = _found(by).kept - _found(one).kept
+            return (_safer(by, one) and more >= -_AS_GOOD) or (not _safer(one, by) and more > _AS_GOOD)
 
-        best = [each for each in self.good if not any(beaten(each, other) for other in self.good)]
-        return tuple(sorted(best, key=lambda each: each.assessment.risk if each.assessment else 0.0))
+        best = [each for each in self.good if not any(beaten(each, other) for other in self.good if other is not each)]
+        return tuple(sorted(best, key=lambda each: _found(each).risk))
 
     @property
     def recommended(self) -> Result | None:
         """What the plan's owner should take, if anything."""
-        allowed = [each for each in self.good if each.assessment and each.assessment.risk <= self.plan.most_risk]
-        sure = [each for each in allowed if each.guarantee]
-        best = max((each.assessment.kept for each in sure or allowed if each.assessment), default=0.0)
-        if not sure:
-            return next((each for each in allowed if each.assessment and each.assessment.kept == best), None)
-        as_good = [each for each in sure if each.assessment and each.assessment.kept >= best - _AS_GOOD]
-        return min(as_good, key=lambda each: (each.made.epsilon or 0.0) if each.made else 0.0, default=None)
+        allowed = [each for each in self.good if _found(each).risk <= self.plan.most_risk]
+        for some in (
+            [each for each in allowed if each.guarantee and self._surely(each)],
+            [each for each in allowed if each.guarantee],
+        ):
+            if some:
+                best = max(_found(each).kept for each in some)
+                as_good = [each for each in some if _found(each).kept >= best - _AS_GOOD]
+                return min(as_good, key=lambda each: (each.made.epsilon or 0.0) if each.made else 0.0)
+        known = [each for each in allowed if self._surely(each)]
+        return max(known or allowed, key=lambda each: _found(each).kept, default=None)
+
+    def _surely(self, each: Result) -> bool:
+        """Whether the whole interval of its risk stays below what is allowed."""
+        return _found(each).interval[1] <= self.plan.most_risk
 
     def reasons(self) -> tuple[str, ...]:
         """Why that one, in plain words."""
@@ -133,6 +168,15 @@ class Comparison:
             f"Take {best.name}. Of what attacks achieve beyond guessing, the most is {found.risk:.2f} "
             f"({found.worst}), and pairs of attributes are off by {1 - found.kept:.3f} on average."
         ]
+        low, high = found.interval
+        if not self._surely(best):
+            words.append(
+                f"With these trials and people the risk lies between {low:.2f} and {high:.2f}: that it stays below "
+                f"{self.plan.most_risk:g} is not shown."
+            )
+        tied = [each.name for each in self.good if each is not best and _ties(each, best)]
+        if tied:
+            words.append(f"Its risk ties with that of {', '.join(tied)}: their intervals overlap.")
         if best.guarantee:
             words.append(f"It has a guarantee that does not depend on what an intruder knows: {best.made.promise}.")
             if (best.made.epsilon or 0.0) > _LARGE:
@@ -176,8 +220,10 @@ class Comparison:
             "people": self.people,
             "control": self.control,
             "most_risk": self.plan.most_risk,
+            "trials": self.plan.trials,
             "results": [each.as_dict() for each in self.results],
             "references": [each.as_dict() for each in self.references],
+            "ranking": [[each.name for each in group] for group in self.ranking],
             "front": [each.name for each in self.front],
             "recommended": best.name if best else None,
             "reasons": list(self.reasons()),
@@ -195,10 +241,11 @@ def compare(
         progress: Told how far it is, between 0 and 1, and what is next.
     """
     tell = progress or (lambda share, what: None)
-    tell(0.0, "reading")
+    tell(0.0, plan.trials)
     domain = Domain.read(plan.schema) if source is None else source[0]
     engine = connect(str(plan.data), domain) if source is None else source[1]
     names = domain.check_countable(plan.attributes or domain.countable)
+    domain = domain.project(names)  # what is not released is in no release: engines and attacks never see it
     table = pa.Table.from_batches(list(engine.rows(names)))
     rng = np.random.default_rng(plan.seed)
     order = rng.permutation(len(table))

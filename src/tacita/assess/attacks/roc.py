@@ -26,7 +26,6 @@ __all__ = ["Membership"]
 
 FPRS = (0.01, 0.001)
 _LEAST = 20
-_Z = float(special.ndtri(0.975))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,16 +58,20 @@ class Membership:
         n, m = len(self.inside), len(self.outside)
         return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
 
-    def auc_interval(self) -> tuple[float, float]:
-        """At 95 %, from the spread of each side's placements among the other.  [DeLong et al. 1988]
+    @property
+    def guesses(self) -> int:
+        """People of the smaller side."""
+        return min(len(self.inside), len(self.outside))
+
+    def auc_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return its interval, from the spread of each side's placements among the other.  [DeLong et al. 1988]
 
         By the logit, so that it does not leave 0 to 1. Where every pair is in order that spread is 0 and says nothing:
         as many disjoint pairs as there are, all in order, are what is known.
         """
         auc = self.auc
         if auc in (0.0, 1.0):
-            pairs = min(len(self.inside), len(self.outside))
-            return Rate(successes=round(auc * pairs), trials=pairs).exact()
+            return Rate(successes=round(auc * self.guesses), trials=self.guesses).exact(level)
         inside, outside = np.sort(self.inside), np.sort(self.outside)
 
         def placed(scores: NDArray[np.float64], among: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,7 +82,7 @@ class Membership:
         for scores, among in ((inside, outside), (outside, inside)):
             if len(scores) > 1:
                 spread += float(np.var(placed(scores, among), ddof=1)) / len(scores)
-        half = _Z * math.sqrt(spread) / (auc * (1 - auc))
+        half = float(special.ndtri((1 + level) / 2)) * math.sqrt(spread) / (auc * (1 - auc))
         low, high = special.expit(special.logit(auc) + np.array([-half, half]))
         return float(low), float(high)
 

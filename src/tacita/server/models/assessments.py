@@ -36,7 +36,7 @@ class ComparisonRequest(Sent):
     attributes: list[str] = Field(default_factory=list)
     target: str | None = None
     group: str | None = None
-    attempts: int = Field(default=2000, ge=50, le=100_000)
+    attempts: int = Field(default=2000, ge=97, le=100_000, description="Trials of each attack on each release.")
     most_risk: float = Field(default=0.1, gt=0, le=1)
     seed: int = Field(default=0, ge=0)
 
@@ -54,8 +54,10 @@ class ComparisonInfo(Told):
     people: int
     control: int
     most_risk: float
+    trials: str = Field(description="How often each attack was tried, and what that can show.")
     results: list[dict[str, Any]]
     references: list[dict[str, Any]]
+    ranking: list[list[str]] = Field(description="By growing risk; releases in one group tie.")
     front: list[str]
     recommended: str | None
     reasons: list[str]
@@ -71,6 +73,8 @@ class AssessmentInfo(Told):
     people: int
     control: int
     risk: float
+    shown: float = Field(description="What is more than chance: the largest lower end of an attack's interval.")
+    interval: tuple[float, float] = Field(description="Of the risk, at 95 % for all attacks together.")
     worst: str
     headline: str = Field(default="", description="What the attacks found, in words that agree with `risks`.")
     risks: list[dict[str, Any]] = Field(
