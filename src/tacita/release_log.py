@@ -20,6 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import pyarrow as pa
+import pyarrow.ipc
 import sqlalchemy as sa
 
 from tacita.errors import Forbidden, InvalidInput
@@ -27,7 +29,7 @@ from tacita.store import Database, aware, now
 from tacita.store.events import append
 from tacita.store.schema import releases
 
-__all__ = ["ReleaseLog", "Released", "StoredReleaseLog", "concerns", "digest_of"]
+__all__ = ["ReleaseLog", "Released", "StoredReleaseLog", "concerns", "digest_of", "digest_rows"]
 
 _LONGEST = {"dataset": 200, "kind": 40, "recipe": 64, "classes": 64, "recipient": 200}
 
@@ -40,6 +42,14 @@ def digest_of(data: Any) -> str:
     """
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def digest_rows(rows: pa.Table) -> str:
+    """The digest of which rows were made equal: they leave in an order that only their values decide."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return hashlib.sha256(out.getvalue()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

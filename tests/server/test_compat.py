@@ -39,9 +39,12 @@ def test_rows_in_both_shapes(world, buyer) -> None:
     assert min(Counter(row["age"] for row in rows).values()) >= 5
     assert float(response.headers["x-tacita-gcp"]) < 1
     assert int(response.headers["x-tacita-k"]) >= 5
-    legacy = kanon(world, buyer, format="legacy").json()
-    assert legacy[0] == [{"age": rows[0]["age"]}, {"smokes": rows[0]["smokes"]}]
-    by_header = world.call("GET", "/kanon?k=5&data_source=csv&csv_path=patients", token=buyer)
+    rows = kanon(world, buyer, k=60).json()
+    legacy = kanon(world, buyer, k=60, format="legacy").json()
+    assert any(".." in row["age"] for row in rows)
+    for row, old in zip(rows, legacy, strict=True):  # the document joins what stands for several values by ~
+        assert old == [{"age": row["age"].replace("..", "~")}, {"smokes": row["smokes"]}]
+    by_header = world.call("GET", "/kanon?k=60&data_source=csv&csv_path=patients", token=buyer)
     assert by_header.json() == rows
 
 
@@ -55,6 +58,32 @@ def test_what_the_owner_alone_may_choose(world, buyer) -> None:
     assert set(rows[0]) == {"age", "smokes"}
     free = kanon(world, steward, user_choice_index="0").json()
     assert Counter(next(iter(row.values())) for row in free) == {"never": 822, "daily": 412}
+
+
+def test_sets_in_the_format_of_the_document(world, buyer) -> None:
+    rows = kanon(world, world.token("steward"), qi_indexes="0,1", k=700, format="legacy").json()
+    assert {each["smokes"] for row in rows for each in row if "smokes" in each} == {"daily~never"}
+
+
+@pytest.mark.parametrize("format", ["records", "legacy"])
+def test_the_fast_path_has_the_whitelist_and_headers(world, buyer, format) -> None:
+    steward = world.token("steward")
+    answer = kanon(world, steward, user_choice_index="0", whitelist="1", format=format)
+    rows = [{k: v for each in row for k, v in each.items()} if format == "legacy" else row for row in answer.json()]
+    assert Counter(row["smokes"] for row in rows) == {"never": 822, "daily": 412}
+    assert all(set(row) == {"smokes", "age"} and float(row["age"]) <= 99 for row in rows)
+    assert answer.headers["x-tacita-k"] == "412"
+    assert (answer.headers["x-tacita-gcp"], answer.headers["x-tacita-classes"]) == ("0.000000", "2")
+
+
+def test_whoever_asks_is_warned_of_releases_that_can_be_joined(world, buyer) -> None:
+    """The concerns were worked out for the log, and dropped."""
+    steward = world.token("steward")
+    first = kanon(world, steward, qi_indexes=1, whitelist=0)
+    assert "x-tacita-warnings" not in first.headers
+    for more in ({"qi_indexes": 1, "whitelist": 0, "k": 50}, {"user_choice_index": "0"}, {"k": 60}):
+        told = json.loads(kanon(world, steward, **more).headers["x-tacita-warnings"])
+        assert any("joined" in each or "intersected" in each for each in told), more
 
 
 @pytest.mark.parametrize("name", ["host_data", "user_data", "pass_data", "server_data", "port_data", "db_data"])

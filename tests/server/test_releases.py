@@ -260,6 +260,28 @@ def test_only_the_owner_sends_files_and_only_there(world) -> None:
     assert world.call("POST", "/v1/tokens", token=world.token("admin"), files=files).status_code == 415
 
 
+def test_presence_in_a_policy(world) -> None:
+    """Delta-presence: the rows of one part are released, and the others are the population."""
+    rows = "".join(
+        f"{i % 50},{'daily' if i % 3 else 'never'},{'true' if i % 5 == 0 else 'false'}\n" for i in range(500)
+    )
+    schema = SCHEMA | {"attributes": [*SCHEMA["attributes"], {"name": "here", "kind": "boolean"}]}
+    options = {"quasi": ["age"], "sensitive": [], "k": 3, "presence": [0.1, 0.4], "part": "here"}
+
+    def sent(**changes: Any) -> Any:
+        form = {"schema": json.dumps(schema), "options": json.dumps(options | changes)}
+        files = {"file": ("p.csv", "age,smokes,here\n" + rows)}
+        return world.call("POST", "/v1/anonymize", token=world.token("steward"), data=form, files=files)
+
+    answer = sent()
+    assert answer.status_code == 200, answer.text
+    least, most = json.loads(answer.headers["x-tacita-release"])["presence"]
+    assert 0.1 <= least <= most <= 0.4
+    assert len(answer.text.splitlines()) == 101
+    assert sent(part=None).status_code == 422
+    assert sent(presence=[0.9, 0.95]).status_code == 422
+
+
 def test_a_second_release_is_warned_of(world, buyer) -> None:
     other = world.token("analyst")
     first, same, second = make(world, buyer), make(world, other, columns=["age"]), make(world, other, k=40)

@@ -58,18 +58,27 @@ def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]])
     return _found(_crowd(domain, table, columns), tuple(range(len(columns))))
 
 
-def project_rows(domain: Domain, table: pa.Table, columns: Sequence[str], k: int) -> pa.Table:
+def project_rows(
+    domain: Domain, table: pa.Table, columns: Sequence[str], k: int, *, keep: Sequence[str] = ()
+) -> pa.Table:
     """Some columns, sorted by themselves; refused when they are not k-anonymous.
 
     Values leave in one spelling: 1, 01.0 and +1 are the same number, and who wrote it unusually would stand out.
+
+    Args:
+        domain: What is public about the rows.
+        table: The rows.
+        columns: What must be k-anonymous.
+        k: Least people with the same values.
+        keep: What else leaves, unchanged, whoever it may be known by.
     """
-    crowd = _crowd(domain, table, columns)
-    if _found(crowd, tuple(range(len(columns)))).k < k:
+    if _found(_crowd(domain, table, columns), tuple(range(len(columns)))).k < k:
         raise InvalidInput("these columns are not k-anonymous as they are", field="k", value=k)
+    crowd = _crowd(domain, table, (*columns, *keep))
     codes = crowd.codes[crowd.of_row]
-    order = np.lexsort([codes[:, place] for place in reversed(range(len(columns)))])
+    order = np.lexsort([codes[:, place] for place in reversed(range(codes.shape[1]))])
     spelled = [pa.array(axis.texts, pa.string()).take(pa.array(codes[order, j])) for j, axis in enumerate(crowd.axes)]
-    rows = pa.table(spelled, names=list(columns))
+    rows = pa.table(spelled, names=[*columns, *keep])
     persons = None if crowd.persons is None else crowd.persons[order]
     if recount(classes_of(rows, columns), {}, Conditions(k=1), sizes={}, edges={}, persons=persons).k < k:
         raise InternalError("the columns do not hold what was asked, and do not leave", field="k")

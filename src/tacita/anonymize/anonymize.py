@@ -16,16 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita.anonymize.bayardo import Search
 from tacita.anonymize.criteria import Achieved, Conditions
 from tacita.anonymize.hierarchy import TreeMaker
 from tacita.anonymize.loss import Loss, loss_of
 from tacita.anonymize.mondrian import Mondrian, distance_of
+from tacita.anonymize.population import add_population
 from tacita.anonymize.quasi import Crowd, joined, read_crowd
 from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
@@ -52,6 +54,14 @@ class Method(Protocol):
         """Plain data."""
 
 
+@runtime_checkable
+class Reports(Protocol):
+    """A method that searches, and says how its search ended."""
+
+    def recode_reporting(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> tuple[Recoding, Search]:
+        """Classes, and whether they were proved best."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Anonymize:
     """What to release and what must hold for it.
@@ -64,7 +74,7 @@ class Anonymize:
         hierarchies: Of some of these attributes.
         suppress: Most share of the rows that may be left out.
         part: A boolean attribute that says which rows may leave; the others are the rest of the population, which
-            `conditions.presence` is about.
+            `conditions.presence` is about. Without it, presence needs a population table when it is run.
         method: How classes are made.
     """
 
@@ -80,8 +90,15 @@ class Anonymize:
     def __post_init__(self) -> None:
         if not 0 <= self.suppress < 1:
             raise InvalidInput("must lie between 0 and 1", field="suppress", value=self.suppress)
-        if (self.conditions.presence is None) != (self.part is None):
+        if self.conditions.presence is None and self.part is not None:
             raise InvalidInput("presence and the part that leaves go together", field="part", value=self.part)
+        if self.conditions.presence is not None and self.conditions.presence[0] > 0 and self.suppress:
+            raise InvalidInput(
+                "people whose values are suppressed are known not to be there: no least presence can hold for them",
+                field="suppress",
+                value=self.suppress,
+                hint="Suppress nothing, or ask for a least presence of 0",
+            )
 
     def prepare(self, domain: Domain) -> Plan:
         """Settle which columns play which role; reads no data."""
@@ -155,22 +172,36 @@ class Plan:
         more = [name for name in (self.recipe.part, self.domain.person) if name is not None]
         return tuple(dict.fromkeys((*self.leaving, *more)))
 
-    def run(self, engine: Engine) -> Anonymized:
-        """Read the rows, make classes, and let out what holds."""
+    def run(self, engine: Engine, *, population: pa.Table | None = None) -> Anonymized:
+        """Read the rows, make classes, and let out what holds.
+
+        Args:
+            engine: The rows.
+            population: For presence: the quasi-identifiers of everyone, those in the data among them; public.
+        """
         if engine.domain.fingerprint != self.domain.fingerprint:
             raise InvalidInput("the engine's schema is not the one of the plan", field="engine")
-        return self.run_on(joined(engine.rows(self.reading), self.reading))
+        return self.run_on(joined(engine.rows(self.reading), self.reading), population=population)
 
-    def run_on(self, table: pa.Table) -> Anonymized:
+    def run_on(self, table: pa.Table, *, population: pa.Table | None = None) -> Anonymized:
         """The same over rows that are in memory."""
         recipe, asked = self.recipe, self.recipe.conditions
+        inside: NDArray[np.bool_] | None = None
+        if (asked.presence is None or recipe.part is not None) == (population is not None):
+            raise InvalidInput(
+                "presence needs to know the population: a part that leaves, or a table of everyone, not both",
+                field="presence",
+                value=asked.presence,
+            )
+        if population is not None:
+            table, inside = add_population(self.domain, table, population, self.quasi)
         crowd = read_crowd(
             self.domain,
             table,
             self.quasi,
             sensitive=self.sensitive,
             hierarchies=recipe.hierarchies,
-            part=recipe.part,
+            part=recipe.part if inside is None else inside,
             by_appearance=recipe.method.by_appearance,
         )
         if crowd.people < asked.k:
@@ -181,7 +212,11 @@ class Plan:
                 hint=f"The largest k that these rows allow is {crowd.people}" if crowd.people else "There is nobody",
             )
         leaving = len(crowd.of_row) if crowd.part is None else int(crowd.part.sum())
-        recoding = recipe.method.recode(crowd, asked, budget=math.floor(recipe.suppress * leaving))
+        budget, search = math.floor(recipe.suppress * leaving), None
+        if isinstance(recipe.method, Reports):
+            recoding, search = recipe.method.recode_reporting(crowd, asked, budget=budget)
+        else:
+            recoding = recipe.method.recode(crowd, asked, budget=budget)
         combinations = recoding.combinations(crowd.codes)[crowd.of_row]
         rows, origin = render(recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
         achieved = self._recount(rows, origin, crowd, recoding, combinations)
@@ -192,7 +227,13 @@ class Plan:
         if wrong:
             raise InternalError("the rows do not hold what was asked, and do not leave", field="; ".join(wrong))
         return Anonymized(
-            rows=rows, asked=asked, achieved=achieved, loss=lost, recipe=recipe.as_dict(), recoding=recoding
+            rows=rows,
+            asked=asked,
+            achieved=achieved,
+            loss=lost,
+            recipe=recipe.as_dict(),
+            recoding=recoding,
+            search=search,
         )
 
     def _recount(
@@ -241,6 +282,7 @@ class Anonymized:
         loss: What was lost.
         recipe: What was done, as plain data.
         recoding: How values became labels: for the owner only, because it holds values.
+        search: How the search of the method ended, where it searches for the best.
     """
 
     rows: pa.Table
@@ -249,6 +291,7 @@ class Anonymized:
     loss: Loss
     recipe: dict[str, Any]
     recoding: Recoding = field(repr=False)
+    search: Search | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -272,4 +315,4 @@ class Anonymized:
             "columns": self.rows.column_names,
             "recipe": self.recipe,
             "warnings": list(self.warnings),
-        }
+        } | ({} if self.search is None else {"search": self.search.as_dict()})

@@ -30,7 +30,7 @@ from tacita.anonymize.quasi import Crowd
 from tacita.errors import InvalidInput
 from tacita.recoding import Recoding
 
-__all__ = ["Bayardo", "Found", "Splits"]
+__all__ = ["Bayardo", "Found", "Search", "Splits"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,6 +71,37 @@ class Found:
     cost: float
     looked: int
     proved: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How a search ended. It is limited by a count, never by a clock: the same rows end the same way everywhere.
+
+    Attributes:
+        loss: What was made as small as possible.
+        looked: Sets of splits that were counted.
+        most: The most that may be.
+        proved: Whether the search was exhausted, so that no other set loses less.
+    """
+
+    loss: str
+    looked: int
+    most: int
+    proved: bool
+
+    @property
+    def words(self) -> str:
+        """How it ended, as a sentence."""
+        if self.proved:
+            return f"Proved best: no other intervals lose less ({self.loss}); {self.looked:,} sets of splits counted."
+        return (
+            f"Not proved best: stopped after {self.looked:,} sets of splits (at most {self.most:,}); others may lose "
+            f"less ({self.loss}). Allow more, or give hierarchies."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"loss": self.loss, "looked": self.looked, "most": self.most, "proved": self.proved}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,6 +251,10 @@ class Bayardo:
 
     def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
+        return self.recode_reporting(crowd, conditions, budget=budget)[0]
+
+    def recode_reporting(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> tuple[Recoding, Search]:
+        """The same, with how the search ended."""
         splits = Splits(grouping=Grouping(crowd=crowd, conditions=conditions, budget=budget), loss=self.loss)
         found = self.search(splits)
         if not found.proved and self.early == "refuse":
@@ -230,7 +265,9 @@ class Bayardo:
                 hint="Allow more, give hierarchies, or say early='best'",
             )
         becomes = splits.becomes(found.chosen)
-        return splits.grouping.recoding(splits.grouping.groups(becomes), becomes, splits.texts(becomes), self.labels)
+        groups = splits.grouping.groups(becomes)
+        recoding = splits.grouping.recoding(groups, becomes, splits.texts(becomes), self.labels)
+        return recoding, Search(loss=self.loss, looked=found.looked, most=self.most, proved=found.proved)
 
     def search(self, splits: Splits) -> Found:
         """The set of splits that loses least."""

@@ -22,9 +22,11 @@ from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.quasi import Crowd, sorted_distinct
 from tacita.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
 
-__all__ = ["Style", "recoding_of"]
+__all__ = ["Style", "legacy_label", "recoding_of"]
 
 Ints = NDArray[np.int64]
+_MEMBER = re.compile(r'"(?:[^"\\]|\\.)*"|[^,\s][^,]*')
+_SPAN = re.compile(r'("(?:[^"\\]|\\.)*"|.*?)\.\.(.+)')
 _CONFUSING = re.compile(r'[{}",*~]|\.\.| or |^\(|^\s|\s$')
 
 
@@ -104,6 +106,22 @@ def _range(axis: Axis, low: int, high: int) -> str:
         return f"{MISSING} or {_range(axis, low + 1, high)}"
     first, last = (_quoted(axis, code) if axis.kind == "order" else axis.texts[code] for code in (low, high))
     return first if low == high else f"{first}..{last}"
+
+
+def legacy_label(text: str, *, ordered: bool) -> str:
+    """A label as the P-PPA service wrote it: what stands for several values is joined by `~`.
+
+    A member that holds a `~` itself stays in quotes, so that a label has one reading.
+
+    >>> legacy_label("17..24", ordered=True), legacy_label('{a, "b, c"}', ordered=False)
+    ('17~24', 'a~"b, c"')
+    """
+    if text.startswith(f"{MISSING} or "):
+        return f"{MISSING}~{legacy_label(text.removeprefix(f'{MISSING} or '), ordered=ordered)}"
+    if ordered:
+        ends = _SPAN.fullmatch(text)
+        return text if ends is None else "~".join(ends.groups())
+    return "~".join(_MEMBER.findall(text[1:-1])) if text[:1] + text[-1:] == "{}" else text
 
 
 def _joined(axis: Axis, low: int, high: int) -> str:

@@ -121,7 +121,7 @@ def read_crowd(
     *,
     sensitive: Sequence[str] = (),
     hierarchies: Mapping[str, TreeMaker] | None = None,
-    part: str | None = None,
+    part: str | NDArray[np.bool_] | None = None,
     by_appearance: bool = False,
 ) -> Crowd:
     """The crowd of some rows.
@@ -132,7 +132,7 @@ def read_crowd(
         quasi: The quasi-identifiers.
         sensitive: The sensitive attributes.
         hierarchies: Of some of these.
-        part: A boolean attribute that says which rows may leave.
+        part: Which rows may leave, or a boolean attribute that says so.
         by_appearance: Number values without an order as they first appear, as the legacy mode does: then all that
             follows depends on the order of the rows.
     """
@@ -146,7 +146,7 @@ def read_crowd(
     persons = None if domain.person is None else _persons(domain, table)
     leaving = None
     if part is not None:
-        leaving = _truths(domain, table, part)
+        leaving = _truths(domain, table, part) if isinstance(part, str) else part
         persons = np.where(leaving, np.arange(table.num_rows) if persons is None else persons, NOBODY)
     return Crowd(
         axes=axes,

@@ -12,9 +12,11 @@ from tacita.anonymize.anonymize import Anonymize, Anonymized, Method
 from tacita.anonymize.criteria import Conditions, Distance, Diversity
 from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.mondrian import Mode, Mondrian
+from tacita.anonymize.quasi import joined
 from tacita.cli import show
 from tacita.cli.files import PAGE, ROWS, check_files
-from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.cli.options import Data, Json, SchemaFile, State, TableName
+from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
@@ -49,6 +51,20 @@ def anonymize(
         Distance | None, typer.Option(help="The distance; by the kind of attribute by default.")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Most share of one sensitive value in a class.")] = None,
+    presence: Annotated[
+        str | None,
+        typer.Option(
+            help="Delta-presence: least and most share of a class's population that is in the data, 0.05:0.5."
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(help="For presence: a boolean attribute; its rows may leave, the others are the population."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(help="For presence: a public file with the quasi-identifiers of everyone, these people included."),
+    ] = None,
     suppress: Annotated[float, typer.Option(help="Most share of rows that may be left out.")] = 0.0,
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
@@ -59,7 +75,11 @@ def anonymize(
     ] = "mondrian",
     mode: Annotated[Mode, typer.Option(help="How mondrian cuts classes.")] = "strict",
     choose: Annotated[Literal["loss", "span"], typer.Option(help="Which cut is made, in strict mode.")] = "loss",
+    most: Annotated[int, typer.Option(help="For bayardo: sets of intervals that are counted at most.")] = 100_000,
     table: TableName = None,
+    dataset: DatasetName = None,
+    recipient: Recipient = "not named",
+    state: State = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     json: Json = False,
 ) -> None:
@@ -71,36 +91,73 @@ def anonymize(
     check_files(PAGE, report=report)
     domain = Domain.read(schema)
     recipe = Anonymize(
-        conditions=Conditions(k=k, l=diversity, l_kind=l_kind, c=c, t=closeness, t_distance=t_distance, alpha=alpha),
+        conditions=Conditions(
+            k=k,
+            l=diversity,
+            l_kind=l_kind,
+            c=c,
+            t=closeness,
+            t_distance=t_distance,
+            alpha=alpha,
+            presence=_presence(presence),
+        ),
         quasi=_names(qi),
         sensitive=_names(sensitive),
         keep=_names(keep) or (),
         hierarchies=dict(_hierarchy(text) for text in hierarchy or []),
         suppress=suppress,
-        method=_method(method, mode, choose),
+        part=part,
+        method=_method(method, mode, choose, most),
     )
     plan = recipe.prepare(domain)
-    result = plan.run(connect(data, domain, table))
+    everyone = None if population is None else _everyone(population, domain, plan.quasi)
+    result = plan.run(connect(data, domain, table), population=everyone)
+    warnings = (
+        *result.warnings,
+        *log_release(
+            state,
+            dataset=dataset_name(dataset, data, table),
+            kind="k-anonymous",
+            recipe=result.recipe,
+            attributes=result.rows.column_names,
+            classes=result.rows.select(plan.quasi),
+            recipient=recipient,
+        ),
+    )
     write_file(output, iter([result.rows]))
     if report is not None:
-        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result))
+        write(report, "Anonymized rows", f"{result.rows.num_rows:,} rows in {output.name}", _sections(result, warnings))
     if json:
-        show.print_json(result.as_dict())
+        show.print_json(result.as_dict() | {"warnings": list(warnings)})
         return
-    for section in _sections(result):
+    for section in _sections(result, warnings):
         show.grid(section.title, ("", ">"), section.facts)
-    for warning in result.warnings:
+    for warning in warnings:
         show.say(f"[yellow]{escape(warning)}[/]")
     show.say(_NOTE)
 
 
-def _method(name: str, mode: Mode, choose: Literal["loss", "span"]) -> Method:
+def _presence(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, between, high = text.partition(":")
+    try:
+        return (float(low), float(high)) if between else (0.0, float(low))
+    except ValueError:
+        raise InvalidInput("must be two shares, 0.05:0.5, or the largest", field="presence", value=text) from None
+
+
+def _everyone(address: str, domain: Domain, quasi: tuple[str, ...]) -> pa.Table:
+    return joined(connect(address, domain.project(quasi)).rows(quasi), quasi)
+
+
+def _method(name: str, mode: Mode, choose: Literal["loss", "span"], most: int) -> Method:
     from tacita import anonymize as room
 
     makers = {"datafly": "Datafly", "samarati": "Samarati", "ola": "Ola", "incognito": "Incognito"}
     if name == "mondrian":
         return Mondrian(mode=mode, choose=choose)
-    made: Method = room.Bayardo(early="best") if name == "bayardo" else getattr(room, makers[name])()
+    made: Method = room.Bayardo(early="best", most=most) if name == "bayardo" else getattr(room, makers[name])()
     return made
 
 
@@ -115,7 +172,7 @@ def _hierarchy(text: str) -> tuple[str, Hierarchy]:
     return name, Hierarchy.read(path)
 
 
-def _sections(result: Anonymized) -> list[Section]:
+def _sections(result: Anonymized, warnings: tuple[str, ...]) -> list[Section]:
     """What holds and what was lost, for the terminal and the page."""
     found, lost = result.achieved, result.loss
     held = [("people in the smallest class (k)", f"{found.k:,}"), ("classes", f"{found.classes:,}")]
@@ -125,6 +182,11 @@ def _sections(result: Anonymized) -> list[Section]:
             (f"{name}: distance from the whole (t)", number(found.t[name])),
             (f"{name}: largest share of a value (alpha)", number(found.alpha[name], share=True)),
         ]
+    if found.presence is not None:
+        least, most = (number(share, share=True) for share in found.presence)
+        held.append(("presence: share of a class's population that is in the data", f"{least} to {most}"))
+    if result.search is not None:
+        held.append(("search", result.search.words))
     costs = [
         ("mean loss of a cell (GCP)", number(lost.gcp, share=True, digits=2)),
         ("mean class over k", number(lost.average_class)),
@@ -134,7 +196,7 @@ def _sections(result: Anonymized) -> list[Section]:
     ]
     each = [(name, number(value, share=True, digits=2)) for name, value in lost.by_attribute.items()]
     return [
-        Section(title="What holds for the rows, counted on them", text=" ".join((*result.warnings, _NOTE)), facts=held),
+        Section(title="What holds for the rows, counted on them", text=" ".join((*warnings, _NOTE)), facts=held),
         Section(title="What was lost", facts=costs),
         Section(title="Loss of each quasi-identifier", facts=each),
     ]

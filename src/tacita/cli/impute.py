@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 import pyarrow as pa
 import typer
+from rich.markup import escape
 
 from tacita.cli import show
 from tacita.cli.files import JSON, PAGE, check_files, paid_already
-from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.cli.options import Data, Json, SchemaFile, State, TableName
+from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
@@ -61,6 +63,9 @@ def impute(
     missing: Annotated[Missing, typer.Option(help="Whether missing cells stay missing.")] = "keep",
     form: Annotated[Literal["csv", "parquet"], typer.Option(help="Of the files.")] = "parquet",
     table: TableName = None,
+    dataset: DatasetName = None,
+    recipient: Recipient = "not named",
+    state: State = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the releases.")] = None,
     control: Annotated[
         str | None,
@@ -113,6 +118,15 @@ def impute(
     others = None if frame is None or frame_schema is None else connect(frame, Domain.read(frame_schema))
     engine = connect(data, domain, table)
     result = plan.run(engine, SecureSource(), frame=others)
+    warnings = log_release(
+        state,
+        dataset=dataset_name(dataset, data, table),
+        kind="imputed",
+        recipe={key: value for key, value in result.as_dict().items() if key in ("kind", "replaced", "releases")},
+        attributes=result.releases[0].column_names,
+        classes=pa.concat_tables(result.releases),
+        recipient=recipient,
+    )
     result.write(output, form=form)
     linked = any((each >= 0).any() for each in result.origins)
     if linked:
@@ -128,10 +142,18 @@ def impute(
         write(report, "Imputed rows", f"{len(result.releases)} releases in {output.name}", sections)
     if json:
         short = {} if found is None else {"risk": found.risk, "worst": found.worst, "kept": found.kept}
-        show.print_json(result.as_dict() | {"assessment": short | {"file": str(found_at)} if found else None})
+        show.print_json(
+            result.as_dict()
+            | {
+                "assessment": short | {"file": str(found_at)} if found else None,
+                "warnings": list(warnings),
+            }
+        )
         return
     for section in sections:
         show.grid(section.title, ("", ""), section.facts)
+    for warning in warnings:
+        show.say(f"[yellow]{escape(warning)}[/]")
     show.say(result.statement())
 
 

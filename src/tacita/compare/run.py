@@ -137,8 +137,8 @@ class Comparison:
             [each for each in allowed if each.guarantee],
         ):
             if some:
-                best = max(_found(each).kept for each in some)
-                as_good = [each for each in some if _found(each).kept >= best - _AS_GOOD]
+                most = max(_found(each).kept for each in some)
+                as_good = [each for each in some if _found(each).kept >= most - _AS_GOOD]
                 return min(as_good, key=lambda each: (each.made.epsilon or 0.0) if each.made else 0.0)
         known = [each for each in allowed if self._surely(each)]
         return max(known or allowed, key=lambda each: _found(each).kept, default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -11,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.privacy.event import NonPrivate
 from tacita.release import Provenance
-from tacita.release_log import Released, concerns, digest_of
+from tacita.release_log import Released, concerns, digest_of, digest_rows
 from tacita.server.datasets import Dataset
 from tacita.server.jobs import Job, Task, register
 from tacita.server.kept import rows_of
@@ -80,21 +78,13 @@ def record(
         kind=kind,
         recipe=digest_of(recipe),
         attributes=tuple(leaving),
-        classes=_digest(classes),
+        classes=digest_rows(classes),
         recipient=recipient,
     )
     earlier = services.release_log.record(entry, same_classes=same_classes)
     # who else bought what is the owner's to know
     anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "somebody") for old in earlier]
     return concerns(entry, anonymous)
-
-
-def _digest(rows: pa.Table) -> str:
-    """Of which rows were made equal: they leave in an order that only their values decide."""
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    return hashlib.sha256(out.getvalue()).hexdigest()
 
 
 def write_rows(rows: pa.Table, path: Path) -> None:

@@ -34,6 +34,8 @@ class Policy:
         k, l, t: The least that every release must hold.
         suppress: Most share of rows that may be left out.
         hierarchies: Rows of levels, leaf first, for some attributes.
+        presence: Least and most share of a class's population that is in the released part.
+        part: For presence: a boolean attribute; rows with true may leave, the others are the rest of the population.
         several: Whether rows may leave in other classes than in an earlier release. Who has both could intersect them,
             so without this the first classes that left are the only ones.
     """
@@ -47,6 +49,8 @@ class Policy:
     suppress: float = 0.0
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     several: bool = False
+    presence: tuple[float, float] | None = None
+    part: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,12 +80,13 @@ class Policy:
             rule = f"must go at least as far as the owner asks: k {self.k}, l {self.l:g}, t {self.t}"
             raise Forbidden(rule, field="k", value=k)
         return Anonymize(
-            conditions=Conditions(k=k, l=l, t=t),
+            conditions=Conditions(k=k, l=l, t=t, presence=self.presence),
             quasi=self.quasi,
             sensitive=self.sensitive,
             keep=self.keep,
             hierarchies={name: Hierarchy.from_rows(name, rows) for name, rows in self.hierarchies.items()},
             suppress=suppress,
+            part=self.part,
             method=Mondrian(),
         )
 
@@ -97,7 +102,11 @@ class Policy:
 
     def check(self, domain: Domain) -> None:
         """Refuse what no release could be made by."""
+        if (self.presence is None) != (self.part is None):
+            raise InvalidInput("presence and the part that leaves go together", field="part", value=self.part)
         self.recipe(k=self.k).prepare(domain)
+        if self.part is not None and domain[self.part].kind != "boolean":
+            raise InvalidInput("must be a boolean attribute", field="part", value=self.part)
         for name, rows in self.hierarchies.items():
             leaves = {row[0] for row in rows if row}
             missing = [label for label in getattr(domain[name], "levels", ()) if label not in leaves]
@@ -118,7 +127,8 @@ class Policy:
         """What `as_dict` wrote, or a request holds."""
         try:
             lists: dict[str, Any] = {name: tuple(data[name]) for name in ("quasi", "sensitive", "keep")}
-            return cls(**dict(data) | lists)
+            presence = data.get("presence")
+            return cls(**dict(data) | lists | {"presence": None if presence is None else tuple(presence)})
         except (KeyError, TypeError):
             raise InvalidInput("was stored by another version; set it again", field="policy") from None
 

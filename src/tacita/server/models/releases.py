@@ -42,6 +42,13 @@ class PolicyModel(Sent):
     suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
     hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
     several: bool = Field(default=False, description="Whether rows may leave in other classes than before.")
+    presence: tuple[float, float] | None = Field(
+        default=None, description="Delta-presence: least and most share of a class's population that is released."
+    )
+    part: str | None = Field(
+        default=None,
+        description="For presence: a boolean attribute; its rows may leave, the others are the population.",
+    )
 
     @model_validator(mode="after")
     def _check_sensitive(self) -> Self:
@@ -66,6 +73,8 @@ class PolicyInfo(Told):
     suppress: float
     hierarchies: dict[str, list[list[str]]]
     several: bool
+    presence: tuple[float, float] | None = None
+    part: str | None = None
 
 
 class ReleasedInfo(Told):

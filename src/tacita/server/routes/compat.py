@@ -22,7 +22,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.security import HTTPBearer
 
 from tacita.anonymize import Anonymized
-from tacita.anonymize.already import already_anonymous, project_rows
+from tacita.anonymize.already import already_anonymous, project_rows, together
+from tacita.anonymize.labels import legacy_label
 from tacita.anonymize.quasi import joined
 from tacita.domain import Domain, Numeric
 from tacita.errors import Forbidden, InvalidInput, Unauthorized, UnknownName
@@ -168,26 +169,32 @@ def kanon(
             hint = "The steward sets a policy; see PUT /v1/datasets/{name}/policy"
             raise Forbidden("is the owner's choice", field=name, hint=hint)
     if not owner or (qi_indexes is None and whitelist is None and user_choice_index is None):
-        made, _ = make_anonymized(services, dataset, k=k, recipient=who.principal, purpose=purpose)
-        return _rows(made, format)
+        made, concerns = make_anonymized(services, dataset, k=k, recipient=who.principal, purpose=purpose)
+        return _rows(made, concerns, format)
+    unchanged = _named(dataset.domain, _listed(whitelist, "whitelist") or [], "whitelist")
     chosen = _listed(user_choice_index, "user_choice_index")
     if chosen is not None:
-        names = _named(dataset.domain, chosen, "user_choice_index")
-        table = joined(services.engine(dataset, purpose).rows(names), names)
-        free = already_anonymous(dataset.domain, table, names, k)
+        names = tuple(n for n in _named(dataset.domain, chosen, "user_choice_index") if n not in unchanged)
+        person = () if dataset.domain.person is None else (dataset.domain.person,)
+        reading = tuple(dict.fromkeys((*names, *unchanged, *person)))
+        table = joined(services.engine(dataset, purpose).rows(reading), reading)
+        free = already_anonymous(dataset.domain, table, names, k) if names else ()
         if free:
-            found = project_rows(dataset.domain, table, free, k)
-            record(services, dataset, free, found, {"already": k}, who.principal, kind="unchanged columns")
-            return JSONResponse(_shaped(found.to_pylist(), format))
-    unchanged = _named(dataset.domain, _listed(whitelist, "whitelist") or [], "whitelist")
+            found = project_rows(dataset.domain, table, free, k, keep=unchanged)
+            recipe = {"already": k} | ({"keep": list(unchanged)} if unchanged else {})
+            concerns = record(
+                services, dataset, found.column_names, found, recipe, who.principal, kind="unchanged columns"
+            )
+            held = together(dataset.domain, table, [free])
+            return _answer(found.to_pylist(), held.k, 0.0, held.classes, concerns, format)
     positions = _listed(qi_indexes, "qi_indexes")
     every = [name for name in dataset.domain.names if dataset.domain[name].kind != "identifier"]
     quasi = _named(dataset.domain, positions, "qi_indexes") if positions else tuple(every)
     recipe = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
     made = recipe.prepare(dataset.domain).run(services.engine(dataset, purpose))
     leaving = tuple(made.rows.column_names)
-    record(services, dataset, leaving, made.rows.select(recipe.quasi), made.recipe, who.principal)
-    return _rows(made, format)
+    concerns = record(services, dataset, leaving, made.rows.select(recipe.quasi), made.recipe, who.principal)
+    return _rows(made, concerns, format)
 
 
 def _shaped(rows: list[dict[str, Any]], format: str) -> list[Any]:
@@ -195,17 +202,24 @@ def _shaped(rows: list[dict[str, Any]], format: str) -> list[Any]:
     return [[{name: value} for name, value in row.items()] for row in texts] if format == "legacy" else list(texts)
 
 
-def _rows(made: Anonymized, format: str) -> Response:
-    known = {
-        "X-Tacita-K": made.achieved.k,
-        "X-Tacita-GCP": f"{made.loss.gcp:.6f}",
-        "X-Tacita-Classes": made.achieved.classes,
-    }
-    if made.warnings:
-        known["X-Tacita-Warnings"] = json.dumps(made.warnings)
-    return JSONResponse(
-        _shaped(made.rows.to_pylist(), format), headers={name: str(value) for name, value in known.items()}
-    )
+def _rows(made: Anonymized, concerns: Sequence[str], format: str) -> Response:
+    rows = made.rows.to_pylist()
+    if format == "legacy":
+        ordered = {axis.name: axis.kind != "set" for axis in made.recoding.axes}
+        for row in rows:
+            row |= {name: legacy_label(str(row[name]), ordered=line) for name, line in ordered.items()}
+    warnings = (*made.warnings, *concerns)
+    return _answer(rows, made.achieved.k, made.loss.gcp, made.achieved.classes, warnings, format)
+
+
+def _answer(
+    rows: list[dict[str, Any]], k: int, gcp: float, classes: int, warnings: Sequence[str], format: str
+) -> Response:
+    """Rows, with what holds for them in headers."""
+    known = {"X-Tacita-K": str(k), "X-Tacita-GCP": f"{gcp:.6f}", "X-Tacita-Classes": str(classes)}
+    if warnings:
+        known["X-Tacita-Warnings"] = json.dumps(list(warnings))
+    return JSONResponse(_shaped(rows, format), headers=known)
 
 
 # -- /diffpriv -------------------------------------------------------------------------------------------------------
