@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacita.errors import InvalidInput
 from tacita.query.statistics import Statistic
 from tacita.release import Release
 
@@ -74,6 +75,13 @@ def number(value: float, *, share: bool = False, digits: int = 1) -> str:
 
 def bars(release: Release, level: float = 0.95) -> str:
     """A release as an SVG: a bar for each cell and the interval that holds the truth at the given level."""
+    if not isinstance(release, Release):
+        raise InvalidInput(
+            "only a released table has bars",
+            field="release",
+            value=type(release).__name__,
+            hint="Draw rows by assessing them (`tacita assess --report`); a model or function is asked, not drawn",
+        )
     table = release.to_arrow(level)
     shown = min(table.num_rows, _MOST_BARS)
     rows = table.slice(0, shown).to_pylist()

@@ -78,6 +78,10 @@ def test_labels_of_classes_can_be_assessed(folder):
         ("audit", "json", "--epsilon", "1"),
         ("audit", "json:dumps", "--epsilon", "1", "--one", "{"),
         ("audit", "--trials", "3"),
+        ("audit", "--model", "bayes"),
+        ("audit", "--model", "bayes", "--broken", "--epsilon", "1"),
+        ("audit", "--model", "forest", "--epsilon", "1"),
+        ("audit", "--score", "json:dumps"),
     ],
 )
 def test_bad_input(bad):
@@ -177,6 +181,44 @@ def test_auditing_a_function_of_ones_own(folder):
     bad = run("audit", "mine.py:bad", "--epsilon", "1.1", "--trials", "20000", "--json")
     assert bad.code == 3
     assert json.loads(bad.out)[0]["verdict"] == "breach"
+
+
+def test_a_breach_comes_with_its_reason(folder):
+    """Noise in floating point was a breach without a reason: it is the low bits. Vectors and scores are taken."""
+    (folder / "mine.py").write_text(
+        "import math, random\n"
+        "def noise():\n    u = random.random() - 0.5\n"
+        "    return -math.copysign(math.log1p(-2 * abs(u)), u)\n"
+        "def one(value):\n    return value + noise()\n"
+        "def several(value):\n    return [value + noise(), noise()]\n"
+        "def text(value):\n    return f'{value + noise():.3f}/{noise()}'\n"
+        "def first(output):\n    return round(float(output.partition('/')[0]), 3)\n"
+        "def never(value):\n    return value if random.random() < 0.5 else 7\n"
+    )
+
+    def asked(name, *more):
+        done = run("audit", f"mine.py:{name}", "--epsilon", "1", "--trials", "20000", *more, "--json")
+        assert done.code in (0, 3), done.err
+        return json.loads(done.out)[0]
+
+    for name in ("one", "several"):
+        found = asked(name)
+        assert (found["verdict"], found["audited"]["reason"]["kind"]) == ("breach", "low bits")
+        assert "low bits of floating point" in found["why"]
+    found = asked("never")
+    assert (found["verdict"], found["audited"]["reason"]["kind"]) == ("breach", "support")
+    assert (
+        run("audit", "mine.py:text", "--epsilon", "1", "--trials", "2000").code == 2
+    )  # too many texts without a score
+    found = asked("text", "--score", "mine.py:first", "--confidence", "0.9999999")
+    assert (found["verdict"], found["why"]) == ("consistent", "")
+
+
+def test_auditing_a_trained_model():
+    done = run("audit", "--model", "bayes", "--epsilon", "2", "--trials", "300", "--confidence", "0.9999999")
+    assert done.code == 0, done.err
+    assert "bayes model" in done.out
+    assert "consistent" in done.out
 
 
 def test_auditing_what_is_broken():

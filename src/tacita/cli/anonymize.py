@@ -15,7 +15,7 @@ from tacita.anonymize.mondrian import Mode, Mondrian
 from tacita.anonymize.quasi import joined
 from tacita.cli import show
 from tacita.cli.files import PAGE, ROWS, check_files
-from tacita.cli.options import Data, Json, SchemaFile, State, TableName
+from tacita.cli.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.connect import connect
@@ -111,7 +111,7 @@ def anonymize(
     )
     plan = recipe.prepare(domain)
     everyone = None if population is None else _everyone(population, domain, plan.quasi)
-    result = plan.run(connect(data, domain, table), population=everyone)
+    result = plan.run(engine_of(data, domain, table), population=everyone)
     warnings = (
         *result.warnings,
         *log_release(

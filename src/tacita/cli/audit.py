@@ -16,6 +16,8 @@ import typer
 from tacita.cli import show
 from tacita.cli.options import Json
 from tacita.errors import InvalidInput
+from tacita.learn.kinds import ModelKind
+from tacita.privacy.budget import Budget
 
 __all__ = ["audit"]
 
@@ -29,12 +31,25 @@ def audit(
     other: Annotated[str, typer.Option(help="Its neighbour, as JSON.")] = "1",
     epsilon: Annotated[float | None, typer.Option(help="What the function claims.")] = None,
     delta: Annotated[float, typer.Option(help="The delta of the claim.")] = 0.0,
-    trials: Annotated[int, typer.Option(help="Runs on each of the two inputs.")] = 100_000,
+    score: Annotated[
+        str | None,
+        typer.Option(help="A function that makes a number, or a list of numbers, of each output: file.py:name."),
+    ] = None,
+    model: Annotated[
+        ModelKind | None,
+        typer.Option(help="Audit a trained model instead: fitted often on two small tables that differ in one row."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Runs on each of the two inputs; 100,000 by default, 2,000 for a model.")
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     broken: Annotated[bool, typer.Option("--broken", help="Audit the catalogue of broken mechanisms instead.")] = False,
     json: Json = False,
 ) -> None:
-    """Audit the library, the catalogue of broken mechanisms, or a function of your own.
+    """Audit the library, the catalogue of broken mechanisms, a trained model, or a function of your own.
+
+    A function gives one output at a call: a number, a list of numbers, or anything that can be compared. A breach comes
+    with its reason: the low bits of floating point, support, or bias.
 
     Exit status 3 when something costs more than it claims (with --broken: when one is not caught).
 
@@ -45,9 +60,21 @@ def audit(
     from tacita.studies.audits import audit_broken, audit_library
 
     rng = np.random.default_rng()
-    if function is not None:
-        if epsilon is None or not epsilon >= 0:
-            raise InvalidInput("say what the function claims, 0 or more", field="epsilon", value=epsilon)
+    if sum((function is not None, model is not None, broken)) > 1:
+        raise InvalidInput("audit a function, a model or the broken ones, not several", field="function")
+    if score is not None and function is None:
+        raise InvalidInput("is for a function of your own", field="score", value=score)
+    trials = trials if trials is not None else 100_000 if model is None else 2_000
+    if (function is not None or model is not None) and (epsilon is None or not epsilon >= 0):
+        raise InvalidInput("say what is claimed, 0 or more", field="epsilon", value=epsilon)
+    if model is not None:
+        from tacita.studies.audit_models import audit_model
+
+        budget = Budget(epsilon=epsilon, delta=delta)
+        verdicts = [audit_model(model, budget, trials=trials, rng=rng, confidence=confidence)]
+    elif function is not None:
+        assert epsilon is not None
+        scored = None if score is None else _load(score, "score")
         found = attack(
             repeated(_load(function)),
             _input("one", one),
@@ -56,6 +83,8 @@ def audit(
             rng=rng,
             delta=delta,
             confidence=confidence,
+            score=None if scored is None else lambda outputs: [scored(each) for each in outputs],
+            claimed=epsilon,
         )
         verdicts = [judge(function, epsilon, delta=delta, audited=found)]
     elif broken:
@@ -106,16 +135,16 @@ def _from_file(path: Path) -> Any:
     return module
 
 
-def _load(text: str) -> Any:
+def _load(text: str, field: str = "function") -> Any:
     """A function by its module, or by its file, and its name."""
     place, _, name = text.rpartition(":")
     if not place or not name:
-        raise InvalidInput("must be module:name or file.py:name", field="function", value=text)
+        raise InvalidInput("must be module:name or file.py:name", field=field, value=text)
     try:
         module = _from_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
         found = getattr(module, name)
     except (ImportError, AttributeError, OSError) as error:
-        raise InvalidInput("cannot be found", field="function", value=f"{text}: {error}") from None
+        raise InvalidInput("cannot be found", field=field, value=f"{text}: {error}") from None
     if not callable(found):
-        raise InvalidInput("is no function", field="function", value=text)
+        raise InvalidInput("is no function", field=field, value=text)
     return found

@@ -8,14 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from tacita.cli import show
-from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.cli.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.design import Design
 from tacita.collect.plan import DEPENDENCE, plan_collection
 from tacita.collect.publish import model
 from tacita.collect.stopping import respondents_needed
 from tacita.collect.tally import simulate as simulate_collection
 from tacita.domain import Domain
-from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.report import number
@@ -160,7 +159,7 @@ def simulate(
         channel=channel,
         dependence=dependence,
     )
-    published = model(simulate_collection(design, connect(data, domain, table), SeededSource(seed)))
+    published = model(simulate_collection(design, engine_of(data, domain, table), SeededSource(seed)))
     if json:
         tables = {" x ".join(key): published.project(key).values.tolist() for key in workload}
         show.print_json(design.as_dict() | {"classes": published.latent.classes, "simulated": True, "tables": tables})

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from tacita.cli import show
 from tacita.cli.files import JSON, PAGE, check_files, paid_already
-from tacita.cli.options import Data, Json, SchemaFile, State, TableName
+from tacita.cli.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.base import Engine
@@ -116,7 +116,7 @@ def impute(
     if (frame is None) != (frame_schema is None):
         raise InvalidInput("goes with --frame", field="frame-schema")
     others = None if frame is None or frame_schema is None else connect(frame, Domain.read(frame_schema))
-    engine = connect(data, domain, table)
+    engine = engine_of(data, domain, table)
     result = plan.run(engine, SecureSource(), frame=others)
     warnings = log_release(
         state,

@@ -22,11 +22,11 @@ from tacita.cli.options import (
     State,
     TableName,
     budget_of,
+    engine_of,
     ledger_of,
     session_of,
 )
 from tacita.domain import Domain
-from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.learn.compare import Compared
 from tacita.learn.compare import compare as compare_methods
@@ -227,7 +227,7 @@ def predict(
     """
     check_files(ROWS, output=output)
     fitted = _model(model)
-    batches = list(connect(data, fitted.domain.project(fitted.features), None).rows(fitted.features))
+    batches = list(engine_of(data, fitted.domain.project(fitted.features)).rows(fitted.features))
     told = [fitted.predict(batch) for batch in batches]
     found = pa.table({fitted.target: pa.concat_arrays(told) if told else pa.array([], pa.string())})
     write_file(output, iter([found]))

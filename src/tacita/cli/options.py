@@ -9,6 +9,7 @@ import typer
 
 from tacita.cli import show
 from tacita.domain import Domain
+from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.engines.marks import data_marks
 from tacita.errors import InvalidInput
@@ -34,10 +35,13 @@ __all__ = [
     "UnitText",
     "budget_of",
     "database_of",
+    "engine_of",
     "ledger_at",
     "ledger_of",
     "session_of",
 ]
+
+_LOOKED_AT = 1000  # rows that are looked at for labels
 
 Data = Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or postgresql://…")]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
@@ -82,6 +86,19 @@ def ledger_at(database: Database) -> Ledger:
     return ledger
 
 
+def engine_of(data: str, domain: Domain, table: str | None = None) -> Engine:
+    """The engine for the user's own data; files that hold labels of a release instead of values are refused."""
+    from tacita.engines.labelled import check_values
+    from tacita.engines.local import LocalEngine
+
+    engine = connect(data, domain, table)
+    if isinstance(engine, LocalEngine):
+        first = next(iter(engine.rows(domain.countable, _LOOKED_AT)), None)
+        if first is not None:
+            check_values(domain, first)
+    return engine
+
+
 def session_of(
     ledger: Ledger,
     *,
@@ -95,7 +112,7 @@ def session_of(
 ) -> Session:
     """Whoever asks this data on this account; other accounts on the same data are refused without a reason."""
     return Session(
-        engine=connect(data, domain, table),
+        engine=engine_of(data, domain, table),
         ledger=ledger,
         account=account,
         principal=principal,

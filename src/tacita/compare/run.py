@@ -30,12 +30,14 @@ from tacita.compare.plan import ComparePlan
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
+from tacita.engines.labelled import check_values
 from tacita.errors import InvalidInput, TacitaError
 
 __all__ = ["Comparison", "Result", "compare"]
 
 Progress = Callable[[float, str], None]
 _LEAST = 200
+_LOOKED_AT = 1000  # rows that are looked at for labels of a release
 _AS_GOOD = 0.02
 _LARGE = 5.0
 """An epsilon above this allows an intruder odds of more than a hundred."""
@@ -168,10 +170,10 @@ class Comparison:
             f"Take {best.name}. Of what attacks achieve beyond guessing, the most is {found.risk:.2f} "
             f"({found.worst}), and pairs of attributes are off by {1 - found.kept:.3f} on average."
         ]
-        low, high = found.interval
+        least, most = found.interval
         if not self._surely(best):
             words.append(
-                f"With these trials and people the risk lies between {low:.2f} and {high:.2f}: that it stays below "
+                f"With these trials and people the risk lies between {least:.2f} and {most:.2f}: that it stays below "
                 f"{self.plan.most_risk:g} is not shown."
             )
         tied = [each.name for each in self.good if each is not best and _ties(each, best)]
@@ -247,6 +249,7 @@ def compare(
     names = domain.check_countable(plan.attributes or domain.countable)
     domain = domain.project(names)  # what is not released is in no release: engines and attacks never see it
     table = pa.Table.from_batches(list(engine.rows(names)))
+    check_values(domain, table.slice(0, _LOOKED_AT))
     rng = np.random.default_rng(plan.seed)
     order = rng.permutation(len(table))
     held = round(plan.control * len(table))

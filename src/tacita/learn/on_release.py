@@ -48,6 +48,7 @@ from tacita.uncertainty import Unknown
 __all__ = ["ReleasedRows", "fit_on_release"]
 
 _RANGE = re.compile(r"^\s*[\[(]?\s*(-?[\d.]+)\s*(?:\.\.|,)\s*(-?[\d.]+)\s*[\])]?\s*$")
+_SEVERAL = re.compile(r"^\{.*\}$|^\*$|^(\(missing\) or )?.+\.\..+$")
 _RIDGE = 1e-6  # of the rows: enough for columns that always go together
 _MOST_DRAWN = 1_000_000
 _NO_EVENT = NonPrivate(reason="made from rows without a differential guarantee")
@@ -104,6 +105,13 @@ def fit_on_release(
         release: What has left. Naive Bayes also takes several tables: the class by each feature.
         rng: For made-up rows, and for what training and choosing draw.
     """
+    if not isinstance(release, Synthesized | Release | Releases | ReleasedRows):
+        raise InvalidInput(
+            "must be released rows or tables, or a model that rows can be drawn from",
+            field="release",
+            value=type(release).__name__,
+            hint="A fitted model or a function is what is learned, and holds no rows to learn from",
+        )
     if isinstance(recipe, NarrowedRegression):
         recipe = recipe.base
     if isinstance(recipe, Bayes):
@@ -162,16 +170,35 @@ def _rows(release: Released, names: Iterable[str], rng: np.random.Generator) -> 
 
 
 def _plain(domain: Domain, name: str, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """A column of labels as values: a range of numbers becomes its middle."""
+    """A column of labels as values: a range of numbers becomes its middle, and so does the whole range, `*`.
+
+    Levels have no middle: a column with a label of several levels is refused, since its rows would count as missing.
+    """
     attribute = domain[name]
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if not isinstance(attribute, Binned) or isinstance(attribute, Boolean) or not text:
+    if not text:
         return column
-    return pa.array([None if label is None else _middle(label) for label in column.to_pylist()], pa.string())
+    if not isinstance(attribute, Binned) or isinstance(attribute, Boolean):
+        known = attribute.labels
+        if any(
+            label is not None and _SEVERAL.match(label) and label not in known for label in column.unique().to_pylist()
+        ):
+            raise InvalidInput(
+                "has labels that stand for several levels, which no model can learn from",
+                field=name,
+                hint="Leave it out of the features, or anonymize with a hierarchy or a smaller k",
+            )
+        return column
+    low, high = attribute.line_bounds
+    middle = repr((low + high) / 2)
+    return pa.array(
+        [None if label is None else middle if label == "*" else _middle(label) for label in column.to_pylist()],
+        pa.string(),
+    )
 
 
 def _middle(label: str) -> str:
-    found = _RANGE.match(label)
+    found = _RANGE.match(label.removeprefix("(missing) or "))
     return label if found is None else repr((float(found[1]) + float(found[2])) / 2)
 
 

@@ -71,7 +71,7 @@ def _channels(
             sent = channel.randomize(np.full(times, value), source)
             return sent if isinstance(sent, np.ndarray) and sent.dtype.kind in "iub" else [repr(each) for each in sent]
 
-        found = audit(run, 0, 1, trials=trials, rng=rng, confidence=confidence)
+        found = audit(run, 0, 1, trials=trials, rng=rng, confidence=confidence, claimed=channel.epsilon_upper)
         exact = matrix_epsilon(channel.matrix())
         yield judge(f"{name}, epsilon {epsilon:g}", channel.epsilon_upper, exact=exact, audited=found)
 
@@ -122,5 +122,6 @@ def audit_broken(trials: int, rng: np.random.Generator, *, confidence: float = 0
             rng=rng,
             delta=broken.delta,
             confidence=confidence,
+            claimed=broken.claimed,
         )
         yield judge(broken.name, broken.claimed, delta=broken.delta, audited=found, why=broken.why)

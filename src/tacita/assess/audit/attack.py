@@ -11,8 +11,10 @@ its runs are independent: it needs no model of it. It can be too low and never t
 
 Ways to sort: outputs that repeat are categories themselves. Numbers are cut at quantiles, alone and together with how
 many zeros their last binary digits are: naive noise in floating point gives itself away there.  [Mironov 2012]
-Few numbers are cut on a grid, and any number of them on the line on which the two sides differ most; give a `score` of
-your own where you know better.
+Few numbers are cut on a grid, and any number of them on the line on which the two sides differ most; up to 16 are also
+looked at one by one, with their last digits. Give a `score` of your own where you know better.
+
+With the epsilon of a claim, a bound above it comes with a reason: see `reason`.
 
 At a small delta an event that shows the whole epsilon is too rare to be seen. With `family="gaussian"` the bound is on
 mu instead, from frequent events, mu >= Phi^-1(p_low) - Phi^-1(q_high), and epsilon is that of mu at delta. It refutes
@@ -31,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from tacita.assess.audit.reason import Reason, coarse, reason_of
 from tacita.binomial import lower_end, upper_end
 from tacita.errors import InvalidInput
 from tacita.privacy.at_risk import delta_of
@@ -43,6 +46,8 @@ Mechanism = Callable[[Any, int, np.random.Generator], Any]
 _BINS = 256
 _CELLS = 1024  # of a grid over few numbers
 _FEW = 4
+_REPEATED = 4  # times that outputs occur on average, to be taken as categories alone
+_EACH = 16  # numbers of an output that are also looked at one by one
 _MOST_ZEROS = 24
 _LEAST_TRIALS = 100
 _RIDGE = 1e-6
@@ -57,6 +62,7 @@ class Audited:
         epsilon: Lower bound at `delta`, that holds with `confidence`; 0 when nothing was shown.
         trials: Runs on each of the two neighbours.
         hits: How often the chosen set occurred among the judged runs of the two sides, and how many were judged.
+        reason: Why the bound is above the claim, where it is and a claim was given.
     """
 
     epsilon: float
@@ -66,6 +72,7 @@ class Audited:
     hits: tuple[int, int]
     judged: int
     assumed: str = ""
+    reason: Reason | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -77,6 +84,7 @@ class Audited:
             "hits": list(self.hits),
             "judged": self.judged,
             "assumed": self.assumed or None,
+            "reason": None if self.reason is None else self.reason.as_dict(),
         }
 
 
@@ -100,6 +108,7 @@ def audit(
     confidence: float = 0.95,
     score: Callable[[Any], Any] | None = None,
     family: Literal["any", "gaussian"] = "any",
+    claimed: float | None = None,
 ) -> Audited:
     """A lower bound on the epsilon of a mechanism, from its outputs on two neighbours.
 
@@ -112,6 +121,7 @@ def audit(
         confidence: Of the bound.
         score: Makes a number, or a thing that can be compared, of all outputs at once; before anything else is done.
         family: Whether the noise is taken to be Gaussian, which shows more at a small delta.
+        claimed: The epsilon of the claim: a bound above it comes with a reason.
     """
     if type(trials) is not int or trials < _LEAST_TRIALS:
         raise InvalidInput(f"must be a whole number of at least {_LEAST_TRIALS}", field="trials", value=trials)
@@ -127,6 +137,35 @@ def audit(
     one_side, other_side = (_tidy(each, trials) for each in outputs)
     if one_side.shape[1:] != other_side.shape[1:]:
         raise InvalidInput("must give outputs of one shape", field="mechanism", value=one_side.shape)
+    found, hits = _bound(one_side, other_side, delta=delta, confidence=confidence, family=family)
+    reason = None
+    if claimed is not None and found > claimed:
+        rounded = coarse(one_side, other_side)
+        again = None if rounded is None else _bound(*rounded, delta=delta, confidence=confidence, family=family)
+        reason = reason_of(
+            claimed,
+            shown=found,
+            rounded=None if again is None else again[0],
+            hits=hits if again is None else again[1],
+            judged=trials - trials // 2,
+        )
+    return Audited(
+        epsilon=found,
+        delta=delta,
+        confidence=confidence,
+        trials=trials,
+        hits=hits,
+        judged=trials - trials // 2,
+        assumed="Gaussian noise" if family == "gaussian" else "",
+        reason=reason,
+    )
+
+
+def _bound(
+    one_side: NDArray[Any], other_side: NDArray[Any], *, delta: float, confidence: float, family: str
+) -> tuple[float, tuple[int, int]]:
+    """The bound on epsilon, and how often the set that shows it occurred among the judged runs of the two sides."""
+    trials = len(one_side)
     quarter, half = trials // 4, trials // 2
     shown = epsilon_bound if family == "any" else mu_bound
     # the best of very many bounds is mostly luck, and most so for rare sets: so each is taken more warily
@@ -146,25 +185,21 @@ def audit(
                 if bounds[place] > best[0]:
                     best = (float(bounds[place]), sides, order[: place + 1], swapped)
     _, sides, these, swapped = best
-    judged = trials - half
     hits = tuple(int(np.isin(side[half:], these).sum()) for side in sides) if sides is not None else (0, 0)
     ours, theirs = reversed(hits) if swapped else hits
-    found = max(0.0, float(shown(np.array(ours), np.array(theirs), judged, delta, confidence)))
-    if family == "gaussian":
-        found = gaussian_epsilon(found, delta)
-    return Audited(
-        epsilon=found,
-        delta=delta,
-        confidence=confidence,
-        trials=trials,
-        hits=(hits[0], hits[1]),
-        judged=judged,
-        assumed="Gaussian noise" if family == "gaussian" else "",
-    )
+    found = max(0.0, float(shown(np.array(ours), np.array(theirs), trials - half, delta, confidence)))
+    return gaussian_epsilon(found, delta) if family == "gaussian" else found, (hits[0], hits[1])
 
 
 def _tidy(outputs: Any, trials: int) -> NDArray[Any]:
     """One output in each place: numbers, rows of numbers, or the texts of anything else."""
+    if isinstance(outputs, Sequence) and outputs and all(isinstance(each, list | tuple) for each in outputs):
+        try:
+            rows = np.asarray(outputs)
+        except ValueError:  # not all of one length
+            rows = np.empty(0, object)
+        if rows.dtype.kind in "iufb" and rows.ndim > 1 and rows.shape[1]:
+            outputs = rows
     if isinstance(outputs, Sequence) and outputs and not isinstance(outputs[0], int | float | np.ndarray | np.number):
         outputs = np.array([repr(each) for each in outputs])
     array = np.asarray(outputs)
@@ -186,7 +221,8 @@ def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[tupl
     if len(distinct) <= max(_BINS, len(looked) // 50):
         codes = np.unique(both, axis=0, return_inverse=True)[1]
         yield codes.reshape(-1).astype(np.int64), both.ndim == 1 and both.dtype.kind in "iuf"
-        return
+        if both.dtype.kind not in "iufb" or _REPEATED * len(distinct) <= len(looked):
+            return  # numbers that hardly repeat are looked at in the other ways too: few runs are no few outputs
     if both.dtype.kind not in "iufb":
         raise InvalidInput("gives too many different outputs", field="mechanism", hint="Give a score")
     columns = both.astype(np.float64).reshape(len(both), -1)
@@ -199,6 +235,10 @@ def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[tupl
         bins = _cut(columns[:, 0], place, _BINS)
         yield bins, True
         yield bins * (_MOST_ZEROS + 1) + _zeros(columns[:, 0]), False
+    for column in columns.T if 1 < wide <= _EACH else ():
+        bins = _cut(column, place, _BINS // 4)
+        yield bins, True
+        yield bins * (_MOST_ZEROS + 1) + _zeros(column), False
     if 1 < wide <= _FEW:
         grid, each = np.zeros(len(both), np.int64), max(2, int(_CELLS ** (1 / wide)))
         for column in columns.T:

@@ -22,7 +22,7 @@ class Verdict:
         claimed: Its epsilon, by its own statement; infinite where it claims nothing.
         exact: Worked out from all outputs, where they can be listed.
         audited: Shown by attack.
-        why: What is known to be wrong with it, if anything.
+        why: What is known to be wrong with it, or what the auditor found to be.
     """
 
     name: str
@@ -73,4 +73,5 @@ def judge(
     why: str = "",
 ) -> Verdict:
     """Put side by side what is known of a mechanism."""
-    return Verdict(name=name, claimed=claimed, delta=delta, exact=exact, audited=audited, why=why)
+    reason = "" if audited is None or audited.reason is None else audited.reason.words
+    return Verdict(name=name, claimed=claimed, delta=delta, exact=exact, audited=audited, why=why or reason)
