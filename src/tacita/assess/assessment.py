@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +175,7 @@ class Assessment:
         """The largest lower end: what is more than chance, with each attack's own confidence."""
         return max((each.low for each in self.risks), default=0.0)
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float, float]:
         """The interval of the risk, at 95 % for all attacks together."""
         risks = self.risks_at(1 - 0.05 / max(1, len(self.risks)))

@@ -26,7 +26,7 @@ def check_values(domain: Domain, rows: pa.Table | pa.RecordBatch) -> None:
     """Refuse rows whose columns mostly hold labels of several values, and not values of the schema.
 
     >>> from tacita.domain import Numeric
-    >>> check_values(Domain(attributes=[Numeric(name="age", bounds=(0, 99))]), pa.table({"age": ["17", "18"]}))
+    >>> check_values(Domain(attributes=[Numeric(name="age", bounds=(0, 9), bins=2)]), pa.table({"age": ["7", "8"]}))
     """
     for name in domain.countable:
         if name not in rows.schema.names or not rows.num_rows:

@@ -76,7 +76,7 @@ class _Form:
             with kit.row("level"):
                 self.risk = kit.slider("Most risk that you allow", _RISKS, 0.1, shown=share)
                 hint = "More is slower and more sure"
-                self.attempts = kit.number("Trials of each attack", 500, low=50, high=100_000, step=50, words=hint)
+                self.attempts = kit.number("Trials of each attack", 500, low=100, high=100_000, step=50, words=hint)
             kit.note("The risk is what the best attack achieves beyond guessing: 0 is nothing, 1 is certainty.")
             kit.button("Compare", self._compare, main=True)
         await self._roles()
