@@ -54,10 +54,10 @@ class ComparisonInfo(Told):
     people: int
     control: int
     most_risk: float
-    trials: str = Field(description="How often each attack was tried, and what that can show.")
+    trials: str = Field(default="", description="How often each attack was tried, and what that can show.")
     results: list[dict[str, Any]]
     references: list[dict[str, Any]]
-    ranking: list[list[str]] = Field(description="By growing risk; releases in one group tie.")
+    ranking: list[list[str]] = Field(default=[], description="By growing risk; releases in one group tie.")
     front: list[str]
     recommended: str | None
     reasons: list[str]
@@ -73,8 +73,12 @@ class AssessmentInfo(Told):
     people: int
     control: int
     risk: float
-    shown: float = Field(description="What is more than chance: the largest lower end of an attack's interval.")
-    interval: tuple[float, float] = Field(description="Of the risk, at 95 % for all attacks together.")
+    shown: float | None = Field(
+        default=None, description="What is more than chance: the largest lower end of an attack's interval."
+    )
+    interval: tuple[float, float] | None = Field(
+        default=None, description="Of the risk, at 95 % for all attacks together; null in assessments from before."
+    )
     worst: str
     headline: str = Field(default="", description="What the attacks found, in words that agree with `risks`.")
     risks: list[dict[str, Any]] = Field(
