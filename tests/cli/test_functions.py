@@ -120,6 +120,7 @@ def test_noise_beyond_the_range_is_foretold_refused_and_flagged(folder):
     assert json.loads(run("budget", "show", "heights", "--json").out)[0]["spent"] == 0
     accepted = run(*asked, "--accept-noise")
     assert accepted.code == 0, accepted.err
+    assert "mostly noise" in accepted.out
     assert "mostly noise" in json.loads(run("function", "predict", "h", "--at", "30", "--json").out)["warning"]
     assert "mostly noise" in run("function", "predict", "h", "--at", "30").out
 

@@ -33,6 +33,7 @@ from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle, load_bundle
 from tacita.learn.functions.calibration import Calibration
 from tacita.learn.functions.inputs import MOST_QUERIES
+from tacita.learn.functions.predicted_error import warning
 from tacita.learn.functions.recipe import Form, FunctionKind
 from tacita.learn.functions.registry import Entry, Registry, check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
@@ -144,6 +145,8 @@ def release(
 def _facts(entry: Entry) -> list[tuple[str, str]]:
     about = entry.about
     only = "answers only" if about["form"] == "path" else "answers and parameters"
+    reference = about.get("reference")
+    said = None if reference is None else warning(about["noise_std"], reference["value"], reference["what"])
     return [
         ("name", f"{entry.name}@{entry.version}"),
         ("id", entry.id),
@@ -151,6 +154,7 @@ def _facts(entry: Entry) -> list[tuple[str, str]]:
         ("a function of", ", ".join(about["features"])),
         ("protects", f"{about['protects']} ({about['unit']}, {about['neighbours']})"),
         ("noise of an answer, std", _said_noise(about)),
+        *([] if said is None else [("warning", said)]),
         ("may leave", only),
         ("at rest", "encrypted" if entry.sealed else "not encrypted: set TACITA_MODELS_KEY before releasing"),
     ]
