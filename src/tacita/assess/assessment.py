@@ -183,18 +183,19 @@ class Assessment:
         return low, max((each.high for each in self._counted(risks)), default=1.0)
 
     @property
-    def evident(self) -> tuple[tuple[str, float, float, float], ...]:
+    def evident(self) -> tuple[Risk, ...]:
         """The attacks that beat guessing and whose interval lies above 0, the worst first."""
         weak = {leak.name for leak in self.leaks if not leak.strong}
-        found = [each for each in self.risks if each[0] not in weak and each[2] > 0]
-        return tuple(sorted(found, key=lambda each: -each[1]))
+        found = [each for each in self.risks if each.name not in weak and each.low > 0]
+        return tuple(sorted(found, key=lambda each: -each.value))
 
     @property
     def headline(self) -> str:
         """What the attacks found, in one or two sentences that agree with the rows below them."""
         if not self.risks:
             return "No attack could be tried: it is unknown what the release reveals."
-        name, value, low, high = (self.evident or (max(self.risks, key=lambda each: each[1]),))[0]
+        largest = max(self._counted(self.risks), key=lambda each: each.value)
+        name, value, low, high, _ = self.evident[0] if self.evident else largest
         figure = f"{value:.2f} of 1 ({low:.2f} to {high:.2f})"
         unknown = " Nobody was held back, so this may be what anyone could guess about people who are not in the data."
         if not self.evident:

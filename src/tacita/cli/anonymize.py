@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pyarrow as pa
 import typer
 from rich.markup import escape
 
