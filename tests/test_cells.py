@@ -1,4 +1,5 @@
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tacita.cells import Cells, Projectable
-from tacita.domain import Categorical, Domain, Identifier
+from tacita.domain import Boolean, Categorical, Domain, Identifier
 from tacita.errors import InvalidInput
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 4}
@@ -95,6 +96,15 @@ def test_tables_too_wide_for_any_array():
     assert np.array_equal(cells.project(["x3"]).values, 2 * np.bincount(rows[:, 3], minlength=51))
     with pytest.raises(InvalidInput, match="stay sparse"):
         cells.dense()
+
+
+@pytest.mark.parametrize("codes", [None, [[0, 1], [1, 0]]])
+def test_cells_reach_another_process(codes):
+    domain = Domain(attributes=[Boolean(name="a"), Boolean(name="b")])
+    cells = Cells(domain, [[1.0, 2.0], [3.0, 4.0]] if codes is None else [2.0, 3.0], codes)
+    again = pickle.loads(pickle.dumps(cells))
+    assert again.domain == domain
+    np.testing.assert_array_equal(again.values, cells.values)
 
 
 def test_frozen():

@@ -78,6 +78,10 @@ class Cells:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled for a process that computes; a `Table` of exact counts refuses it."""
+        return type(self), (self.domain, self._values, self._codes)
+
     # -- looking --------------------------------------------------------------------------------------------------
 
     @property
