@@ -9,10 +9,12 @@ from tacita.errors import InvalidInput
 from tacita.noise import DiscreteLaplace
 from tacita.uncertainty import (
     AdditiveNoise,
+    Anchored,
     Binomial,
     Correlated,
     Covariance,
     Unknown,
+    anchored,
     uncertainty_from_dict,
     wilson,
 )
@@ -32,6 +34,7 @@ KINDS = [
     AdditiveNoise(law=DiscreteLaplace.at_least(3), terms=2),
     correlated(),
     correlated(binomial=False),
+    Anchored(centre=ESTIMATE.values.reshape(-1) - 0.02, covariance=correlated().covariance),
     Unknown(),
 ]
 
@@ -85,6 +88,39 @@ def test_wilson_solves_its_equation():
     share, z, n = np.array([0.0, 0.02, 0.5, 1.0]), 1.96, 50
     for end in wilson(share, n, z):
         np.testing.assert_allclose((share - end) ** 2, z * z * end * (1 - end) / n, atol=1e-12)
+
+
+def test_an_anchored_interval_is_that_of_the_unbiased_estimate_and_reaches_to_the_published_one():
+    unbiased = Cells(DOMAIN, np.array([[-0.05, 0.3, 0.15], [0.3, 0.2, 0.1]]))
+    behind = correlated(binomial=False)
+    found = anchored(unbiased, behind)
+    published = Cells(DOMAIN, np.array([[0.0, 0.29, 0.14], [0.29, 0.19, 0.09]]))
+    low, high = found.interval(published, 0.95)
+    plain_low, plain_high = behind.interval(unbiased, 0.95)
+    np.testing.assert_allclose(low, np.clip(plain_low, 0, 1))
+    np.testing.assert_allclose(high, np.maximum(plain_high, published.values))
+    far = Cells(DOMAIN, np.full((2, 3), 0.9))
+    assert (found.interval(far, 0.95)[1] == 0.9).all()
+    np.testing.assert_allclose(found.std(published), behind.std(unbiased))
+    assert isinstance(anchored(unbiased, Unknown()), Unknown)
+    assert anchored(unbiased, found) is found
+
+
+def test_an_anchored_interval_of_a_sum_is_that_of_the_sum():
+    behind = correlated(binomial=False)
+    found = anchored(ESTIMATE, behind).project(DOMAIN, ("b",))
+    np.testing.assert_allclose(
+        found.interval(ESTIMATE.project(("b",)), 0.9),
+        np.clip(behind.project(DOMAIN, ("b",)).interval(ESTIMATE.project(("b",)), 0.9), 0, 1),
+    )
+
+
+def test_draws_have_the_covariance():
+    covariance = correlated().covariance
+    rng = np.random.default_rng(1)
+    drawn = np.array([covariance.draw(rng) for _ in range(20_000)])
+    np.testing.assert_allclose(np.cov(drawn.T), covariance.dense(), atol=0.06 * covariance.dense().max())
+    np.testing.assert_allclose(covariance.times(np.eye(6)), covariance.dense())
 
 
 def test_unknown_kind():

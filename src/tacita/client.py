@@ -443,11 +443,21 @@ class Client:
         self,
         id: str,
         about: Literal["population", "respondents"] = "population",
-        published: Literal["raw", "consistent", "modelled"] = "raw",
+        published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] = "raw",
+        by: Sequence[str] = (),
     ) -> Releases:
-        """Tables from what a campaign has counted so far: raw with error bars, or published."""
+        """Tables from what a campaign has counted so far, all with intervals.
+
+        Args:
+            id: The campaign.
+            about: The population, or those who answered.
+            published: "raw": each table from its own reports. "pooled": from all reports that hold its attributes.
+                "consistent", "singles", "modelled": never negative. "auto": the best of these three by estimated error.
+            by: Only the table over these attributes, which may be larger than any question.
+        """
         path = f"/v1/campaigns/{quote(id, safe='')}/releases"
-        return Releases.from_json(self._get(path, {"about": about, "published": published}).decode())
+        query = {"about": about, "published": published} | ({"by": ",".join(by)} if by else {})
+        return Releases.from_json(self._get(path, query).decode())
 
     # -- jobs ------------------------------------------------------------------------------------------------
 

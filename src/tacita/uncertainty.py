@@ -2,6 +2,7 @@
 
     AdditiveNoise    integer noise of a known law was added to each count
     Correlated       an estimator with a covariance: diagonal minus outer products, as collection gives
+    Anchored         a published estimate, with the intervals of the unbiased one behind it
     Unknown          nothing can be said
 
 Each answers `std`, `interval` and `project`, and has a plain-data form. Intervals hold their level for each cell by
@@ -26,11 +27,13 @@ from tacita.noise import Law, law_from_dict
 
 __all__ = [
     "AdditiveNoise",
+    "Anchored",
     "Binomial",
     "Correlated",
     "Covariance",
     "Uncertainty",
     "Unknown",
+    "anchored",
     "uncertainty_from_dict",
     "wilson",
 ]
@@ -132,6 +135,25 @@ class Covariance:
         """The whole matrix; k * k numbers."""
         return np.asarray(np.diag(self.diagonal) - (self.vectors.T * self.signs) @ self.vectors)
 
+    def times(self, matrix: Array) -> Array:
+        """The matrix times another one, without the whole matrix."""
+        inner = self.signs[:, None] * (self.vectors @ matrix)
+        return np.asarray(self.diagonal[:, None] * matrix - self.vectors.T @ inner)
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """One normal draw with mean 0 and this covariance, without the whole matrix.
+
+        With D the diagonal and D^-1/2 V = Q R, the covariance is D^1/2 (I - Q (R s R') Q') D^1/2; the root of the
+        middle is the identity but in the span of Q.
+        """
+        scale = np.sqrt(self.diagonal)
+        basis, triangle = np.linalg.qr((self.vectors / scale).T)
+        taken, directions = np.linalg.eigh((triangle * self.signs) @ triangle.T)
+        basis = basis @ directions
+        normal = rng.standard_normal(self.diagonal.size)
+        inside = (np.sqrt(np.clip(1 - taken, 0, None)) - 1) * (basis.T @ normal)
+        return np.asarray(scale * (normal + basis @ inside))
+
     def of(self, contrast: npt.ArrayLike) -> float:
         """The variance of a linear combination of the cells, without the whole matrix."""
         c = np.asarray(contrast, dtype=np.float64)
@@ -210,6 +232,56 @@ class Correlated:
         return {"kind": "correlated"} | parts | {"binomial": binomial}
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Anchored:
+    """The intervals of an unbiased estimate of shares, for a published one that was made from it with some bias.
+
+    A published table was projected or fitted: its own spread says nothing about its bias. The interval of the unbiased
+    estimate covers the truth at its level whatever was published. It is cut to 0 .. 1, which holds every share, and
+    reaches to the published share where that lies outside. So it need not have the published share in its middle.
+
+    Attributes:
+        centre: The unbiased estimate, flattened.
+        covariance: Of the unbiased estimate.
+    """
+
+    centre: Array
+    covariance: Covariance
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", _frozen(self.centre))
+
+    def std(self, estimate: Cells) -> Array:
+        """Standard error of the unbiased estimate of each cell."""
+        return np.sqrt(np.clip(self.covariance.variance(), 0, None)).reshape(estimate.shape)
+
+    def interval(self, estimate: Cells, level: float) -> tuple[Array, Array]:
+        """The normal interval of the unbiased estimate, cut to 0 .. 1 and extended to the published share."""
+        _check_level(level)
+        half = normal_quantile(level) * self.std(estimate)
+        centre, values = self.centre.reshape(estimate.shape), estimate.values.astype(float)
+        low, high = np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+        return np.minimum(low, values), np.maximum(high, values)
+
+    def project(self, domain: Domain, attributes: tuple[str, ...]) -> Anchored:
+        """A sum of cells: the unbiased estimate and its covariance add up."""
+        centre = Cells(domain, self.centre.reshape(domain.shape)).project(attributes).values.reshape(-1)
+        covariance = Correlated(covariance=self.covariance).project(domain, attributes).covariance
+        return Anchored(centre=centre, covariance=covariance)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        parts = {name: getattr(self.covariance, name).tolist() for name in ("diagonal", "vectors", "signs")}
+        return {"kind": "anchored", "centre": self.centre.tolist()} | parts
+
+
+def anchored(unbiased: Cells, uncertainty: Uncertainty) -> Uncertainty:
+    """The uncertainty of what is published from an unbiased estimate of shares."""
+    if isinstance(uncertainty, Correlated):
+        return Anchored(centre=unbiased.values.reshape(-1), covariance=uncertainty.covariance)
+    return uncertainty if isinstance(uncertainty, Anchored) else Unknown()
+
+
 @dataclass(frozen=True)
 class Unknown:
     """Nothing is known about the error: no interval is given rather than a wrong one."""
@@ -247,6 +319,11 @@ def uncertainty_from_dict(data: Mapping[str, Any]) -> Uncertainty:
                 sums=part.get("sums", True),
             )
             return Correlated(covariance=covariance, binomial=binomial)
+        case "anchored":
+            covariance = Covariance(**{name: data[name] for name in ("diagonal", "vectors", "signs")})
+            return Anchored(centre=_frozen(data["centre"]), covariance=covariance)
         case "unknown":
             return Unknown()
-    raise InvalidInput("must be additive, correlated or unknown", field="uncertainty.kind", value=data.get("kind"))
+    raise InvalidInput(
+        "must be additive, correlated, anchored or unknown", field="uncertainty.kind", value=data.get("kind")
+    )

@@ -196,6 +196,16 @@ def test_collect(folder):
     assert simulated["simulated"]
     assert abs(sum(sum(row) for row in simulated["tables"]["age x sex"]) - 1) < 1e-9
     assert "Simulated" in good("collect", "simulate", "people.csv", *ask)
+    planned = json.loads(good("collect", "plan", *ask, "--mode", "tables", "--half-width", "0.1", "--json"))
+    assert planned["needed_each"] < planned["needed"]
+    state = "sqlite:///stops.db"
+    ask_more = (*ask, "--mode", "tables", "--title", "x", "--half-width", "0.1", "--state", state, "--minimum", "1")
+    rule = json.loads(good("collect", "create", *ask_more, "--json"))["terms"]["stop"]
+    assert rule["planned"] == planned["needed"]  # the campaign closes around the planner's own number
+    assert rule["tables"] == [["age", "sex"]]
+    assert f"planned for {planned['needed']:,} respondents" in " ".join(
+        good("collect", "create", *ask_more, "--id", "again").split()
+    )
     for wrong, says in (
         (("--epsilon", "0"), "epsilon"),
         (("--mode", "x"), "mode"),
@@ -258,6 +268,11 @@ def test_a_campaign(folder):
     assert "8,000 reports" in good("collect", "status", *here)
     assert id in good("collect", "status", "--state", state)
     assert "A by R" in good("collect", "tables", *here, "--by", "A,R", "--check")
+    shown = good("collect", "tables", *here)
+    assert "Shares of single attributes" in shown.split("A by R")[0]  # the pooled prevalences come first
+    assert "not claimed" not in shown
+    assert "Published as" in shown
+    assert "not claimed" not in good("collect", "tables", *here, "--published", "modelled", "--by", "A,E,T")
     agreed = json.loads(good("collect", "tables", *here, "--published", "consistent", "--json"))
     assert all(value >= 0 for release in agreed["releases"] for value in release["estimate"])
     assert "rejected" in good("collect", "test", *here, "--by", "O,T")

@@ -1,5 +1,6 @@
 """What can be read off a campaign over the Survey network, whose truth is known."""
 
+import itertools
 import json
 
 import numpy as np
@@ -35,6 +36,51 @@ def test_tables_as_published(tally):
     assert set(raw) == set(agreed) == set(modelled)
     assert all((release.values >= 0).all() for found in (agreed, modelled) for release in found.values())
     assert np.isfinite(next(iter(raw.values())).std()).all()
+
+
+def test_every_published_table_has_intervals(tally):
+    for how in ("auto", "pooled", "consistent", "singles", "modelled"):
+        for release in findings.published(tally, how).values():
+            low, high = release.interval(0.95)
+            assert np.isfinite(high - low).all()
+            assert (low <= release.values).all()
+            assert (release.values <= high).all()
+
+
+def test_the_automatic_choice_is_stated(tally):
+    found = findings.published(tally, "auto")
+    recipe = next(iter(found.values())).provenance.recipe
+    assert recipe["published"] == recipe["automatic"]["way"] in ("consistent", "modelled")
+    said = findings.explain(found)
+    assert said[0].startswith(f"Published as {recipe['published']} (estimated error")
+    assert findings.explain(findings.published(tally, "pooled")) == []
+
+
+def test_tables_that_were_shrunk_to_independence_are_named(tally):
+    found = findings.published(tally, "singles")
+    assert all(release.provenance.recipe.get("independent") == (len(key) > 1 or None) for key, release in found.items())
+    (said,) = findings.explain(found)
+    assert "Shrunk to independence" in said
+    assert f"{DOMAIN.names[0]} x {DOMAIN.names[1]}" in said
+
+
+def test_every_attribute_has_one_prevalence_from_all_reports(tally):
+    single, raw = findings.prevalences(tally), tally.releases()
+    assert list(single) == [(name,) for name in DOMAIN.names]
+    for (name,), release in single.items():
+        assert (release.std() < raw[name,].std()).all()
+        assert release.provenance.recipe["reports"] > raw[name,].provenance.recipe["respondents"]
+
+
+def test_a_test_and_the_network_do_not_contradict_each_other_in_silence(tally):
+    """A pair that one test alone rejects, and that has no edge: both say why."""
+    learned = findings.network(tally)
+    pairs = learned.structure.candidates
+    assert pairs == 15
+    for a, b in itertools.combinations(DOMAIN.names, 2):
+        verdict = findings.independence(tally, Hypothesis.of(a, b))
+        said = verdict.caution is not None and f"looks at {pairs} pairs" in verdict.caution
+        assert said == (0.05 / pairs < verdict.p_value <= 0.05)
 
 
 def test_independence_is_found_where_it_is_and_only_there(tally):
@@ -106,7 +152,9 @@ def test_a_table_larger_than_any_question(tally):
         found = findings.table(tally, three, how)
         assert 0.5 * np.abs(found.values - exact).sum() < 0.1
         assert found.provenance.recipe["reconstructed"]
-        assert np.isnan(found.std()).all()  # made up from smaller ones: no interval is claimed
+        low, high = found.interval(0.95)
+        assert ((low <= exact + 0.02) & (exact - 0.02 <= high)).all()
+        assert 0 < (high - low).max() < 0.2
     with pytest.raises(UnknownName):
         findings.table(tally, three, "raw")
     assert findings.table(tally, three[:2], "raw").values.shape == DOMAIN.project(three[:2]).shape

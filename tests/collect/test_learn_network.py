@@ -55,6 +55,20 @@ def collect(families, people, seed, epsilon=2.0, network=None):
     return Tally(design).add(respond(design, codes, SeededSource(seed), seed=seed + 1))
 
 
+def test_a_pair_that_fails_only_at_the_shared_level_is_named():
+    """Doubtful pairs: below the level alone, above it when all candidates share it."""
+    found = 0
+    for seed in range(12):
+        structure = learn_structure(collect(PAIRS, 3000, seed).releases())
+        for link in structure.doubtful:
+            assert 0.05 / 6 < link.p_value <= 0.05
+            assert frozenset((link.child, *link.parents)) not in edges(structure)
+        assert len(structure.near_misses) == len(structure.doubtful)
+        assert all("6 candidates share the level" in words for words in structure.near_misses)
+        found += len(structure.doubtful)
+    assert found > 0
+
+
 def edges(structure):
     return {frozenset((child, parent)) for child, above in structure.parents.items() for parent in above}
 

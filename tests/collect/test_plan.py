@@ -95,7 +95,9 @@ def test_publishing_comes_nearer_to_the_truth():
     for release in published.releases().values():
         assert (release.values >= 0).all()
         assert release.values.sum() == pytest.approx(1)
-        assert np.isnan(release.std()).all()  # biased: no interval is claimed
+        low, high = release.interval(0.95)  # of the unbiased table behind it
+        assert ((low <= release.values) & (release.values <= high)).all()
+        assert np.isfinite(release.std()).all()
 
 
 def test_everybody_who_is_asked_answers():

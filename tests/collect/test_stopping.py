@@ -8,7 +8,8 @@ from tacita.collect.design import Asked, Design
 from tacita.collect.geometric import geometric_channel
 from tacita.collect.hadamard import HadamardResponse
 from tacita.collect.publish import model
-from tacita.collect.stopping import StopRule, block_size, respondents_needed
+from tacita.collect.sizing import plan_stop
+from tacita.collect.stopping import StopRule, respondents_needed
 from tacita.collect.tally import Tally
 from tacita.collect.unary import UnaryEncoding
 from tacita.domain import Categorical, Domain
@@ -45,19 +46,6 @@ def test_the_formula_of_randomized_response():
     assert respondents_needed(channel, 0.02, share=share, simultaneous=True) > respondents_needed(
         channel, 0.02, share=share
     )
-
-
-@pytest.mark.parametrize("channel", [CHANNELS[0], *CHANNELS[2:6]], ids=lambda c: type(c).__name__)
-def test_with_fewer_than_a_block_no_table_could_stop(channel):
-    size = block_size(channel, 0.02)
-    z = 2.638  # of each interval at the first look: P(|Z| > z) = 0.05 / 2 / 3
-    halves = [z * np.sqrt(channel.covariance(t, respondents=size - 1).variance().max()) for t in simplex(20)]
-    assert min(halves) > 0.02 * 0.999
-
-
-def test_a_block_has_some_reports_in_every_cell():
-    channel = RandomizedResponse.k_ary(levels=3, epsilon=6.0)  # hardly any fakes
-    assert block_size(channel, 0.2) * channel.fake_probabilities().min() == pytest.approx(5, rel=0.01)
 
 
 def make_design(channel):
@@ -133,7 +121,7 @@ def test_the_advice_leads_to_the_end():
     def expected(n):
         return np.append(np.round(n * support), n).astype(np.int64)
 
-    seen = block_size(channel, 0.05)
+    seen = 2000
     first = rule.look(release(design, expected(seen)), 1)
     assert not first.stop
     assert first.cell == (0,)
@@ -146,6 +134,53 @@ def test_the_advice_leads_to_the_end():
     if doublings > 1:
         before = rule.look(release(design, expected(seen * 2 ** (doublings - 1))), doublings)
         assert not before.stop
+
+
+def test_coverage_holds_at_the_stopping_time_with_planned_looks():
+    """Looks planned around the number that the rule takes: all intervals of all looks hold together."""
+    channel = RandomizedResponse.k_ary(levels=4, epsilon=2.0)
+    design, truth = make_design(channel), np.array([0.55, 0.3, 0.1, 0.05])
+    law, rng = truth @ channel.matrix(), np.random.default_rng(11)
+    rule = plan_stop(design, StopRule(half_width=0.06, level=0.9))
+    trials, at_stop, at_all, stops = 400, 0, 0, []
+    for _ in range(trials):
+        counts, stopped, all_good = np.zeros(4, np.int64), 0, True
+        for number in range(1, 9):
+            counts = counts + rng.multinomial(rule.size_of(number) - counts.sum(), law)
+            found = release(design, counts)
+            advice = rule.look(found, number)
+            good = covers(found, advice.level_used, truth)
+            all_good &= good
+            if advice.stop and not stopped:
+                stopped = rule.size_of(number)
+                at_stop += good
+        stops.append(stopped / rule.planned)
+        at_all += all_good
+    assert 0.5 <= min(stops) <= max(stops) <= 1.5
+    slack = 3 * np.sqrt(0.9 * 0.1 / trials)
+    assert at_stop / trials > 0.9 - slack
+    assert at_all / trials > 0.9 - slack
+
+
+def test_planned_looks_spend_the_error_once_and_mostly_where_the_end_is_planned():
+    rule = StopRule(half_width=0.1, level=0.9, planned=1000)
+    assert sum(7 * (1 - rule.level_at(j, 7)) for j in range(1, 3000)) == pytest.approx(0.1, abs=1e-4)
+    sizes = [rule.size_of(number) for number in range(1, 10)]
+    assert sizes == sorted(sizes)
+    planned = sizes.index(1000) + 1
+    assert max(range(1, 10), key=lambda j: 1 - rule.level_at(j, 7)) == planned
+    assert [rule.due(n) for n in (0, 499, 500, 999, 1000, 1499, 1500)] == [0, 0, 1, 3, 4, 5, 6]
+
+
+def test_tables_share_a_look_by_their_cells():
+    channel = RandomizedResponse.k_ary(levels=4, epsilon=2.0)
+    found = release(make_design(channel), np.array([1000, 600, 300, 100]))
+    rule = StopRule(half_width=0.01, planned=1000)
+    alone, both = rule.look_at([found], 4, respondents=2000), rule.look_at([found, found], 4, respondents=2000)
+    assert 1 - both.level_used == pytest.approx((1 - alone.level_used) / 2)
+    assert both.widest > alone.widest
+    assert alone.more_respondents > 0
+    assert alone.table == ("a",)
 
 
 def test_the_error_budget_is_not_overspent():
@@ -165,5 +200,9 @@ def test_refusals():
     tally = Tally.counted(make_design(channel), {0: np.array([10, 20, 30, 40])})
     with pytest.raises(InvalidInput):
         StopRule(half_width=0.1).look(tally.releases()[("a",)], 0)
-    with pytest.raises(InvalidInput, match="no intervals"):
+    with pytest.raises(InvalidInput, match="unbiased"):
         StopRule(half_width=0.1).look(model(tally).releases()[("a",)], 1)
+    with pytest.raises(InvalidInput, match="planned"):
+        StopRule(half_width=0.1).size_of(1)
+    with pytest.raises(InvalidInput, match="planned"):
+        StopRule(half_width=0.1, planned=0)

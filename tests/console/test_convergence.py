@@ -17,7 +17,7 @@ from tacita.tables import Workload
 
 DOMAIN = Domain(attributes=[Boolean(name="smokes"), Categorical(name="region", levels=["n", "s"])])
 TABLES = [("smokes", "region"), ("smokes",), ("region",)]
-STOP = {"half_width": 0.05, "level": 0.95, "simultaneous": True}
+STOP = {"half_width": 0.05, "level": 0.95, "simultaneous": True, "planned": 6000, "tables": [["smokes", "region"]]}
 
 
 def collected(people: int, seed: int = 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import numpy as np
 import pyarrow.csv as pacsv
 import pytest
 
@@ -37,9 +38,14 @@ def test_all_findings(survey) -> None:
         assert response.status_code == 200, response.text
         return response
 
-    for published in ("raw", "consistent", "modelled"):
+    for published in ("raw", "pooled", "consistent", "singles", "modelled", "auto"):
         found = Releases.from_json(get(f"releases?published={published}").text)
         assert ("O", "T") in found
+        low, high = found["O", "T"].interval(0.95)
+        assert np.isfinite(high - low).all()
+    assert found["O", "T"].provenance.recipe["automatic"]["way"] in ("consistent", "singles", "modelled")
+    larger = Releases.from_json(get("releases?published=auto&by=A,E,O").text)["A", "E", "O"]
+    assert np.isfinite(larger.std()).all()
     assert 0 <= get("test?by=E,A").json()["p_value"] <= 1
     assert "Monte Carlo" in get("test?by=E,A&simulations=19").json()["method"]
     assert set(get("network").json()["network"]["parents"]) == set(DOMAIN.names)

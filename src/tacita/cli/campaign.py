@@ -61,6 +61,12 @@ def _show(campaign: Campaign) -> None:
         for q in campaign.as_dict()["questions"]
         if q["block"] == campaign.block
     ]
+    if (rule := campaign.terms.stop) is not None and rule.planned is not None:
+        show.say(
+            f"Closes when every share of the wanted tables is known to within {rule.half_width:g}: planned for "
+            f"{rule.planned:,} respondents, {campaign.respondents:,} so far; the next look is at "
+            f"{rule.size_of(max(rule.due(campaign.respondents), campaign.looks) + 1):,}"
+        )
     show.say(campaign.as_dict()["influence"])
     show.say(f"Fingerprint {campaign.fingerprint}: publish it, so that respondents can compare what their page shows.")
     title = "Questions" if campaign.terms.rounds is None else f"Questions of block {campaign.block}"

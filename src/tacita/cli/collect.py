@@ -12,7 +12,8 @@ from tacita.cli.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.design import Design
 from tacita.collect.plan import DEPENDENCE, plan_collection
 from tacita.collect.publish import model
-from tacita.collect.stopping import respondents_needed
+from tacita.collect.sizing import half_widths, respondents_planned
+from tacita.collect.stopping import StopRule
 from tacita.collect.tally import simulate as simulate_collection
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -116,18 +117,24 @@ def plan(
         channel=channel,
         dependence=dependence,
     )
-    needed = None if half_width is None else _needed(design, half_width)
+    found = None if half_width is None else _needed(design, half_width)
     if json:
-        show.print_json(design.as_dict() | ({} if needed is None else {"needed": needed}))
+        show.print_json(design.as_dict() | (found or {}))
         return
     show_design(design)
-    if needed is not None:
-        show.say(f"To know every share to within {half_width:g}, with 95 % each: {needed:,} respondents.")
+    if found is not None:
+        show.say(
+            f"To know every share of these tables to within {half_width:g}, all together with 95 %: about "
+            f"{found['needed']:,} respondents. A campaign with --half-width {half_width:g} plans its looks around that "
+            f"number. Each share by itself takes {found['needed_each']:,}."
+        )
 
 
-def _needed(design: Design, half_width: float) -> int:
-    """Respondents until the worst cell of every question is known so well, at the plan's shares."""
-    return max(math.ceil(respondents_needed(q.channel, half_width) / q.share) for q in design.questions)
+def _needed(design: Design, half_width: float) -> dict[str, int]:
+    """Respondents until the wanted tables are known so well: by a stop rule, and each share by itself."""
+    widest = max(half_widths(design, 1).values())
+    each = math.ceil((widest / half_width) ** 2)
+    return {"needed": respondents_planned(design, StopRule(half_width=half_width)), "needed_each": each}
 
 
 @app.command()

@@ -54,13 +54,16 @@ def tables(
     ] = None,
     published: Annotated[
         findings.Published,
-        typer.Option(help="raw: unbiased, with intervals. consistent: they agree. modelled: nearest to the truth."),
-    ] = "raw",
+        typer.Option(
+            help="auto: the best of consistent, singles and modelled by estimated error. pooled: unbiased, from all "
+            "reports that hold an attribute. raw: unbiased, each table alone. All have intervals."
+        ),
+    ] = "auto",
     check: Annotated[bool, typer.Option(help="Say what liars could have done, and whether it shows.")] = False,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Show the tables with their error bars, as far as people have answered."""
+    """Show the tables with their error bars, as far as people have answered: single attributes first."""
     campaigns = campaigns_of(state)
     tally = campaigns.tally(id)
     if by:
@@ -70,7 +73,16 @@ def tables(
     if json:
         print(chosen.to_json())
         return
-    for release in chosen.values():
+    shown = list(chosen.values())
+    if not by and published != "raw":
+        show.say("Shares of single attributes, unbiased, each from all reports that hold it:\n")
+        single = findings.prevalences(tally)
+        for release in single.values():
+            show.release(release, f"{release.attributes[0]}, from {release.provenance.recipe['reports']:,} reports")
+        shown = [release for release in shown if len(release.attributes) > 1]
+    for line in findings.explain(chosen):
+        show.say(line)
+    for release in shown:
         show.release(release)
         if found := release.provenance.recipe.get("influence"):
             show.say(_influence(found))
@@ -141,6 +153,8 @@ def network(
     ]
     title = f"Edges, out of {learned.structure.candidates} candidates"
     show.grid(title, ("attribute", "depends on", ">bits, corrected", ">p"), rows)
+    for line in learned.structure.near_misses:
+        show.say(line)
     alone = [name for name, above in learned.structure.parents.items() if not above]
     show.say(f"Without parents: {', '.join(alone)}.")
 

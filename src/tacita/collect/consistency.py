@@ -31,9 +31,9 @@ from tacita.networks.fit import rake
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event
 from tacita.release import Provenance, Release, Releases
-from tacita.uncertainty import Unknown
+from tacita.uncertainty import anchored
 
-__all__ = ["agree", "complete", "complete_min_norm", "consistent", "settle"]
+__all__ = ["agree", "complete", "complete_min_norm", "consistent", "possible", "settle"]
 
 Array = NDArray[np.float64]
 Tables = dict[tuple[str, ...], Cells]
@@ -119,18 +119,30 @@ def _inside(held: Tables, key: tuple[str, ...]) -> list[Cells]:
     return [margin for shared, margin in held.items() if set(shared) <= set(key)]
 
 
+def possible(tables: Tables, variances: Weights, *, rounds: int = _ROUNDS) -> Tables:
+    """Non-negative tables that nearly agree: the two stages above, in turns.
+
+    Args:
+        tables: One table for each key.
+        variances: Variance of one cell of each table.
+        rounds: How often.
+    """
+    for _ in range(rounds):
+        tables = agree(tables, variances)
+        tables = {key: project_table(table) for key, table in tables.items()}
+    return tables
+
+
 def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
     """Releases that agree on what they share and have no negative share.
 
-    The result is biased, as every projection is; intervals are those of the releases it was made from.
+    The result is biased, as every projection is. Its intervals are those of the unbiased releases that it was made
+    from, cut to what is possible: the projection does not move the truth, so that they cover it as often as before.
     """
     event = _joint_event(list(releases.values()))
     variances = {key: float(np.mean(release.std() ** 2)) for key, release in releases.items()}
     tables: Tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
-    for _ in range(rounds):
-        tables = agree(tables, variances)
-        tables = {key: project_table(table) for key, table in tables.items()}
-    tables = settle(tables, variances)
+    tables = settle(possible(tables, variances, rounds=rounds), variances)
     return Releases(_published(releases[key], table, event) for key, table in tables.items())
 
 
@@ -148,7 +160,13 @@ def _joint_event(releases: Sequence[Release]) -> Event:
 def _published(release: Release, table: Cells, event: Event) -> Release:
     recipe = dict(release.provenance.recipe) | {"published": "consistent"}
     provenance: Provenance = replace(release.provenance, recipe=recipe)
-    return replace(release, estimate=table, uncertainty=Unknown(), event=event, provenance=provenance)
+    return replace(
+        release,
+        estimate=table,
+        uncertainty=anchored(release.estimate, release.uncertainty),
+        event=event,
+        provenance=provenance,
+    )
 
 
 def complete(tables: Iterable[Cells], domain: Domain, *, rounds: int = 500, tolerance: float = 1e-10) -> Cells:

@@ -78,6 +78,7 @@ class Design:
         views: Numbers of the questions that one respondent answers together; each question alone if not given.
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
+        wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
         floor: Where the fakes of later blocks follow what was learnt: the share of them that stays even.
     """
 
@@ -90,6 +91,7 @@ class Design:
     why: str = ""
     rehearsed: float | None = None
     floor: float | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.views:

@@ -28,6 +28,9 @@ __all__ = ["LatentClasses", "Measurement", "fit_latent_classes"]
 
 Array = NDArray[np.float64]
 
+_LEAST = 1e-6
+"""Probability that a fit which begins at another model gives to what that model rules out."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurement:
@@ -104,6 +107,11 @@ class _Problem:
         """A model near independence, the classes told apart at random."""
         return rng.normal(0, 0.5, int(self.starts[-1]))
 
+    def start_at(self, model: LatentClasses) -> Array:
+        """The parameters of a model that was fitted before."""
+        tables = [model.weights, *(model.conditionals[name] for name in self.names)]
+        return np.concatenate([np.log(np.maximum(table, _LEAST)).reshape(-1) for table in tables])
+
     def unpack(self, x: Array) -> tuple[Array, list[Array]]:
         tables = [
             _softmax(x[a:b].reshape(size, self.classes))
@@ -156,7 +164,13 @@ def _softmax(x: Array) -> Array:
 
 
 def fit_latent_classes(
-    domain: Domain, measurements: Sequence[Measurement], *, classes: int, seed: int = 0, starts: int = 2
+    domain: Domain,
+    measurements: Sequence[Measurement],
+    *,
+    classes: int,
+    seed: int = 0,
+    starts: int = 2,
+    near: LatentClasses | None = None,
 ) -> LatentClasses:
     """Fit a model with a given number of classes; the best of some starts, reweighted once.
 
@@ -166,16 +180,22 @@ def fit_latent_classes(
         classes: How many kinds of people.
         seed: Of the starts: the same measurements give the same model.
         starts: How often to begin anew.
+        near: A model of as many classes that was fitted to similar measurements: the fit begins there, once.
     """
     if classes < 1 or not measurements:
         raise InvalidInput("must be at least 1, with at least one measurement", field="classes", value=classes)
     problem = _Problem(domain, measurements, classes)
     rng = np.random.default_rng(seed)
     options: dict[str, Any] = {"maxiter": 200}
-    tries = [minimize(problem, problem.start(rng), jac=True, method="L-BFGS-B", options=options) for _ in range(starts)]
-    best = min(tries, key=lambda result: float(result.fun))
-    problem.reweigh(best.x)
-    best = minimize(problem, best.x, jac=True, method="L-BFGS-B", options=options)
+    if near is None:
+        tries = [
+            minimize(problem, problem.start(rng), jac=True, method="L-BFGS-B", options=options) for _ in range(starts)
+        ]
+        found = min(tries, key=lambda result: float(result.fun)).x
+    else:
+        found = problem.start_at(near)
+    problem.reweigh(found)
+    best = minimize(problem, found, jac=True, method="L-BFGS-B", options=options)
     weights, tables = problem.unpack(best.x)
     return LatentClasses(
         domain=domain,

@@ -32,7 +32,7 @@ from tacita.privacy.event import Event, Pure
 from tacita.release import Release, Releases
 from tacita.uncertainty import Correlated
 
-__all__ = ["Learned", "Link", "Structure", "learn_network", "learn_structure"]
+__all__ = ["Learned", "Link", "Structure", "candidate_families", "learn_network", "learn_structure"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,8 @@ class Structure:
         candidates: How many families shared the level.
         event: What each of those cost who answered for it.
         simulated: Whether the reports came from a seed.
+        level: Of all candidates together.
+        doubtful: Pairs without an edge that a test of that pair alone would call dependent at the same level.
     """
 
     domain: Domain
@@ -72,6 +74,18 @@ class Structure:
     candidates: int
     event: Event
     simulated: bool
+    level: float = 0.05
+    doubtful: tuple[Link, ...] = ()
+
+    @property
+    def near_misses(self) -> tuple[str, ...]:
+        """The doubtful pairs in words."""
+        shared = self.level / max(self.candidates, 1)
+        return tuple(
+            f"No edge between {link.parents[0]} and {link.child}, though p = {link.p_value:.2g}: alone that is below "
+            f"{self.level:g}, but {self.candidates} candidates share the level, so that an edge needs {shared:.2g}."
+            for link in self.doubtful
+        )
 
     @property
     def families(self) -> tuple[tuple[str, ...], ...]:
@@ -104,7 +118,7 @@ def learn_structure(
     if not 0 < level < 1:
         raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
     domain = releases.domain
-    families = [family for family in _families(domain.names, degree) if releases.supports(family)]
+    families = candidate_families(releases, degree=degree)
     if not families:
         raise InvalidInput("must hold a table of two attributes or more", field="releases")
     seen: dict[tuple[str, tuple[str, ...]], Link] = {}
@@ -127,7 +141,24 @@ def learn_structure(
         candidates=len(families),
         event=_cost(releases),
         simulated=any(release.provenance.simulated for release in releases.values()),
+        level=level,
+        doubtful=_doubtful(seen, level, len(families)),
     )
+
+
+def candidate_families(releases: Releases, *, degree: int) -> list[tuple[str, ...]]:
+    """The families that share the level of a network: those that some table holds."""
+    return [family for family in _families(releases.domain.names, degree) if releases.supports(family)]
+
+
+def _doubtful(seen: Mapping[tuple[str, tuple[str, ...]], Link], level: float, candidates: int) -> tuple[Link, ...]:
+    """Pairs that were rejected alone but not at the shared level, each once."""
+    found = {
+        frozenset((link.child, *link.parents)): link
+        for link in seen.values()
+        if len(link.parents) == 1 and level / candidates < link.p_value <= level
+    }
+    return tuple(found.values())
 
 
 def _families(names: Sequence[str], degree: int) -> Iterator[tuple[str, ...]]:

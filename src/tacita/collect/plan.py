@@ -65,7 +65,23 @@ def plan_collection(
         raise InvalidInput("must be one or view", field="answers", value=answers)
     if channel not in ("auto", "rr"):
         raise InvalidInput("must be auto or rr", field="channel", value=channel)
+    if mode == "views" and answers == "one" and channel != "auto":
+        raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
     oracle: Oracle = best_oracle if channel == "auto" else _randomized_response
+    found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
+    return replace(found, wanted=tuple(workload))
+
+
+def _planned(
+    domain: Domain,
+    workload: Workload,
+    respondents: int,
+    epsilon: float,
+    mode: str,
+    answers: str,
+    oracle: Oracle,
+    dependence: float,
+) -> Design:
     if answers == "view":
         return _split(domain, workload, respondents, epsilon, oracle)
     singles = [(name,) for name in workload.attributes]
@@ -78,8 +94,6 @@ def plan_collection(
         mode="singles",
     )
     if mode == "views":
-        if channel != "auto":
-            raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
         return choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence).design()
     if not wide:
         return replace(single, why="only single attributes are asked for")
@@ -89,7 +103,7 @@ def plan_collection(
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
     candidates = {"multiplying single attributes": single, "asking for tables": tables}
-    if len(workload.attributes) >= _MANY_ATTRIBUTES and channel == "auto":
+    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_oracle:
         chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
         if chosen.size > 1:
             candidates["asking for larger views"] = chosen.design()

@@ -72,7 +72,11 @@ def pool(estimates: Sequence[FrequencyEstimate]) -> FrequencyEstimate:
 
 
 def pool_blocks(
-    channels: Sequence[Channel], counts: Sequence[ArrayLike], *, about: About = "population"
+    channels: Sequence[Channel],
+    counts: Sequence[ArrayLike],
+    *,
+    about: About = "population",
+    at: ArrayLike | None = None,
 ) -> FrequencyEstimate:
     """The pooled estimate of several blocks, with every block's covariance at what all of them say.
 
@@ -83,9 +87,10 @@ def pool_blocks(
         channels: The channel of each block; over the same levels.
         counts: The tally of each block.
         about: What the estimate is about.
+        at: Shares at which the covariance is evaluated, where a better estimate of them is known.
     """
     found = [channel.estimate(np.asarray(seen), about=about) for channel, seen in zip(channels, counts, strict=True)]
-    possible = np.asarray(norm_sub(pool(found).frequencies).frequencies)
+    possible = np.asarray(norm_sub(pool(found).frequencies if at is None else at).frequencies)
     known = [
         replace(one, uncertainty=channel.covariance(possible, respondents=one.respondents, about=about))
         for channel, one in zip(channels, found, strict=True)

@@ -1,17 +1,21 @@
-"""From what was counted to tables that people use: consistent, never negative, as near to the truth as we can.
+"""Published tables from what was counted: consistent, never negative, as near to the truth as reports allow.
 
-    raw          unbiased, with intervals, may be negative and disagree      for tests and intervals
-    consistent   raw, made to agree and projected                            no model
-    modelled     a few latent classes for all tables together, and back what stands out of the noise of each
+    raw          unbiased, with intervals; may be negative and disagree      for tests
+    pooled       unbiased, with intervals; agree on shared attributes        for the shares of one question
+    consistent   pooled, made non-negative                                   no model
+    singles      the product of single attributes                            independence
+    modelled     a few latent classes for all tables together, and what stands out of the noise of each added back
 
 Which number of classes: the one whose misfit, plus one for each parameter that it has more (Akaike's rule on the
-weighted squared error), is smallest. It looks at releases only, so it is free.
+weighted squared error), is smallest; more are tried until they are no better. It uses releases only, so it costs no
+privacy. How to choose between these: `tacita.collect.automatic`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,8 +24,9 @@ from numpy.typing import NDArray
 
 from tacita.cells import Cells
 from tacita.collect.consistency import settle
-from tacita.collect.design import Asked
+from tacita.collect.evidence import Evidence, Key
 from tacita.collect.latent import LatentClasses, Measurement, fit_latent_classes
+from tacita.collect.pooled import pool_tables
 from tacita.collect.shrink import shrink_weighted
 from tacita.collect.simplex import project_table
 from tacita.collect.tally import Tally
@@ -29,43 +34,118 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.event import Event, Pure
 from tacita.release import Release, Releases
-from tacita.uncertainty import Unknown
+from tacita.uncertainty import Correlated, anchored
 
-__all__ = ["Modelled", "measurements_of", "model"]
+__all__ = ["CLASSES", "Fitted", "Modelled", "fit_model", "measurements_of", "model"]
 
 Array = NDArray[np.float64]
+Tables = dict[Key, Cells]
 
-_CLASSES = (1, 2, 3, 4, 6)
+CLASSES = (1, 2, 3, 4, 6)
+"""Numbers of classes that are tried."""
 
 
-def measurements_of(tally: Tally) -> list[Measurement]:
+def measurements_of(evidence: Evidence) -> list[Measurement]:
     """Every table of one or two attributes that was asked, and every pair of a larger one, with its variance."""
-    larger = {key: release for key, release in tally.releases().items() if len(key) > 2}
-    found = [pair for release in larger.values() for pair in _pairs(release)]
-    for asked, counts in tally:
-        if asked.attributes in larger:
-            continue
-        estimate = asked.channel.estimate(counts)
-        shape = tally.design.domain.project(asked.attributes).shape
-        at = partial(_variance_at, asked, estimate.respondents)
-        values = np.asarray(estimate.frequencies).reshape(shape)
-        even = np.full(shape, 1 / values.size)
-        found.append(Measurement(attributes=asked.attributes, values=values, variance=at(even), variance_at=at))
+    found = [pair for key in evidence.larger() for pair in _pairs(evidence, key)]
+    for key, values in evidence.values.items():
+        if len(key) <= 2:
+            at = partial(_variance_at, evidence, key)
+            even = np.full(values.shape, 1 / values.size)
+            found.append(Measurement(attributes=key, values=values, variance=at(even), variance_at=at))
     return found
 
 
-def _pairs(release: Release) -> list[Measurement]:
+def _pairs(evidence: Evidence, key: Key) -> list[Measurement]:
     """The pairs of a larger table, each as if it had been measured by itself."""
-    found = []
-    for pair in itertools.combinations(release.attributes, 2):
-        margin = release.project(pair)
-        found.append(Measurement(attributes=pair, values=margin.values, variance=margin.std() ** 2))
+    found, domain = [], evidence.domain.project(key)
+    table, error = Cells(domain, evidence.values[key]), Correlated(covariance=evidence.covariance(key))
+    for pair in itertools.combinations(key, 2):
+        margin = table.project(pair)
+        variance = error.project(domain, pair).std(margin) ** 2
+        found.append(Measurement(attributes=pair, values=margin.values, variance=variance))
     return found
 
 
-def _variance_at(asked: Asked, respondents: int, table: Array) -> Array:
-    variance = asked.channel.covariance(table.reshape(-1), respondents=respondents).variance()
+def _variance_at(evidence: Evidence, key: Key, table: Array) -> Array:
+    variance = evidence.sources[key].covariance(table.reshape(-1)).variance()
     return np.asarray(variance).reshape(table.shape)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A model fitted to some evidence.
+
+    Attributes:
+        best: The model with the number of classes that Akaike's rule takes.
+        fits: One for each number of classes that was tried, the smallest first.
+        tables: Of all tables that were asked; corrected where one stands out of its noise, before they are settled.
+    """
+
+    best: LatentClasses
+    fits: tuple[LatentClasses, ...]
+    tables: Tables = field(repr=False)
+
+    @property
+    def one(self) -> LatentClasses:
+        """The model of one class: all attributes independent."""
+        return self.fits[0]
+
+
+def fit_model(
+    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, near: Sequence[LatentClasses] = ()
+) -> Fitted:
+    """Fit latent classes to all tables, and correct each table by what stands out of its noise.
+
+    Args:
+        evidence: What was measured.
+        classes: Numbers of classes to try.
+        seed: Of the fits' starts.
+        near: Fits to similar evidence, one for each number of classes: fits begin there.
+    """
+    measurements = measurements_of(evidence)
+    if not measurements:
+        raise InvalidInput("holds no table of one or two attributes", field="tally")
+    domain = evidence.domain
+    fits = tuple(
+        (fit_latent_classes(domain, measurements, classes=fit.classes, near=fit) for fit in near)
+        if near
+        else _fits(domain, measurements, classes, seed)
+    )
+    best = min(fits, key=_akaike)
+    tables = {m.attributes: _corrected(domain, best, m) for m in measurements if m.attributes in evidence.values}
+    larger = {key: project_table(Cells(domain.project(key), evidence.values[key])) for key in evidence.larger()}
+    return Fitted(best=best, fits=fits, tables=tables | larger)
+
+
+def _fits(
+    domain: Domain, measurements: Sequence[Measurement], classes: Iterable[int], seed: int
+) -> Iterator[LatentClasses]:
+    """Fits with more and more classes, until more are no better."""
+    least = math.inf
+    for number in sorted(classes):
+        fit = fit_latent_classes(domain, measurements, classes=number, seed=seed)
+        yield fit
+        if _akaike(fit) > least:
+            return
+        least = _akaike(fit)
+
+
+def _akaike(fit: LatentClasses) -> float:
+    return fit.misfit + _parameters(fit)
+
+
+def _parameters(fit: LatentClasses) -> int:
+    return fit.classes - 1 + fit.classes * sum(len(table) - 1 for table in fit.conditionals.values())
+
+
+def _corrected(domain: Domain, fit: LatentClasses, measured: Measurement) -> Cells:
+    base = fit.project(measured.attributes)
+    table = base.values
+    if len(measured.attributes) == 2:
+        variance = measured.variance_at(table) if measured.variance_at else measured.variance
+        table = table + shrink_weighted(measured.values - table, variance)
+    return project_table(Cells(domain.project(measured.attributes), table))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,8 +154,8 @@ class Modelled:
 
     domain: Domain = field(repr=False)
     latent: LatentClasses
-    corrected: dict[tuple[str, ...], Cells] = field(repr=False)
-    raw: Releases = field(repr=False)
+    corrected: Tables = field(repr=False)
+    pooled: Releases = field(repr=False)
     event: Event
 
     def supports(self, attributes: Iterable[str]) -> bool:
@@ -91,18 +171,19 @@ class Modelled:
         return self.latent.project(names)
 
     def releases(self) -> Releases:
-        """The corrected tables as releases; biased, so without intervals: those are in `raw`."""
+        """The corrected tables as releases, with the intervals of the unbiased pooled tables."""
         return Releases(self._publish(key, table) for key, table in self.corrected.items())
 
     def _publish(self, key: tuple[str, ...], table: Cells) -> Release:
-        source = self.raw[key]
+        source = self.pooled[key]
         recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.latent.classes}
         provenance = replace(source.provenance, recipe=recipe)
         # every table was made from all reports, so it costs what the dearest question does
-        return replace(source, estimate=table, uncertainty=Unknown(), event=self.event, provenance=provenance)
+        uncertainty = anchored(source.estimate, source.uncertainty)
+        return replace(source, estimate=table, uncertainty=uncertainty, event=self.event, provenance=provenance)
 
 
-def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> Modelled:
+def model(tally: Tally, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> Modelled:
     """Fit and correct.
 
     Args:
@@ -110,40 +191,10 @@ def model(tally: Tally, *, classes: Iterable[int] = _CLASSES, seed: int = 0) -> 
         classes: Numbers of classes to try.
         seed: Of the fit's starts.
     """
-    measurements = measurements_of(tally)
-    if not measurements:
-        raise InvalidInput("holds no table of one or two attributes", field="tally")
-    domain = tally.design.domain
-    fits = [fit_latent_classes(domain, measurements, classes=z, seed=seed) for z in classes]
-    best = min(fits, key=lambda fit: fit.misfit + _parameters(fit))
-    raw = tally.releases()
-    corrected = {key: _corrected(domain, best, m) for key, m in _by_table(measurements, raw).items()}
-    larger = {key: project_table(release.estimate) for key, release in raw.items() if len(key) > 2}
-    variances = {key: float(np.mean(release.std() ** 2)) for key, release in raw.items()}
-    agreed = settle(corrected | larger, variances)
+    evidence = Evidence.of(tally)
+    fitted = fit_model(evidence, classes=classes, seed=seed)
+    pooled = pool_tables(tally)
+    variances = {key: float(np.mean(evidence.covariance(key).variance())) for key in evidence.values}
+    agreed = settle(fitted.tables, variances)
     cost = Pure(epsilon=tally.design.epsilon_upper)
-    return Modelled(domain=domain, latent=best, corrected=agreed, raw=raw, event=cost)
-
-
-def _by_table(measurements: Iterable[Measurement], raw: Releases) -> dict[tuple[str, ...], Measurement]:
-    """One measurement for each table that was asked; where it was asked in several blocks, what they say together."""
-    found: dict[tuple[str, ...], Measurement] = {}
-    for measured in measurements:
-        key = measured.attributes
-        if key in raw:
-            pooled = Measurement(attributes=key, values=raw[key].values, variance=raw[key].std() ** 2)
-            found[key] = pooled if key in found else measured
-    return found
-
-
-def _parameters(fit: LatentClasses) -> int:
-    return fit.classes - 1 + fit.classes * sum(len(table) - 1 for table in fit.conditionals.values())
-
-
-def _corrected(domain: Domain, fit: LatentClasses, measured: Measurement) -> Cells:
-    base = fit.project(measured.attributes)
-    table = base.values
-    if len(measured.attributes) == 2:
-        variance = measured.variance_at(table) if measured.variance_at else measured.variance
-        table = table + shrink_weighted(measured.values - table, variance)
-    return project_table(Cells(domain.project(measured.attributes), table))
+    return Modelled(domain=tally.design.domain, latent=fitted.best, corrected=agreed, pooled=pooled, event=cost)

@@ -1,11 +1,12 @@
 """How many respondents a wanted accuracy takes, and when a collection may stop.
 
-    respondents_needed    before anybody is asked
-    block_size            how many to ask before the first look: with fewer no look could end the collection
+    respondents_needed    for one question, before anyone is asked
     StopRule              at each look: stop, or how many more
 
 Privacy: nothing is spent; releases are looked at.
-Utility: all intervals of all looks hold together with the stated level, so whatever is decided by them does.
+Utility: all intervals of all looks hold together with the stated level, so whatever is decided by them does. Looks are
+planned around the number of respondents that the rule is expected to take (`tacita.collect.sizing`), and most of the
+error is spent there.
 Claim page: docs/claims/sequential-stopping.md.   Flags: unvetted, trusts its caller.
 
 Legend: h the half-width wanted, z the normal quantile, v(pi) the variance of one report's estimate of a cell, so that
@@ -15,6 +16,7 @@ n >= z^2 v / h^2. For k-ary randomized response v = r (1 - r) / p^2: the channel
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,15 +27,18 @@ from tacita.collect.protocol import Channel
 from tacita.collect.support import SupportChannel
 from tacita.errors import InvalidInput
 from tacita.release import Release
-from tacita.uncertainty import normal_quantile
+from tacita.uncertainty import Anchored, normal_quantile
 
-__all__ = ["Advice", "StopRule", "block_size", "respondents_needed"]
+__all__ = ["Advice", "StopRule", "respondents_needed", "worst_variance"]
 
 Array = NDArray[np.float64]
 
 _MOST_LISTED = 1000  # levels of a general channel, whose variances are a table of levels * levels
-_FEWEST_IN_CELL = 5
-_MOST_DOUBLINGS = 60
+_MOST_LOOKS = 60
+_FRACTIONS = (0.5, 0.7, 0.85, 1.0, 1.2, 1.5)
+"""Looks as parts of the planned number of respondents; each later one has half as many again as the one before."""
+_SHARES = (0.05, 0.1, 0.15, 0.4, 0.15, 0.05)
+"""Part of the error that each of them may use; all later ones together use the rest."""
 
 
 def respondents_needed(
@@ -55,11 +60,12 @@ def respondents_needed(
     """
     _check(half_width, level)
     z = normal_quantile(1 - (1 - level) / (channel.levels if simultaneous else 1))
-    return _respondents(z, float(_variances(channel, share).max()), half_width)
+    return max(1, math.ceil(z * z * worst_variance(channel, share) / half_width**2))
 
 
-def _respondents(z: float, variance: float, half_width: float) -> int:
-    return max(1, math.ceil(z * z * variance / half_width**2))
+def worst_variance(channel: Channel, share: float | None = None) -> float:
+    """The variance of one report's estimate of a cell with this share; at the worst share if none is given."""
+    return float(_variances(channel, share).max())
 
 
 def _check(half_width: float, level: float) -> None:
@@ -101,33 +107,6 @@ def _variances(channel: Channel, share: float | None) -> Array:
     return np.asarray(at * own + (1 - at) * other - at**2)
 
 
-def block_size(channel: Channel, half_width: float, *, level: float = 0.95) -> int:
-    """How many to ask before a first look.
-
-    Every table has a cell with a share of at most 1 / k, and the variance is concave in the share: no table gives that
-    cell less than the smaller of the variances at 0 and at 1 / k. With fewer respondents than that takes, a look would
-    spend some of the error budget and could not stop. Nor should a cell expect fewer than 5 reports: intervals would
-    not hold. The number of cells, which has been proposed, has nothing to do with either.
-    """
-    _check(half_width, level)
-    least = float(min(_variances(channel, share).min() for share in (0.0, 1 / channel.levels)))
-    alpha = _spent(1, level) / channel.levels
-    counted = math.ceil(_FEWEST_IN_CELL / _rarest_support(channel))
-    return max(_respondents(normal_quantile(1 - alpha), least, half_width), counted)
-
-
-def _rarest_support(channel: Channel) -> float:
-    """The share of reports that a level gets which nobody holds."""
-    if isinstance(channel, RandomizedResponse):
-        return float(channel.fake_probabilities().min())
-    return float(channel.support_law.miss) if isinstance(channel, SupportChannel) else 1.0
-
-
-def _spent(number: int, level: float) -> float:
-    """The error allowed to look j: alpha / (j (j + 1)), which sums to alpha over all looks."""
-    return (1 - level) / (number * (number + 1))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """What a look says.
@@ -136,8 +115,9 @@ class Advice:
         stop: Whether all intervals are narrow enough.
         widest: The largest half-width. cell: Where, as codes.
         level_used: Of each interval at this look.
-        more_respondents: How many more until the doubled look that should be the last; 0 if this one is, None if no
-            number of people would do.
+        more_respondents: How many more until the look that should be the last; 0 if this one is, None if no number of
+            people would do.
+        table: The table with the widest interval.
     """
 
     stop: bool
@@ -145,60 +125,118 @@ class Advice:
     cell: tuple[int, ...]
     level_used: float
     more_respondents: int | None
+    table: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopRule:
-    """Stop when every cell is known to within `half_width`.
+    """Stop when every share of the wanted tables is known to within `half_width`.
 
     Args:
         half_width: Half of the width of an interval, in shares.
         level: With this probability all intervals of all looks cover, as many looks as there may be.
-        simultaneous: All cells together; else each cell by itself.
+        simultaneous: All cells of all tables together; else each cell by itself.
+        planned: How many respondents it is expected to take. It fixes the sizes of all looks beforehand, and most of
+            the error is spent there. Without it each look has twice the respondents of the one before.
+        tables: The tables that must be known so well; all, if none is named.
     """
 
     half_width: float
     level: float = 0.95
     simultaneous: bool = True
+    planned: int | None = None
+    tables: tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         _check(self.half_width, self.level)
+        if self.planned is not None and self.planned < 1:
+            raise InvalidInput("must be at least 1", field="planned", value=self.planned)
+        if self.tables is not None:
+            object.__setattr__(self, "tables", tuple(tuple(key) for key in self.tables))
 
     def level_at(self, number: int, cells: int) -> float:
         """The level of each interval at look `number`, counted from 1."""
         if type(number) is not int or number < 1:
             raise InvalidInput("must be a whole number of at least 1", field="number", value=number)
-        return 1 - _spent(number, self.level) / (cells if self.simultaneous else 1)
+        return 1 - (1 - self.level) * self._share(number) / (cells if self.simultaneous else 1)
+
+    def _share(self, number: int) -> float:
+        """The part of the error that look j may use; all parts sum to 1.
+
+        1 / (j (j + 1)) without a plan. With one, the planned looks have fixed parts, and what is left is spent in the
+        same way on later ones.
+        """
+        if self.planned is None:
+            return 1 / (number * (number + 1))
+        if number <= len(_SHARES):
+            return _SHARES[number - 1]
+        later = number - len(_SHARES)
+        return (1 - math.fsum(_SHARES)) / (later * (later + 1))
+
+    def size_of(self, number: int) -> int:
+        """How many respondents look `number` has, where a number was planned."""
+        if self.planned is None:
+            raise InvalidInput("must say how many respondents are planned", field="planned")
+        last = len(_FRACTIONS)
+        part = _FRACTIONS[number - 1] if number <= last else _FRACTIONS[-1] * 1.5 ** (number - last)
+        return math.ceil(part * self.planned)
+
+    def due(self, respondents: int) -> int:
+        """The number of the last look whose size has been reached; 0 before the first."""
+        found = 0
+        while found < _MOST_LOOKS and self.size_of(found + 1) <= respondents:
+            found += 1
+        return found
 
     def look(self, release: Release, number: int) -> Advice:
-        """Look at what has been collected so far, all blocks pooled.
+        """Look at one table.
 
         Args:
-            release: Unbiased shares of all reports up to now.
-            number: Which look this is, from 1. Sizes are fixed beforehand: each look has twice the respondents of the
-                one before. Every look counts, also one that nobody acted on.
+            release: Unbiased shares of all reports up to now, all blocks pooled.
+            number: Which look this is, from 1. Sizes are fixed beforehand. Every look counts, also one that was not
+                acted on.
         """
-        used = self.level_at(number, release.values.size)
-        low, high = release.interval(used)
-        halves = (high - low) / 2
-        if not np.isfinite(halves).all():
-            hint = "Look at the raw release; a published one has no intervals"
-            raise InvalidInput("has no intervals", field="release", hint=hint)
-        at = np.unravel_index(int(np.argmax(halves)), halves.shape)
-        widest = float(halves[at])
-        stop = widest <= self.half_width
-        cell = tuple(int(code) for code in at)
-        more = 0 if stop else self._more(release, number, widest)
-        return Advice(stop=stop, widest=widest, cell=cell, level_used=used, more_respondents=more)
-
-    def _more(self, release: Release, number: int, widest: float) -> int | None:
-        """Respondents up to the first doubled look that should be narrow enough: widths fall as 1 / sqrt(n)."""
-        cells, seen = release.values.size, release.provenance.recipe.get("respondents")
+        seen = release.provenance.recipe.get("respondents")
         if seen is None:
             raise InvalidInput("does not say how many answered", field="release")
+        return self.look_at([release], number, respondents=int(seen))
+
+    def look_at(self, releases: Iterable[Release], number: int, *, respondents: int) -> Advice:
+        """Look at several tables together, which share the error of the look.
+
+        Args:
+            releases: Unbiased shares of all reports up to now.
+            number: Which look this is, from 1.
+            respondents: How many have answered so far.
+        """
+        tables = list(releases)
+        cells = sum(release.values.size for release in tables)
+        used = self.level_at(number, cells)
+        found = [(float(halves.max()), halves, release) for release in tables for halves in [_halves(release, used)]]
+        widest, halves, release = max(found, key=lambda one: one[0])
+        stop = widest <= self.half_width
+        cell = tuple(int(code) for code in np.unravel_index(int(np.argmax(halves)), halves.shape))
+        more = 0 if stop else self._more(cells, number, widest, respondents)
+        return Advice(
+            stop=stop, widest=widest, cell=cell, level_used=used, more_respondents=more, table=release.attributes
+        )
+
+    def _more(self, cells: int, number: int, widest: float, seen: int) -> int | None:
+        """Respondents up to the first look that should be narrow enough: widths fall as 1 / sqrt(n)."""
         unit = widest / normal_quantile(self.level_at(number, cells))
-        for doublings in range(1, _MOST_DOUBLINGS):
-            z = normal_quantile(self.level_at(number + doublings, cells))
-            if z * unit <= self.half_width * math.sqrt(2**doublings):
-                return int(seen) * int(2**doublings - 1)
+        for later in range(number + 1, number + _MOST_LOOKS):
+            size = seen * 2 ** (later - number) if self.planned is None else max(self.size_of(later), seen)
+            if normal_quantile(self.level_at(later, cells)) * unit <= self.half_width * math.sqrt(size / seen):
+                return size - seen
         return None
+
+
+def _halves(release: Release, level: float) -> Array:
+    if isinstance(release.uncertainty, Anchored):
+        hint = "Look at the raw or pooled release; a published one is biased"
+        raise InvalidInput("must be unbiased", field="release", hint=hint)
+    low, high = release.interval(level)
+    halves = (high - low) / 2
+    if not np.isfinite(halves).all():
+        raise InvalidInput("has no intervals", field="release", hint="Look at the raw or pooled release")
+    return np.asarray(halves)

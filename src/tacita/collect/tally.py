@@ -172,12 +172,15 @@ class Tally:
         """What was counted for one question, or None if nobody answered it."""
         return self._counts.get(number)
 
-    def releases(self, about: About = "population") -> Releases:
+    def releases(
+        self, about: About = "population", *, at: Mapping[tuple[str, ...], NDArray[np.float64]] | None = None
+    ) -> Releases:
         """Unbiased shares of every table that was asked; tables may disagree. Blocks of one table are pooled.
 
         Args:
             about: The population. About the respondents themselves only where there is one question: otherwise each
                 was answered by a part of them, drawn by lot.
+            at: Tables at which covariances are evaluated, by their attributes; the estimates themselves by default.
         """
         if about == "respondents" and len(self.design.views) > 1:
             hint = "Each question was answered by a part of them, drawn by lot"
@@ -187,12 +190,14 @@ class Tally:
             blocks.setdefault(self.design.questions[number].attributes, []).append(number)
         # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
         run = new_run()
-        return Releases(self._release(numbers, about, run) for numbers in blocks.values())
+        return Releases(self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items())
 
-    def _release(self, numbers: list[int], about: About, run: str) -> Release:
+    def _release(self, numbers: list[int], about: About, run: str, at: NDArray[np.float64] | None) -> Release:
         asked = [self.design.questions[number] for number in numbers]
         domain = self.design.domain.project(asked[0].attributes)
-        found = pool_blocks([q.channel for q in asked], [self._counts[number] for number in numbers], about=about)
+        shares = None if at is None else at.reshape(-1)
+        counts = [self._counts[number] for number in numbers]
+        found = pool_blocks([q.channel for q in asked], counts, about=about, at=shares)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
             one_cell = isinstance(asked[0].channel, RandomizedResponse)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -99,14 +99,14 @@ def bars(release: Release) -> list[Interval]:
 
 
 def stop_advice(
-    releases: Releases | None, terms: Mapping[str, Any], received: int, tables: Iterable[Key], state: str = "open"
+    releases: Releases | None, terms: Mapping[str, Any], respondents: int, tables: Iterable[Key], state: str = "open"
 ) -> str:
-    """What the stopping rule says, in words: whether it is enough, or how many more reports it should take.
+    """What the stopping rule says, in words: whether it is enough, or how many more people it should take.
 
     Args:
-        releases: The tables so far; None while there are too few answers.
-        terms: What the owner decided, as a campaign tells it.
-        received: All reports so far.
+        releases: The pooled tables so far; None while there are too few answers.
+        terms: What the owner decided, as the campaign states it.
+        respondents: How many have answered so far.
         tables: All tables that are asked for.
         state: Of the campaign.
     """
@@ -125,28 +125,19 @@ def stop_advice(
             "reports make it half as wide."
         )
     rule = StopRule(**terms["stop"])
-    shared = replace(rule, level=1 - (1 - rule.level) / len(releases))
-    look = max(1, math.floor(math.log2(max(received / minimum, 1))) + 1)
-    found = [(release, shared.look(release, look)) for release in releases.values()]
-    if all(advice.stop for _, advice in found):
+    looked_at = [releases.project(key) for key in rule.tables or releases]
+    advice = rule.look_at(looked_at, max(1, rule.due(respondents)), respondents=respondents)
+    if advice.stop:
         return (
             f"Every interval is within {rule.half_width:g}: that is enough. The campaign closes at its next look, or "
             "when you close it."
         )
-    more = [_more(release, advice.more_respondents, received) for release, advice in found]
-    worst = max(advice.widest for _, advice in found)
-    if any(each is None for each in more):
+    if advice.more_respondents is None:
         return (
-            f"The widest interval is {worst:.3g} to each side. No number of people would make it {rule.half_width:g}."
+            f"The widest interval is {advice.widest:.3g} to each side. No number of people would make it "
+            f"{rule.half_width:g}."
         )
-    most = max(each for each in more if each is not None)
     return (
-        f"The widest interval is {worst:.3g} to each side at this look's level; the rule asks for {rule.half_width:g}. "
-        f"About {most:,} more reports should be enough."
+        f"The widest interval is {advice.widest:.3g} to each side at this look's level, in {' x '.join(advice.table)}; "
+        f"the rule asks for {rule.half_width:g}. About {advice.more_respondents:,} more people should be enough."
     )
-
-
-def _more(release: Release, people: int | None, received: int) -> int | None:
-    """From people who answer for one table to reports of the campaign, at the shares that came so far."""
-    answered = int(release.provenance.recipe["respondents"])
-    return None if people is None else math.ceil(people * received / max(answered, 1))

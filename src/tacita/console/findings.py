@@ -150,7 +150,8 @@ def _files(id: str, several: bool) -> None:
         with ui.element("ul"):
             for words, path, name in (
                 ("Tables with error bars (JSON)", f"{place}/releases", f"{id}-tables.json"),
-                ("The same, made consistent (JSON)", f"{place}/releases?published=consistent", f"{id}-consistent.json"),
+                ("The same, pooled over all reports (JSON)", f"{place}/releases?published=pooled", f"{id}-pooled.json"),
+                ("Published: never negative, with intervals (JSON)", f"{place}/releases?published=auto", f"{id}.json"),
                 (f"{_ROWS:,} made-up rows (CSV)", f"{place}/synthetic?rows={_ROWS}", f"{id}-rows.csv"),
             ):
                 with ui.element("li"):

@@ -13,6 +13,7 @@ from tacita.collect.design import Asked, Design
 from tacita.collect.hadamard import HadamardResponse
 from tacita.collect.plan import plan_collection
 from tacita.collect.question import Question, Refusal
+from tacita.collect.sizing import respondents_planned
 from tacita.collect.stopping import StopRule
 from tacita.collect.tally import respond
 from tacita.collect.wiring import pack_answer, wire_of
@@ -24,6 +25,7 @@ from tacita.store import Database
 from tacita.store import clock as clock_module
 from tacita.store.schema import kept_reports
 from tacita.tables import Workload
+from tacita.testing.respondents import answer_campaign
 
 DOMAIN = Domain(
     attributes=[
@@ -398,6 +400,24 @@ def test_it_closes_when_it_is_accurate_enough(campaigns):
     assert (high - low).max() / 2 <= 0.05
 
 
+def test_it_closes_near_the_number_that_was_planned(campaigns):
+    """Helper questions are not waited for, and looks are planned around the planner's own number."""
+    design = plan(channel="auto")
+    planned = respondents_planned(design, StopRule(half_width=0.1))
+    campaign = opened(campaigns, design, stop=StopRule(half_width=0.1))
+    assert campaign.terms.stop.planned == planned
+    assert campaign.terms.stop.tables == (("smokes", "sex"),)
+    assert len(design.questions) == 3
+    for number in range(20):
+        try:
+            answer_campaign(campaigns, campaign.id, people(planned // 10, seed=number), seed=number)
+        except Conflict:  # it closed between two questions
+            break
+    found = campaigns.get(campaign.id)
+    assert found.reason == "accurate enough"
+    assert 0.5 * planned <= found.respondents <= 1.5 * planned
+
+
 # -- views -----------------------------------------------------------------------------------------------------------
 
 
@@ -659,6 +679,40 @@ def test_aggregators_share_the_table_of_a_block(campaigns, tmp_path):
     with pytest.raises(Conflict, match="follow"):
         campaigns.adopt("health", block)
     assert campaigns.merge("health", elsewhere.export("health")).reports == 8
+
+
+def test_each_block_follows_the_reports_of_all_aggregators(campaigns, tmp_path):
+    elsewhere = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    for place, each in enumerate((campaigns, elsewhere)):
+        terms = Terms(minimum=1, shard=(place, 2), aggregators=ORIGINS, rounds=Rounds(size=8))
+        each.open(each.create(plan(), title="Health", id="health", terms=terms).id)
+
+    def answered(each, first, question):
+        batch = reports(each.get("health"), [0] * 4, question)
+        ids = (f"{first + 2 * place:032x}" for place in range(4))
+        each.accept("health", [report | {"report": id} for report, id in zip(batch, ids, strict=True)])
+
+    for block, question in ((1, "q1"), (2, "q1.2"), (3, "q1.3")):
+        answered(campaigns, 100 * block, question)
+        answered(elsewhere, 100 * block + 1, question)
+        assert campaigns.get("health").block == block  # half of a block's reports do not fill it
+        found = campaigns.merge("health", elsewhere.export("health"))
+        assert (found.block, found.reports) == (block + 1, 8 * block)
+        assert elsewhere.adopt("health", campaigns.block("health")).block == block + 1
+    # the same export again adds nothing, and late reports of a block that was merged count once
+    assert campaigns.merge("health", elsewhere.export("health")).reports == 24
+    answered(elsewhere, 901, "q1")
+    assert campaigns.merge("health", elsewhere.export("health")).reports == 28
+    whole = campaigns.export("health")
+    assert sum(whole["received"].values()) == len(whole["reports"]) == 28
+    assert sum(sum(found) for found in whole["counts"].values()) == 28
+    fewer = elsewhere.export("health")
+    fewer["received"]["q1"] -= 1
+    fewer["counts"]["q1"][int(np.argmax(fewer["counts"]["q1"]))] -= 1
+    fewer["reports"].remove(f"{901:032x}")
+    with pytest.raises(Conflict, match="exported before"):
+        campaigns.merge("health", fewer)
+    assert campaigns.get("health").reports == 28
 
 
 @pytest.mark.parametrize(

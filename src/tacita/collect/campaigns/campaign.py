@@ -125,6 +125,11 @@ class Campaign:
         """Reports that counted, of all questions."""
         return sum(self.received)
 
+    @property
+    def respondents(self) -> int:
+        """How many people have answered: one for each view that was answered, in all blocks."""
+        return sum(max(self.received[number] for number in view) for view in self.design.views)
+
     @cached_property
     def answers(self) -> dict[tuple[str, ...], int]:
         """How many people have answered for each table, in all blocks."""
@@ -162,6 +167,7 @@ class Campaign:
             "block": self.block,
             "fingerprint": self.fingerprint,
             "received": self.reports,
+            "respondents": self.respondents,
             "epsilon": self.design.epsilon_upper,
             "participation": "invited" if self.terms.invited else "open",
             "influence": INVITED if self.terms.invited else OPEN,

@@ -35,9 +35,11 @@ from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channel import RandomizedResponse
 from tacita.collect.design import Asked, Design
 from tacita.collect.following import following_channel
+from tacita.collect.pooled import pool_tables
 from tacita.collect.protocol import About
 from tacita.collect.question import Question, shard_of
 from tacita.collect.refusal import is_integer
+from tacita.collect.sizing import plan_stop
 from tacita.collect.tally import Participation, Tally
 from tacita.collect.wiring import channel_of, unpack_answers
 from tacita.domain import Domain
@@ -91,6 +93,8 @@ class Campaigns:
             principal: Who makes it.
         """
         terms = terms or Terms()
+        if terms.stop is not None:  # the sizes of all looks are fixed before the first report
+            terms = replace(terms, stop=plan_stop(design, terms.stop, least=terms.minimum))
         design.domain.require_public()
         check_title(title)
         check_rounds(design, terms.rounds)
@@ -100,7 +104,12 @@ class Campaigns:
         stored = {
             "terms": terms.as_dict(),
             "domain": design.domain.as_dict(),
-            "design": {"epsilon": design.epsilon, "respondents": design.respondents, "mode": design.mode},
+            "design": {
+                "epsilon": design.epsilon,
+                "respondents": design.respondents,
+                "mode": design.mode,
+                "wanted": design.wanted,
+            },
             "why": design.why,
         }
         row = {
@@ -281,19 +290,24 @@ class Campaigns:
         return self.get(id)
 
     def _look_is_due(self, campaign: Campaign) -> bool:
-        """At the minimum, and each time the number of reports has doubled."""
-        return campaign.terms.stop is not None and campaign.reports >= campaign.terms.minimum * 2**campaign.looks
+        """When so many have answered as the rule planned for its next look."""
+        rule = campaign.terms.stop
+        return rule is not None and rule.due(campaign.respondents) > campaign.looks
 
     def _accurate(self, connection: sa.Connection, campaign: Campaign) -> bool:
-        """One look of the stopping rule, whose error is shared by all tables; every look counts."""
-        rule, look = campaign.terms.stop, campaign.looks + 1
+        """One look of the stopping rule at the pooled tables that were wanted; every look counts."""
+        rule = campaign.terms.stop
         assert rule is not None
+        look = rule.due(campaign.respondents)  # of several looks that were passed at once, only the last is taken
         self._set(connection, campaign.id, looks=look)
-        tables = self._tally(connection, campaign).releases()
-        if len(tables) < len({asked.attributes for asked in campaign.design.questions}):
+        tally = self._tally(connection, campaign, published=True)
+        if not tally:
             return False
-        shared = replace(rule, level=1 - (1 - rule.level) / len(tables))
-        return all(shared.look(table, look).stop for table in tables.values())
+        tables = pool_tables(tally)
+        if not all(tables.supports(key) for key in rule.tables or ()):
+            return False
+        wanted = [tables.project(key) for key in rule.tables or tables]
+        return rule.look_at(wanted, look, respondents=campaign.respondents).stop
 
     def _next_block(self, connection: sa.Connection, campaign: Campaign) -> None:
         """The same combinations through fakes drawn from what was learnt; the promise and the true loss stay."""
@@ -395,6 +409,9 @@ class Campaigns:
     def merge(self, id: str, exported: Mapping[str, Any], *, principal: str = LOCAL) -> Campaign:
         """Add what another aggregator of the same campaign has counted, all of it or nothing.
 
+        Where aggregators share the campaign by shards, the export of one may be merged again when it has counted more,
+        block after block: what was merged before is taken off. So the next block follows the reports of all.
+
         Raises:
             Conflict: The campaign is not open; or some reports were sent to both, and cannot be taken out of sums.
         """
@@ -408,14 +425,40 @@ class Campaigns:
                 raise Conflict(rule, field="campaign", value=id)
             counts = _check_export(campaign, exported)
             names = {bytes.fromhex(name) for name in exported["reports"]}
+            before = self._merged_before(connection, campaign, exported)
             fresh = self._seen.remember(connection, id, names)
-            if len(fresh) < len(exported["reports"]):
+            if len(fresh) + sum(before["received"].values()) != len(exported["reports"]):
                 hint = "Send each report to one aggregator only"
                 raise Conflict("holds reports that were counted here already", field="tally", hint=hint)
             for question, found in counts.items():
-                add_counts(connection, id, question, found, exported["received"][question])
+                known = np.array(before["counts"].get(question, np.zeros_like(found)), dtype=np.int64)
+                more = exported["received"][question] - before["received"].get(question, 0)
+                if (found < known).any() or more < 0:
+                    raise Conflict("must hold all that the same aggregator has exported before", field="tally")
+                add_counts(connection, id, question, found - known, more)
             append(connection, "tally-merged", id, principal, title=campaign.title)
-        return self.get(id)
+        return self.advance(id)
+
+    def _merged_before(
+        self, connection: sa.Connection, campaign: Campaign, exported: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """What was merged from the same shard before, as it was exported; from now on this export is."""
+        nothing: dict[str, dict[str, Any]] = {"counts": {}, "received": {}}
+        shards = (
+            set()
+            if campaign.terms.shard is None
+            else {shard_of(report, campaign.terms.shard[1]) for report in exported["reports"]}
+        )
+        if len(shards) != 1:  # of no shard, or merged from several: nothing can be taken off
+            return nothing
+        (shard,) = shards
+        query = sa.select(campaigns.c.terms).where(campaigns.c.id == campaign.id)
+        stored = json.loads(connection.execute(query).scalar_one())
+        merged = stored.setdefault("merged", {})
+        before: dict[str, dict[str, Any]] = merged.get(str(shard), nothing)
+        merged[str(shard)] = {part: exported[part] for part in nothing}
+        self._set(connection, campaign.id, terms=json.dumps(stored))
+        return before
 
     # -- inside a transaction -----------------------------------------------------------------------------------------
 
@@ -485,6 +528,8 @@ class Campaigns:
         wired = tuple(Question.from_json(each.wire) for each in found)
         terms = Terms.from_dict(stored["terms"])
         design = _design(stored, found, wired, kept)
+        if terms.stop is not None:  # of an earlier version, which planned no looks
+            terms = replace(terms, stop=plan_stop(design, terms.stop, least=terms.minimum))
         every = (*kept.questions, *wired) if kept is not None else wired
         form = Form(id=row.id, title=row.title, design=design, questions=every, terms=terms)
         while len(self._forms) >= _KEPT:
@@ -525,7 +570,7 @@ def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Questio
         questions=tuple(asked),
         views=tuple(tuple(numbers) for numbers in views.values()),
         why=stored["why"],
-        **stored["design"],
+        **stored["design"] | {"wanted": tuple(tuple(key) for key in stored["design"].get("wanted", ()))},
     )
 
 

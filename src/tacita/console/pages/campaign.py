@@ -168,7 +168,7 @@ class _Live:
             self.drawn = (now["state"], now["received"])
             kit.reword(self.state, now["state"])
             self.state.classes(replace=f"state state-{now['state']}")
-            advice = stop_advice(self.releases, now["terms"], now["received"], self.tables, now["state"])
+            advice = stop_advice(self.releases, now["terms"], now["respondents"], self.tables, now["state"])
             kit.reword(self.advice, advice)
             kit.reword(self.who, _WHO[now["state"]])
             self._show_buttons()
@@ -181,7 +181,7 @@ class _Live:
             answered[key] = answered.get(key, 0) + each["received"]
         if max(answered.values()) < now["terms"]["minimum"]:
             return
-        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases")
+        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases?published=pooled")
         self.releases = Releases.from_json(text)
         self.watch.note(now["received"], self.releases)
 
@@ -200,7 +200,8 @@ class _Live:
             kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
             kit.note(
                 f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. "
-                f"{release.provenance.recipe['respondents']:,} people have answered for this table."
+                f"{release.provenance.recipe['respondents']:,} people have answered for this table, and "
+                f"{release.provenance.recipe['reports']:,} reports hold some of its attributes: all of them are used."
                 + (f" The first {MOST_BARS} of its {release.values.size:,} cells." * (release.values.size > MOST_BARS))
             )
             stop = self.campaign["terms"]["stop"]

@@ -139,7 +139,8 @@ class CampaignInfo(Told):
     reason: str
     block: int
     fingerprint: str = Field(description="Publish it: respondents compare it with what their page shows.")
-    received: int
+    received: int = Field(description="Reports that counted.")
+    respondents: int = Field(description="People who answered; one may send several reports.")
     epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
     participation: Literal["open", "invited"]
     influence: str = Field(description="How far one sender can move a table.")

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacita.collect import findings
+from tacita.collect.automatic import choosing_seconds
 from tacita.collect.hypothesis import Hypothesis, Verdict
 from tacita.collect.rules import Rule, find_rules
 from tacita.collect.tally import Tally
@@ -45,13 +46,22 @@ _HINT = "Ask for fewer simulations, or about fewer attributes"
 
 
 async def _compute(
-    compute: Callable[..., T], services: Services, token: Token, request: Request, id: str, *, simulations: int = 0
+    compute: Callable[..., T],
+    services: Services,
+    token: Token,
+    request: Request,
+    id: str,
+    *,
+    simulations: int = 0,
+    published: findings.Published = "raw",
 ) -> T:
     """Compute something of a campaign's tally, in the pool for computations."""
     tally = await run_in_threadpool(_tally, services, token, id)
     asked = [question for question, _ in tally]
     cells = sum(tally.design.domain.project(each.attributes).size for each in asked)
     estimate = 0.02 * len(asked) + 0.0005 * cells + 0.001 * simulations * (1 + cells / 100)
+    if published not in ("raw", "pooled"):
+        estimate += choosing_seconds(cells, len(asked))
     check_cost(estimate, role=token.role, hint=_HINT)
     return await services.computing.run(
         partial(compute, tally), estimate=estimate, principal=token.principal, request=request
@@ -77,16 +87,23 @@ async def get_releases(
     published: findings.Published = "raw",
     by: Names = "",
 ) -> Response:
-    """Free: everybody was protected before their report was sent. Not before the campaign's minimum."""
+    """Free: everybody was protected before their report was sent. Not before the campaign's minimum.
+
+    `raw`: each table from its own reports. `pooled`: from all reports that hold its attributes. Both are unbiased.
+    `consistent`, `singles` and `modelled` are never negative and agree; `auto` takes the one of these with the smallest
+    estimated error and says which in `provenance.recipe.automatic`. All have intervals. `by` names one table, which may
+    be larger than any question.
+    """
     check_scope(token, id)
     if by:
         compute = partial(findings.table, attributes=_listed(by), how=published)
-        return ReleaseResponse(Releases([await _compute(compute, services, token, request, id)]))
+        return ReleaseResponse(Releases([await _compute(compute, services, token, request, id, published=published)]))
     if published != "raw" and about == "respondents":
         raise InvalidInput("must be the population where tables are published", field="about", value=about)
     if published == "raw":
         return ReleaseResponse(await run_in_threadpool(services.campaigns.releases, id, about))
-    return ReleaseResponse(await _compute(partial(findings.published, how=published), services, token, request, id))
+    compute_all = partial(findings.published, how=published)
+    return ReleaseResponse(await _compute(compute_all, services, token, request, id, published=published))
 
 
 @router.get("/v1/campaigns/{id}/test", summary="Test independence")
