@@ -49,8 +49,10 @@ Published = Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"
 _MOST_CELLS = 1_000_000
 _MOST_REPLICATED = 5_000
 """Cells of a completed table above which no interval is given: each needs its replicates."""
-_REPLICATES = 40
-_SCALINGS = 30
+_REPLICATES = 30
+_ROUNDS = 2
+"""Rounds in which a replicate's tables are made to agree and non-negative."""
+_SCALINGS = 12
 _CLOSE = 1e-6
 """Rounds of iterative scaling for each replicate, and how near to the margins ends them."""
 _LEVEL = 0.05
@@ -152,7 +154,10 @@ def table(tally: Tally, attributes: Sequence[str], how: Published = "auto", *, s
         seed: Of perturbations and replicates.
     """
     names = tuple(attributes)
-    if how in ("raw", "pooled") or tally.releases().supports(names):
+    match how:
+        case "raw" | "pooled":
+            return published(tally, how, seed=seed).project(names)
+    if tally.releases().supports(names):
         return published(tally, how, seed=seed).project(names)
     domain = tally.design.domain.project(names)
     if domain.size > _MOST_CELLS:
@@ -181,9 +186,9 @@ def _replicated(evidence: Evidence, pooling: Pooling, domain: Domain, seed: int)
     names = set(domain.names)
 
     def completed(tables: Mapping[tuple[str, ...], Any]) -> Any:
-        agreed = possible({k: Cells(evidence.domain.project(k), v) for k, v in tables.items()}, variances)
-        held = [cells for key, cells in agreed.items() if names & set(key)]
-        return complete(held, domain, rounds=_SCALINGS, tolerance=_CLOSE).values.reshape(-1)
+        held = {k: Cells(evidence.domain.project(k), v) for k, v in tables.items() if names & set(k)}
+        agreed = possible(held, variances, rounds=_ROUNDS)
+        return complete(agreed.values(), domain, rounds=_SCALINGS, tolerance=_CLOSE).values.reshape(-1)
 
     made = make_way(evidence, pooling, "consistent").tables
     truth, rng = {key: cells.values for key, cells in made.items()}, np.random.default_rng(seed)
