@@ -240,7 +240,7 @@ class Assessment:
             "interval": list(self.interval),
             "worst": self.worst,
             "headline": self.headline,
-            "risks": [dict(zip(("name", "risk", "low", "high"), each, strict=True)) for each in self.risks],
+            "risks": [dict(zip(("name", "risk", "low", "high"), each[:4], strict=True)) for each in self.risks],
             "kept": self.kept,
             "leaks": [leak.as_dict() for leak in self.leaks],
             "membership": [attack.as_dict() for attack in self.memberships],
