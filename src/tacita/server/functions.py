@@ -21,7 +21,7 @@ from tacita.server.models import FitRequest, FunctionRequest
 from tacita.server.queries import answer
 from tacita.server.services import Services
 
-__all__ = ["fit_plan_of", "plan_of", "show_function"]
+__all__ = ["ReleasePlan", "fit_plan_of", "plan_of", "show_function"]
 
 ReleasePlan = FunctionPlan | FittedPlan
 

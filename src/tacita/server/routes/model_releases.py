@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 
 from tacita.errors import Forbidden
 from tacita.learn.functions.bundle import dataset_of_bundle, export_bundle, load_bundle
 from tacita.server.auth import Services_, allow, check_scope
+from tacita.server.datasets import Dataset
 from tacita.server.errors import DOCUMENTED
-from tacita.server.functions import fit_plan_of, plan_of, show_function
+from tacita.server.functions import ReleasePlan, fit_plan_of, plan_of, show_function
 from tacita.server.models import (
     BundleRequest,
     FitRequest,
@@ -21,6 +25,7 @@ from tacita.server.models import (
     FunctionRequest,
     JobInfo,
 )
+from tacita.server.planning import calibrated
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.models import Asker, find, info_of, served
 from tacita.server.routes.query import Key
@@ -37,44 +42,61 @@ Steward = Annotated[Token, Depends(allow("steward"))]
 
 
 @router.post("/v1/models/plan", summary="What a function would cost")
-def plan_function(body: FunctionRequest, token: Asker, services: Services_) -> FunctionPlanInfo:
+async def plan_function(body: FunctionRequest, token: Asker, services: Services_, request: Request) -> FunctionPlanInfo:
     """Touches no data and charges nothing."""
     check_scope(token, body.dataset)
-    dataset = dataset_of(services, token, body.dataset)
     if body.public_inputs and token.role not in ("steward", "admin"):
         raise Forbidden("needs a steward, who answers for what is public", field="public_inputs", value=token.role)
-    return FunctionPlanInfo.model_validate(show_function(services, dataset, plan_of(dataset, body)))
+    return await _planned(plan_of, body, token, services, request)
 
 
 @router.post("/v1/models", status_code=202, summary="Release a function")
-def release_function(
-    body: FunctionRequest, token: Asker, services: Services_, response: Response, key: Key = None
+async def release_function(
+    body: FunctionRequest,
+    token: Asker,
+    services: Services_,
+    response: Response,
+    request: Request,
+    key: Key = None,
 ) -> JobInfo:
     """A job, charged once however often it starts; answers cost nothing more. Look at it until it is done."""
-    plan_function(body, token, services)
-    return _submitted("function", body, token, services, response, key)
+    await plan_function(body, token, services, request)
+    return await _submitted("function", body, token, services, response, key)
 
 
 @router.post("/v1/models/fit/plan", summary="What a fitted model would cost")
-def plan_fit(body: FitRequest, token: Asker, services: Services_) -> FunctionPlanInfo:
+async def plan_fit(body: FitRequest, token: Asker, services: Services_, request: Request) -> FunctionPlanInfo:
     """Touches no data and charges nothing. Says which method, and why."""
-    check_scope(token, body.dataset)
-    dataset = dataset_of(services, token, body.dataset)
-    return FunctionPlanInfo.model_validate(show_function(services, dataset, fit_plan_of(dataset, body)))
+    return await _planned(fit_plan_of, body, token, services, request)
 
 
 @router.post("/v1/models/fit", status_code=202, summary="Fit a model")
-def fit_model(body: FitRequest, token: Asker, services: Services_, response: Response, key: Key = None) -> JobInfo:
+async def fit_model(
+    body: FitRequest, token: Asker, services: Services_, response: Response, request: Request, key: Key = None
+) -> JobInfo:
     """A job, charged once however often it starts. The model is released as parameters; predicting costs nothing."""
-    plan_fit(body, token, services)
-    return _submitted("fit", body, token, services, response, key)
+    await plan_fit(body, token, services, request)
+    return await _submitted("fit", body, token, services, response, key)
 
 
-def _submitted(
+Asked = TypeVar("Asked", FunctionRequest, FitRequest)
+
+
+async def _planned(
+    plan: Callable[[Dataset, Asked], ReleasePlan], body: Asked, token: Token, services: Services, request: Request
+) -> FunctionPlanInfo:
+    check_scope(token, body.dataset)
+    dataset = await run_in_threadpool(dataset_of, services, token, body.dataset)
+    compute = partial(plan, dataset, body)
+    found = await calibrated(compute, body, token=token, services=services, request=request)
+    return FunctionPlanInfo.model_validate(await run_in_threadpool(show_function, services, dataset, found))
+
+
+async def _submitted(
     kind: str, body: FunctionRequest | FitRequest, token: Token, services: Services, response: Response, key: str | None
 ) -> JobInfo:
-    request = body.model_dump() | {"principal": token.principal}
-    job = services.jobs.submit(kind, request, owner=token.id, key=key)
+    asked = body.model_dump() | {"principal": token.principal}
+    job = await run_in_threadpool(services.jobs.submit, kind, asked, owner=token.id, key=key)
     response.headers["Location"] = f"/v1/models/{job.id}"
     return JobInfo.model_validate(job.as_dict())
 

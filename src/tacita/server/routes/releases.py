@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from tacita.errors import Conflict, UnknownName
 from tacita.server.anonymized import state_anonymized
 from tacita.server.answers import Format, ModelResponse, RowsResponse
 from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.datasets import Dataset
 from tacita.server.errors import DOCUMENTED
 from tacita.server.jobs import Job
 from tacita.server.kept import model_of, rows_of
@@ -27,6 +30,7 @@ from tacita.server.models import (
     SyntheticPlan,
     SyntheticRequest,
 )
+from tacita.server.planning import calibrated
 from tacita.server.policies import Policy
 from tacita.server.refusals import rebuild
 from tacita.server.routes.datasets import dataset_of
@@ -36,6 +40,7 @@ from tacita.server.synthetic import check_affordable, make_synthesis, show_synth
 from tacita.server.token_first import TokenFirst
 from tacita.server.tokens import Token
 from tacita.synthesize import Synthesized
+from tacita.synthesize.plan import SynthesisPlan
 
 __all__ = ["router"]
 
@@ -111,25 +116,40 @@ def make_release(
 
 
 @router.post("/v1/releases/synthetic/plan", summary="What made-up rows would cost")
-def plan_synthetic(body: SyntheticRequest, token: Asker, services: Services_) -> SyntheticPlan:
+async def plan_synthetic(body: SyntheticRequest, token: Asker, services: Services_, request: Request) -> SyntheticPlan:
     """Touches no data and charges nothing: how they would be made, and what it would take from the account."""
+    dataset, plan = await _synthesis(body, token, services, request)
+    return SyntheticPlan.model_validate(await run_in_threadpool(show_synthesis, services, dataset, plan))
+
+
+async def _synthesis(
+    body: SyntheticRequest, token: Token, services: Services, request: Request
+) -> tuple[Dataset, SynthesisPlan]:
     check_scope(token, body.dataset)
-    dataset = dataset_of(services, token, body.dataset)
-    return SyntheticPlan.model_validate(show_synthesis(services, dataset, make_synthesis(dataset, body)))
+    dataset = await run_in_threadpool(dataset_of, services, token, body.dataset)
+    compute = partial(make_synthesis, dataset, body)
+    return dataset, await calibrated(compute, body, token=token, services=services, request=request)
 
 
 @router.post("/v1/releases/synthetic", status_code=202, summary="Make up rows")
-def make_synthetic(
-    body: SyntheticRequest, token: Asker, services: Services_, response: Response, key: Key = None
+async def make_synthetic(
+    body: SyntheticRequest,
+    token: Asker,
+    services: Services_,
+    response: Response,
+    request: Request,
+    key: Key = None,
 ) -> JobInfo:
     """A job, charged once however often it starts: look at it until it is done, then fetch the rows."""
-    check_scope(token, body.dataset)
-    dataset = dataset_of(services, token, body.dataset)
-    plan = make_synthesis(dataset, body)
-    if key is None or services.jobs.find(owner=token.id, key=key) is None:  # one that is known may be paid already
-        check_affordable(services, dataset, plan)
-    request = body.model_dump() | {"principal": token.principal}
-    job = services.jobs.submit("synthesize", request, owner=token.id, key=key)
+    dataset, plan = await _synthesis(body, token, services, request)
+
+    def submitted() -> Job:
+        if key is None or services.jobs.find(owner=token.id, key=key) is None:  # one that is known may be paid already
+            check_affordable(services, dataset, plan)
+        asked = body.model_dump() | {"principal": token.principal}
+        return services.jobs.submit("synthesize", asked, owner=token.id, key=key)
+
+    job = await run_in_threadpool(submitted)
     response.headers["Location"] = f"/v1/releases/{job.id}"
     return JobInfo.model_validate(job.as_dict())
 
