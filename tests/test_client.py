@@ -318,7 +318,7 @@ def test_the_log_of_a_real_server(server: Server, admin: Client) -> None:
     with pytest.raises(UnknownName):
         admin.dataset("needle4711")
     text = server.log.read_text()
-    assert '"route": "/v1/datasets/{name}/query"' in text
+    assert '"route":"/v1/datasets/{name}/query"' in text
     for secret in ("needle4711", admin._http.headers["Authorization"].split("_")[2], "smokes"):
         assert secret not in text, text
 
