@@ -198,10 +198,12 @@ class _Live:
             highest = max(each.high or 0.0 for each in shown)
             most = next(end for end in _ENDS if end >= highest)
             kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
+            recipe = release.provenance.recipe
+            answered = f"{recipe['respondents']:,} people have answered for this table"
+            if "reports" in recipe:  # pooled
+                answered += f", and {recipe['reports']:,} reports hold some of its attributes: all of them are used"
             kit.note(
-                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. "
-                f"{release.provenance.recipe['respondents']:,} people have answered for this table, and "
-                f"{release.provenance.recipe['reports']:,} reports hold some of its attributes: all of them are used."
+                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. {answered}."
                 + (f" The first {MOST_BARS} of its {release.values.size:,} cells." * (release.values.size > MOST_BARS))
             )
             stop = self.campaign["terms"]["stop"]
