@@ -85,6 +85,7 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     )
     assert narrow < wide
     expect(page.get_by_text("This campaign has no stop rule.")).to_be_visible()
+    expect(page.get_by_text("all of them are used")).to_be_visible()  # the tables are pooled
 
     page.get_by_role("button", name="Test").click()
     expect(page.get_by_text("They go together")).to_be_visible()

@@ -42,11 +42,11 @@ class Api:
 
     async def get(self, path: str, **query: Any) -> Any:
         """What a path answers, as plain data."""
-        return (await self._send("GET", path, params=query)).json()
+        return (await self._send("GET", path, params=query or None)).json()
 
     async def text(self, path: str, **query: Any) -> str:
         """What a path answers, as text."""
-        return (await self._send("GET", path, params=query)).text
+        return (await self._send("GET", path, params=query or None)).text
 
     async def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Send a body; with a key, the same again does nothing more."""

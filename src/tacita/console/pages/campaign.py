@@ -181,7 +181,7 @@ class _Live:
             answered[key] = answered.get(key, 0) + each["received"]
         if max(answered.values()) < now["terms"]["minimum"]:
             return
-        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases?published=pooled")
+        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases", published="pooled")
         self.releases = Releases.from_json(text)
         self.watch.note(now["received"], self.releases)
 
@@ -199,11 +199,10 @@ class _Live:
             most = next(end for end in _ENDS if end >= highest)
             kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
             recipe = release.provenance.recipe
-            answered = f"{recipe['respondents']:,} people have answered for this table"
-            if "reports" in recipe:  # pooled
-                answered += f", and {recipe['reports']:,} reports hold some of its attributes: all of them are used"
             kit.note(
-                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. {answered}."
+                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. "
+                f"{recipe['respondents']:,} people have answered for this table, and {recipe['reports']:,} reports "
+                "hold some of its attributes: all of them are used."
                 + (f" The first {MOST_BARS} of its {release.values.size:,} cells." * (release.values.size > MOST_BARS))
             )
             stop = self.campaign["terms"]["stop"]
