@@ -81,7 +81,7 @@ def test_without_a_control_it_says_what_is_meaningless(cases):
     skipped = dict(alone.skipped)
     assert {"control group", "learning", "nearest rows", "membership by distance"} <= set(skipped)
     assert alone.learned is None
-    assert "Nobody was held back" in alone.headline
+    assert "No one was held back" in alone.headline
     assert told == sorted(told)
     assert told[-1] == 1
 

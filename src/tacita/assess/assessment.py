@@ -197,7 +197,7 @@ class Assessment:
         largest = max(self._counted(self.risks), key=lambda each: each.value)
         name, value, low, high, _ = self.evident[0] if self.evident else largest
         figure = f"{value:.2f} of 1 ({low:.2f} to {high:.2f})"
-        unknown = " Nobody was held back, so this may be what anyone could guess about people who are not in the data."
+        unknown = " No one was held back, so this may be what anyone could guess about people who are not in the data."
         if not self.evident:
             found = (
                 "No attack did better than guessing beyond chance on the people in the data. The largest estimate is "

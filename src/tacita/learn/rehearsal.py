@@ -75,7 +75,7 @@ class RehearsedFit:
 def rehearse_fit(
     recipe: Recipe, domain: Domain, target: str, budget: Budget, *, people: int, draws: int = 5, seed: int = 0
 ) -> RehearsedFit:
-    """Fit the recipe to made-up people, each one row; the mean over some draws.
+    """Fit the recipe to synthetic people, each one row; the mean over some draws.
 
     Args:
         recipe: What would be fitted.

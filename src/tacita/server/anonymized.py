@@ -115,7 +115,7 @@ def state_anonymized(services: Services, job: Job) -> Statement:
             recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]},
             simulated=False,
             dataset=dataset.name,
-            created=(job.finished or job.created).isoformat(timespec="seconds"),
+            created=job.created.isoformat(timespec="seconds"),
         ),
         files={"rows.parquet": rows_of(services, job.id)},
         key=SigningKey.of(services.settings.home),

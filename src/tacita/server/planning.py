@@ -24,7 +24,7 @@ _WITH_DELTA = 1.5
 
 def planning_seconds(request: SyntheticRequest | FunctionRequest | FitRequest) -> float:
     """Estimate how long it takes to calibrate what is asked for."""
-    way = request.method if isinstance(request, SyntheticRequest) else getattr(request, "kind", "")
+    way = request.method if isinstance(request, SyntheticRequest) else request.kind
     if way in _TRAINED:
         return _TRAINED[way]
     slow = isinstance(request, FitRequest) or way == "independent"

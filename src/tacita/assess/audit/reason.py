@@ -1,4 +1,4 @@
-"""Why an attack told two neighbours apart: from the same outputs, looked at once more.
+"""Why an attack distinguished two neighbours, found from the outputs that it used.
 
     low bits   the breach is gone once outputs are rounded to a grid that is fine against their spread: the last binary
                digits of floating-point noise show what it was added to.  [Mironov 2012]

@@ -7,9 +7,9 @@ Whether an id is new is decided in memory: 8 bytes for each report, read from th
 arrives, and from runs that another process has added since. What is in memory was committed before, so a transaction
 that fails leaves nothing behind.
 
-A fingerprint is Python's keyed 64-bit hash of the id. Two ids with one fingerprint would count as one report: among n
-reports about n^2 / 2^65 are lost so, 3e-8 of a million's. Whoever chooses ids cannot aim at a report of somebody else
-without knowing its id.
+A fingerprint is Python's keyed 64-bit hash of the id. Two ids with the same fingerprint count as one report. Among n
+reports n^2 / 2^65 are expected to be lost in this way: 3e-8 of a report for a million. A sender can only block the
+report of another person by knowing its id.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ class SeenReports:
             missing = [id for id in ids if id not in self._mirrors]
             if missing:
                 with database.reading() as connection:
-                    for id in missing:
+                    there = sa.select(campaigns.c.id).where(campaigns.c.id.in_(missing))
+                    for id in connection.execute(there).scalars().all():
                         self._mirror(connection, id)
 
     def remember(self, connection: sa.Connection, id: str, names: set[bytes]) -> set[bytes]:

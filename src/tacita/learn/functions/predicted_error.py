@@ -5,8 +5,8 @@
     gaussian-process   noise_std = sigma sqrt(k(x, x) + own) * range of the target, sigma from the public inputs
                        beside the range of the target
 
-Noise that is larger than what it is measured against leaves nothing to read: such a release is refused unless somebody
-says that it is wanted.
+Noise that is larger than what it is measured against leaves nothing to read: such a release is refused unless the
+caller accepts the noise.
 
 Privacy: reads what is public only. The inputs of a Gaussian process are; the number of rows is where rows are replaced
 (`rows_are_public`), and elsewhere `people` says about how many there are.
