@@ -74,7 +74,7 @@ class Server:
     def kill(self, how: int = signal.SIGKILL) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(15)
+            self.process.wait(120)
             self.process = None
             self.environment["TACITA_WORKER"] = "false"  # those who kill it need none afterwards
 
@@ -151,13 +151,13 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     # in the background
     seen: list[str] = []
     job = admin.submit("verbs", [["smokes"]], Budget.pure(0.25))
-    found = admin.wait(job.id, every=0.1, timeout=30, on_progress=lambda job: seen.append(job.state))
+    found = admin.wait(job.id, every=0.1, timeout=120, on_progress=lambda job: seen.append(job.state))
     assert set(found) == {("smokes",)}
     assert seen[-1] == "done"
     assert admin.jobs()[0].id == job.id
     failing = admin.submit("verbs", [["smokes"]], Budget.pure(50.0))
     with pytest.raises(BudgetExceeded) as caught:
-        admin.wait(failing.id, every=0.1, timeout=30)
+        admin.wait(failing.id, every=0.1, timeout=120)
     assert caught.value.account == "verbs"
 
     # from devices
@@ -212,7 +212,7 @@ def test_functions_and_models(admin: Client) -> None:
     about: dict[str, Any] = {"dataset": "models", "kind": "trees", "target": "smokes", "budget": Budget.pure(0.5)}
     assert admin.plan_model("smokers", **about, depth=2).affordable
     job = admin.release_model("smokers", **about, depth=2, key="once")
-    model = admin.wait_model(job.id, every=0.1, timeout=30)
+    model = admin.wait_model(job.id, every=0.1, timeout=120)
     assert admin.release_model("smokers", **about, depth=2, key="once").id == job.id
     assert (model.name, model.version, model.about["kind"]) == ("smokers", 1, "trees")
     told = admin.predict("smokers@1", [[20], [70]])
@@ -226,10 +226,10 @@ def test_functions_and_models(admin: Client) -> None:
         admin.load_model(json.dumps(json.loads(bundle) | {"name": "mine"}))
     failing = admin.release_model("smokers", **about | {"budget": Budget.pure(50.0)})
     with pytest.raises(BudgetExceeded):
-        admin.wait_model(failing.id, every=0.1, timeout=30)
+        admin.wait_model(failing.id, every=0.1, timeout=120)
 
     counts = admin.release_model("ages", dataset="models", kind="histogram", features=["age"], budget=Budget.pure(0.5))
-    assert admin.wait_model(counts.id, every=0.1, timeout=30).about["kind"] == "histogram"
+    assert admin.wait_model(counts.id, every=0.1, timeout=120).about["kind"] == "histogram"
     assert [each.name for each in admin.models()] == ["ages", "smokers"]
     assert [each.id for each in admin.models("smokers")] == [model.id]
     assert admin.delete_model("smokers").state == "deleted"
@@ -265,7 +265,7 @@ def test_no_acknowledged_report_is_lost_or_counted_twice(server: Server, admin: 
     stop = threading.Event()
 
     def post() -> None:
-        with httpx.Client(base_url=server.url) as http:
+        with httpx.Client(base_url=server.url, timeout=120) as http:
             while not stop.is_set():
                 with lock:
                     batch = next(waiting, None)

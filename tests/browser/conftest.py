@@ -52,7 +52,8 @@ SETTLED = """() => Promise.race([
 ])"""
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
-expect.set_options(timeout=45_000)  # machines are busy; what is wrong is wrong after any time
+PATIENCE = 120_000  # ms: machines are busy; what is wrong is wrong after any time
+expect.set_options(timeout=PATIENCE)
 
 _SPEC = importlib.util.spec_from_file_location("browser", ROOT / "tools" / "browser.py")
 tool = importlib.util.module_from_spec(_SPEC)
@@ -93,7 +94,7 @@ class Service:
         deadline = time.monotonic() + 180
         while True:
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=120).status_code == 200:
                     return
             assert self.process.poll() is None, self.log
             assert time.monotonic() < deadline, "it never started"
@@ -103,8 +104,18 @@ class Service:
         """End it, and wait until it is gone."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(30)
+            self.process.wait(120)
             self.process = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Its worker does nothing while the block runs: jobs wait."""
+        worker = int(re.findall(r'"worker started".*"pid": ?(\d+)', self.log)[-1])
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(worker, signal.SIGCONT)
 
     def token(self, role: Role = "admin", **parts: Any) -> str:
         """A new token."""
@@ -161,6 +172,7 @@ class Browse:
     def __call__(self, *, phone: bool = False, locale: str = "en-GB", **options: Any) -> Page:
         """A page; options as of Playwright's `new_context`: color_scheme, reduced_motion, ..."""
         context = self.chromium.new_context(locale=locale, **(PHONE if phone else DESKTOP) | options)
+        context.set_default_timeout(PATIENCE)
         self.contexts.append(context)
         context.on("console", lambda message: self._note(message.type == "error", f"console: {message.text}"))
         context.on("weberror", lambda error: self._note(True, f"error: {error.error}"))

@@ -37,7 +37,7 @@ def settle(page: Page) -> None:
 def to_top(page: Page) -> None:
     """Scroll up and let messages go, so that a picture shows the page as it is first seen."""
     page.evaluate("() => window.scrollTo(0, 0)")
-    expect(page.locator(".q-notification")).to_have_count(0, timeout=10_000)
+    expect(page.locator(".q-notification")).to_have_count(0)
 
 
 def choose(page: Page, name: str, option: str) -> None:

@@ -279,13 +279,13 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
     console.choose(
         page, "What is asked for", "Whatever a rehearsal finds best, also single attributes instead of tables"
     )
-    expect(page.get_by_text("so many cannot be rehearsed as you go")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("so many cannot be rehearsed as you go")).to_be_visible()
     page.get_by_text("And 8 more").click()
     expect(page.locator(".read").last).to_be_visible()
     check_accessible(page)
     picture(page, "console-campaign-many", full_page=True)
     page.get_by_role("button", name="Rehearse all ways of asking").click()
-    expect(page.get_by_text("Chosen by the owner.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Chosen by the owner.")).to_be_visible()
 
 
 def test_invitations_are_made_in_the_console(page, service, console, check_accessible, tmp_path):

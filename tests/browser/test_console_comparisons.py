@@ -45,9 +45,7 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     page.get_by_role("button", name="Compare").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Which release?")
-    expect(page.get_by_role("heading", name=re.compile("Take (statistics|synthesize) epsilon 1"))).to_be_visible(
-        timeout=120_000
-    )
+    expect(page.get_by_role("heading", name=re.compile("Take (statistics|synthesize) epsilon 1"))).to_be_visible()
     expect(page.get_by_text("It has a guarantee that does not depend on what an intruder knows")).to_be_visible()
     made = page.get_by_role("link", name="Make this release").get_attribute("href")
     assert f"/console/releases/new?dataset={SAMPLE}&kind=" in made
@@ -87,7 +85,9 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     jobs = []
     for method in ("pairs", "privbayes"):
         body = {"dataset": SAMPLE, "budget": {"epsilon": 1.0}, "method": method, "rows": 100}
-        jobs.append(httpx.post(f"{service.url}/v1/releases/synthetic", json=body, headers=headers).json()["id"])
+        jobs.append(
+            httpx.post(f"{service.url}/v1/releases/synthetic", json=body, headers=headers, timeout=120).json()["id"]
+        )
     with service.client() as client:
         for job in jobs:
             while (found := client.job(job)).state != "done":

@@ -158,7 +158,7 @@ def test_what_was_typed_survives_a_long_time_offline(service, page, browse, cons
     page.context.set_offline(True)
     page.wait_for_timeout(25_000)
     page.context.set_offline(False)
-    page.wait_for_function("() => !window.before", timeout=120_000)  # it was loaded again
+    page.wait_for_function("() => !window.before")  # it was loaded again
     expect(page.get_by_text("What you typed here before is back.")).to_be_visible()
     expect(page.get_by_label("town: levels")).to_have_value("Bari\nPisa\nRoma")
     expect(page.get_by_label("age: highest")).to_have_value("117")

@@ -57,7 +57,7 @@ def holders():
     yield processes
     for process in processes:
         process.terminate()
-        process.wait(30)
+        process.wait(120)
     shutil.rmtree(FOLDER)
 
 
@@ -82,7 +82,7 @@ def test_a_run_with_two_holders(service, holders, page, console, check_accessibl
     expect(page.get_by_text("of its own budget, for ever")).to_be_visible()
     page.get_by_role("button", name="Yes, ask them").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Made-up rows of several holders")
-    expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     check_accessible(page)
     console.visit(page, service, "/holders", "Holders")
     expect(page.get_by_role("row", name="north")).to_contain_text("2")  # of 3, for good
@@ -91,7 +91,7 @@ def test_a_run_with_two_holders(service, holders, page, console, check_accessibl
 def test_a_holder_that_was_killed_is_shown_as_away(service, holders, page, console):
     console.sign_in(page, service, service.token("steward"))
     holders[0].kill()
-    holders[0].wait(30)
+    holders[0].wait(120)
     console.visit(page, service, "/holders", "Holders")
     expect(page.get_by_role("row", name="north")).to_contain_text("cannot be reached")
     expect(page.get_by_role("row", name="south")).to_contain_text("SL1")

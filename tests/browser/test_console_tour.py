@@ -40,7 +40,7 @@ def test_a_newcomer_gets_to_an_assessed_release(service, page, browse, check_acc
     picture(page, "console-dataset", full_page=True)
     page.locator("#room").get_by_role("link", name="Make a release").click()
     hand.clicks += 1
-    expect(page.get_by_text("Expected error, tables of two")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Expected error, tables of two")).to_be_visible()
     expect(page.get_by_role("button", name="Make the release")).to_be_enabled()
     check_accessible(page)
     picture(page, "console-wizard", docs=True, full_page=True)
@@ -48,7 +48,7 @@ def test_a_newcomer_gets_to_an_assessed_release(service, page, browse, check_acc
     expect(page.get_by_text("spent for ever")).to_be_visible()
     check_accessible(page)
     hand.click("button", "Yes, make it")
-    expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     check_accessible(page)
     hand.click("button", "Assess it")
     expect(page.get_by_role("link", name="The whole report")).to_be_visible(timeout=240_000)

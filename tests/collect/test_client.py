@@ -472,7 +472,7 @@ def test_processes_cannot_both_take_the_last_of_the_budget(path):
     for racer in racers:
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    ends = sorted(racer.communicate(timeout=30)[0].strip() for racer in racers)
+    ends = sorted(racer.communicate(timeout=120)[0].strip() for racer in racers)
     assert ends == ["answered", "budget-spent", "budget-spent", "budget-spent"]
     assert make(path, total=1.5).remaining() == pytest.approx(1.5 - math.log(3))
 

@@ -93,8 +93,8 @@ def _shown(folder):
             stderr=subprocess.DEVNULL,
         )
         try:
-            return json.loads(arrived.get(timeout=90))
+            return json.loads(arrived.get(timeout=120))
         finally:
             browser.terminate()
-            browser.wait(20)
+            browser.wait(120)
             server.shutdown()

@@ -54,7 +54,7 @@ def test_a_fork_while_another_thread_draws_does_not_hang():
             if child == 0:
                 source.words(4)
                 os._exit(0)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 120
             while os.waitpid(child, os.WNOHANG) == (0, 0):
                 if time.monotonic() > deadline:
                     os.kill(child, signal.SIGKILL)

@@ -45,7 +45,7 @@ def holders(tmp_path):
     yield settings, ledgers
     for server, thread in servers:
         server.should_exit = True
-        thread.join(10)
+        thread.join(120)
 
 
 def body(**changes):

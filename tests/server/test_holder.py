@@ -332,7 +332,7 @@ def test_holders_that_are_killed_never_overspend_and_the_run_goes_on(two, tmp_pa
         try:
             return at_once.ask(message)
         except SourceUnavailable:  # it has died in the middle of this step
-            assert north.process.wait(60) == -signal.SIGKILL
+            assert north.process.wait(120) == -signal.SIGKILL
             states = [charge.state for charge in north.ledger.history("north")]
             assert states.count("reserved") == 1, "the charge was made, and no answer is stored"
             spent.append(north.ledger.balance("north").spent)

@@ -80,32 +80,34 @@ def test_a_process_answers_and_leaves_nothing(files, tmp_path) -> None:
     process = subprocess.Popen(
         [*command, "--port", str(port), "--signed-by", signer.public], env=environment, stderr=subprocess.PIPE
     )
+    http = httpx.Client(base_url=url, timeout=120)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{url}/healthz").status_code == 200:
+                if http.get("/healthz").status_code == 200:
                     break
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        told = httpx.post(f"{url}/v1/models/tree/predict", json={"points": [[20], [90]]})
+        told = http.post("/v1/models/tree/predict", json={"points": [[20], [90]]})
         assert told.status_code == 200, told.text
-        again = httpx.post(f"{url}/v1/models/tree/predict", json={"rows": [{"age": 20}, {"age": 90}]})
+        again = http.post("/v1/models/tree/predict", json={"rows": [{"age": 20}, {"age": 90}]})
         assert again.json() == told.json()
         assert set(told.json()["labels"]) <= {"no", "yes"}
-        assert httpx.post(f"{url}/v1/models/my-line/predict", json={"points": [["yes"]]}).status_code == 200
-        assert httpx.post(f"{url}/v1/models/features/predict", json={"points": [[20]]}).status_code == 200
-        assert httpx.get(f"{url}/v1/models/tree/parameters").json()["parameters"] == json.loads(files[0].read_text())
-        assert {each["name"] for each in httpx.get(f"{url}/v1/models").json()} == {"tree", "my-line", "features"}
-        wrong = httpx.post(f"{url}/v1/models/tree/predict", json={"points": [[20, 3]]})
+        assert http.post("/v1/models/my-line/predict", json={"points": [["yes"]]}).status_code == 200
+        assert http.post("/v1/models/features/predict", json={"points": [[20]]}).status_code == 200
+        assert http.get("/v1/models/tree/parameters").json()["parameters"] == json.loads(files[0].read_text())
+        assert {each["name"] for each in http.get("/v1/models").json()} == {"tree", "my-line", "features"}
+        wrong = http.post("/v1/models/tree/predict", json={"points": [[20, 3]]})
         assert (wrong.status_code, wrong.json()["field"]) == (422, "points[0]")
-        assert httpx.delete(f"{url}/v1/models/tree").status_code == 405
-        assert httpx.post(f"{url}/v1/models/fit", json={}).status_code in (404, 405)
-        assert "tacita_points_predicted_total" in httpx.get(f"{url}/metrics").text
+        assert http.delete("/v1/models/tree").status_code == 405
+        assert http.post("/v1/models/fit", json={}).status_code in (404, 405)
+        assert "tacita_points_predicted_total" in http.get("/metrics").text
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
+        http.close()
     assert list(kept.iterdir()) == []
     assert not (tmp_path / "home" / "state.db").exists()
 

@@ -21,7 +21,7 @@ class State:
         self.looks += 1
         seen = self.value
         self.begun.set()
-        assert self.go.wait(30)
+        assert self.go.wait(120)
         return id, seen
 
 

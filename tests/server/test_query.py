@@ -101,13 +101,13 @@ def test_a_slow_plan_blocks_nobody(world, monkeypatch: pytest.MonkeyPatch) -> No
     def slow(*arguments: Any, **parts: Any) -> Any:
         held.append(world.services.database._engine.pool.checkedout())
         began.set()
-        assert go.wait(30)
+        assert go.wait(120)
         return calibrate(*arguments, **parts)
 
     monkeypatch.setattr(NoisyTables, "calibrate", slow)
     asking = threading.Thread(target=lambda: statuses.append(world.query(token).status_code))
     asking.start()
-    assert began.wait(30)
+    assert began.wait(120)
     report = {"wire": 1, "campaign": campaign["id"], "question": "q1", "report": "0" * 32, "answer": 1}
     path = f"/v1/campaigns/{campaign['id']}/reports"
     assert world.call("POST", path, json={"reports": [report]}).status_code == 200

@@ -37,7 +37,7 @@ def slow(task):
 """
 
 
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> None:
+def until(condition: Callable[[], Any], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never happened"
@@ -75,7 +75,7 @@ def test_a_killed_worker_is_started_again_and_does_the_job(world, tmp_path: Path
         until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)
         for pid in pids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -67,7 +67,7 @@ def test_a_failed_transaction_leaves_nothing(url):
 def test_many_processes_may_open_a_new_database_at_once(url):
     script = f"from tacita.store import Database; Database({url!r})"
     running = [subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) for _ in range(4)]
-    assert [(process.communicate(timeout=60)[1], process.returncode) for process in running] == [(b"", 0)] * 4
+    assert [(process.communicate(timeout=120)[1], process.returncode) for process in running] == [(b"", 0)] * 4
 
 
 def test_sqlite_is_durable(tmp_path):

@@ -124,7 +124,7 @@ def test_many_writers_lose_and_double_nothing(url):
         thread.start()
     for thread in threads:
         thread.join()
-    assert [process.wait(60) for process in others] == [0, 0]
+    assert [process.wait(120) for process in others] == [0, 0]
     found = {}
     for line in lines(store)[1:]:
         found.setdefault(line.subject, []).append(json.loads(line.detail)["n"])

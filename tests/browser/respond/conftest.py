@@ -55,7 +55,7 @@ class Respondent:
 
     def sees(self, key: str) -> None:
         """The words of a key are there, as a heading or anywhere."""
-        expect(self.page.get_by_text(self.words[key]).first).to_be_visible(timeout=60_000)
+        expect(self.page.get_by_text(self.words[key]).first).to_be_visible()
 
     def heading(self) -> str:
         return self.page.locator("h1").inner_text()

@@ -383,7 +383,7 @@ def test_what_the_server_says_stays_private(server: MongoServer, code: int, kind
 def test_a_server_that_says_nothing(server: MongoServer) -> None:
     engine = MongoEngine(PLAIN, server.url("test") + "?socketTimeoutMS=60&retryReads=false", "people", checked=True)
     gate = threading.Event()
-    server.before_aggregate = lambda: gate.wait(30) and None
+    server.before_aggregate = lambda: gate.wait(120) and None
     with pytest.raises(SourceUnavailable, match="did not answer in time"):
         engine.project(["x"])
     gate.set()

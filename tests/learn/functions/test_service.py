@@ -110,7 +110,7 @@ def test_four_processes_two_of_them_killed(kit, url, tmp_path) -> None:
         os.kill(running[i].pid, signal.SIGKILL)
         running.append(start(4 + i))
     for process in running:
-        process.join(timeout=60)
+        process.join(timeout=120)
     codes = [process.exitcode for process in running]
     assert codes[2:] == [0] * 4
     seen: dict[str, float] = {}
