@@ -443,7 +443,7 @@ class Client:
         self,
         id: str,
         about: Literal["population", "respondents"] = "population",
-        published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] = "raw",
+        published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] | None = None,
         by: Sequence[str] = (),
     ) -> Releases:
         """Tables from what a campaign has counted so far, all with intervals.
@@ -452,11 +452,14 @@ class Client:
             id: The campaign.
             about: The population, or those who answered.
             published: "raw": each table from its own reports. "pooled": from all reports that hold its attributes.
-                "consistent", "singles", "modelled": never negative. "auto": the best of these three by estimated error.
+                "consistent", "singles", "modelled": never negative. "auto": the best of these three by estimated error,
+                or an average of the last two.
+                Without it "auto" for the population, and "raw" for those who answered.
             by: Only the table over these attributes, which may be larger than any question.
         """
         path = f"/v1/campaigns/{quote(id, safe='')}/releases"
-        query = {"about": about, "published": published} | ({"by": ",".join(by)} if by else {})
+        query = {"about": about, "published": published, "by": ",".join(by)}
+        query = {name: value for name, value in query.items() if value}
         return Releases.from_json(self._get(path, query).decode())
 
     # -- jobs ------------------------------------------------------------------------------------------------

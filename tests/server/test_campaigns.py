@@ -321,3 +321,21 @@ def test_tables_of_an_open_campaign_state_what_one_sender_can_move(world, publis
         assert influence["reports_a_minute"] == 6000
     else:  # what holds for cells as they were counted says nothing about these
         assert influence["one_report"] is None
+
+
+def test_tables_are_published_alike_on_every_surface_unless_asked_otherwise(world) -> None:
+    """By default `auto`, as the command line does; those about the respondents are as they were counted."""
+    campaign = world.campaign()
+    post(world, campaign, reports(campaign, 20))
+    path, analyst = f"/v1/campaigns/{campaign['id']}/releases", world.token("analyst")
+
+    def ask(**params: str) -> list[Any]:
+        found = world.call("GET", path, token=analyst, params=params).json()
+        return [(each["estimate"], each["provenance"]["recipe"]) for each in found["releases"]]
+
+    assert ask() == ask(published="auto")
+    assert "automatic" in ask()[0][1]
+    assert ask(about="respondents") == ask(about="respondents", published="raw") != ask(published="raw")
+    assert ask(about="respondents", by="smokes")[0][0] == ask(about="respondents")[0][0]
+    refused = world.call("GET", path, token=analyst, params={"about": "respondents", "published": "auto"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "about")

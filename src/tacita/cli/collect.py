@@ -9,9 +9,9 @@ import typer
 
 from tacita.cli import show
 from tacita.cli.options import Data, Json, SchemaFile, TableName, engine_of
+from tacita.collect import findings
 from tacita.collect.design import Design
 from tacita.collect.plan import DEPENDENCE, plan_collection
-from tacita.collect.publish import model
 from tacita.collect.sizing import half_widths, respondents_planned
 from tacita.collect.stopping import StopRule
 from tacita.collect.tally import simulate as simulate_collection
@@ -166,13 +166,17 @@ def simulate(
         channel=channel,
         dependence=dependence,
     )
-    published = model(simulate_collection(design, engine_of(data, domain, table), SeededSource(seed)))
+    tally = simulate_collection(design, engine_of(data, domain, table), SeededSource(seed))
+    published = findings.published(tally)
+    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in workload]
     if json:
-        tables = {" x ".join(key): published.project(key).values.tolist() for key in workload}
-        show.print_json(design.as_dict() | {"classes": published.latent.classes, "simulated": True, "tables": tables})
+        tables = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
+        way = next(iter(published.values())).provenance.recipe["published"]
+        show.print_json(design.as_dict() | {"published": way, "simulated": True, "tables": tables})
         return
     show_design(design)
-    for release in published.releases().values():
-        if release.attributes in workload.keys:
-            show.release(release)
+    for line in findings.explain(published):
+        show.say(line)
+    for release in wanted:
+        show.release(release)
     show.say("Simulated: these numbers could be repeated by whoever knows the seed.")

@@ -55,8 +55,8 @@ def tables(
     published: Annotated[
         findings.Published,
         typer.Option(
-            help="auto: the best of consistent, singles and modelled by estimated error. pooled: unbiased, from all "
-            "reports that hold an attribute. raw: unbiased, each table alone. All have intervals."
+            help="auto: the best of consistent, singles and modelled by estimated error, or an average. pooled: "
+            "unbiased, from all reports that hold an attribute. raw: unbiased, each table alone. All have intervals."
         ),
     ] = "auto",
     check: Annotated[bool, typer.Option(help="Say what liars could have done, and whether it shows.")] = False,

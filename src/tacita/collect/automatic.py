@@ -14,9 +14,13 @@ where f, the generalised degrees of freedom, says how far m follows the noise of
 from y + e z, with z drawn from S: f = E z'W (m(y + e z) - m(y)) / e. That is what cross-validation estimates too, with
 less noise: reports need not be split, and for most channels single reports are not kept.
 
-`consistent` is taken only if it is better by three standard errors of the difference, one of them being the root of
-4 d'W S W d with d the difference of the tables: when it is taken wrongly the error may double; when it is not taken,
-little is lost.
+`singles` and `modelled` are averaged with weights exp(-score / 8) [Leung, Barron 2006; Dalalyan, Salmon 2012: for
+affine estimates and a temperature of at least 8 the average is about as good as the best of them]. Where their scores
+are close the choice of one would be a matter of chance, and the average is nearer to the truth than either.
+
+`consistent` is taken only if it is better than both by three standard errors of the difference, one of them being the
+root of 4 d'W S W d with d the difference of the tables: when it is taken wrongly the error may double; when it is not
+taken, little is lost.
 
 Privacy: post-processing of reports; nothing is spent.
 Utility: measured by `bench/published.py`.   Claim page: docs/claims/collected-tables.md.
@@ -32,6 +36,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from tacita.cells import Cells
 from tacita.collect.consistency import possible, settle
@@ -51,6 +56,10 @@ _STEP = 0.7
 """Size of the perturbation, in standard errors of the measurements."""
 _DOUBT = 3.0
 """Standard errors by which `consistent` must be better."""
+_TEMPERATURE = 8.0
+"""Of the weights, in units of the noise."""
+_SMALL = 0.01
+"""A smaller weight is none."""
 _MOST_CELLS = 20_000
 """Measured cells above which ways are not compared: each comparison fits all tables again."""
 
@@ -60,7 +69,8 @@ class Automatic:
     """The way that was chosen.
 
     Attributes:
-        way: Its name.
+        way: Its name, or "averaged".
+        shares: The weight of each way in the tables.
         tables: The tables of the way, for every table that was asked.
         scores: Estimated error of each way, in units of the noise; differences matter, the smaller the better.
         classes: How many latent classes, where the tables were modelled.
@@ -69,7 +79,8 @@ class Automatic:
         to_independence: Tables that carry no dependence any more.
     """
 
-    way: Way
+    way: Way | Literal["averaged"]
+    shares: Mapping[Way, float]
     tables: Tables = field(repr=False)
     scores: Mapping[str, float]
     classes: int | None
@@ -79,11 +90,16 @@ class Automatic:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the provenance of what is published."""
-        return {"way": self.way, "why": self.why, "scores": {way: round(x, 2) for way, x in self.scores.items()}}
+        return {
+            "way": self.way,
+            "why": self.why,
+            "shares": {way: round(share, 3) for way, share in self.shares.items()},
+            "scores": {way: round(score, 2) for way, score in self.scores.items()},
+        }
 
 
 def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automatic:
-    """Make the tables in every way, estimate the error of each, and take the best.
+    """Make the tables in every way, estimate the error of each, and take or average the best.
 
     Args:
         evidence: What was measured.
@@ -92,49 +108,47 @@ def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automa
     """
     made = _Ways(evidence, pooling)
     if all(len(key) == 1 for key in evidence.values):
-        return _automatic(made, "consistent", {}, "only single attributes were asked")
+        return made.publish({"consistent": 1.0}, why="only single attributes were asked")
     cells = sum(values.size for values in evidence.values.values())
     if cells > _MOST_CELLS:
         why = f"tables of more than {_MOST_CELLS:,} cells in all are not compared"
-        return _automatic(made, "modelled", {}, why)
+        return made.publish({"modelled": 1.0}, why=why)
     spread = {key: evidence.covariance(key, pooling.tables[key]) for key in evidence.values}
     weights = {key: 1 / float(np.mean(covariance.variance())) for key, covariance in spread.items()}
     scores = _scores(made, weights, seed)
-    way: Way = "modelled" if scores["modelled"] <= scores["singles"] else "singles"
+    shares = _shares(scores["singles"], scores["modelled"])
+    way = max(shares, key=lambda name: shares[name])
     one, other = made.tables("consistent"), made.tables(way)
     gaps = {key: weights[key] * (one[key].values - other[key].values).reshape(-1) for key in weights}
     noise = 2 * math.sqrt(sum(spread[key].of(gap) for key, gap in gaps.items()))
     if scores["consistent"] + _DOUBT * noise < scores[way]:
-        way = "consistent"
+        shares = {"consistent": 1.0}
     listed = ", ".join(f"{name} {score:.1f}" for name, score in sorted(scores.items(), key=lambda item: item[1]))
     why = f"estimated error, in units of the noise: {listed}"
-    if way != "consistent" and scores["consistent"] < scores[way]:
+    if "consistent" not in shares and scores["consistent"] < scores[way]:
         why += f"; consistent tables are better by less than {_DOUBT:g} standard errors, so that they were not taken"
-    return _automatic(made, way, scores, why)
+    return made.publish(shares, scores=scores, why=why)
+
+
+def _shares(singles: float, modelled: float) -> dict[Way, float]:
+    """Exponential weights; one way alone where the other's weight is small."""
+    share = float(expit((singles - modelled) / _TEMPERATURE))
+    if share < _SMALL:
+        return {"singles": 1.0}
+    if share > 1 - _SMALL:
+        return {"modelled": 1.0}
+    return {"singles": 1 - share, "modelled": share}
 
 
 def make_way(evidence: Evidence, pooling: Pooling, way: Way) -> Automatic:
     """Make the tables in a way that the caller chose."""
-    return _automatic(_Ways(evidence, pooling), way, {}, "chosen by the caller")
+    return _Ways(evidence, pooling).publish({way: 1.0}, why="chosen by the caller")
 
 
 def choosing_seconds(cells: int, tables: int) -> float:
     """Estimate how many seconds `choose_way` computes; the order of magnitude, measured on one core."""
     once = 0.01 + 0.008 * tables + 0.001 * cells
     return once if cells > _MOST_CELLS else 4 * once
-
-
-def _automatic(made: _Ways, way: Way, scores: Mapping[str, float], why: str) -> Automatic:
-    found = made.tables(way)
-    return Automatic(
-        way=way,
-        tables=found if way == "singles" else settle(found, made.variances),
-        scores=scores,
-        classes=made.fitted.best.classes if way == "modelled" else None,
-        latent=None if way == "consistent" else made.fitted.one if way == "singles" else made.fitted.best,
-        why=why,
-        to_independence=tuple(key for key, table in found.items() if len(key) > 1 and _is_product(table)),
-    )
 
 
 def _is_product(table: Cells) -> bool:
@@ -168,6 +182,32 @@ class _Ways:
                 return {key: self.fitted.one.project(key) for key in values}
             case "modelled":
                 return self.fitted.tables
+
+    def publish(self, shares: Mapping[Way, float], *, why: str, scores: Mapping[str, float] | None = None) -> Automatic:
+        """The average of some ways, settled."""
+        way: Way | Literal["averaged"] = next(iter(shares)) if len(shares) == 1 else "averaged"
+        parts = [(share, self.tables(each)) for each, share in shares.items()]
+        found = {
+            key: Cells(table.domain, np.asarray(sum(share * tables[key].values for share, tables in parts)))
+            for key, table in parts[0][1].items()
+        }
+        return Automatic(
+            way=way,
+            shares=dict(shares),
+            tables=found if way == "singles" else settle(found, self.variances),
+            scores=scores or {},
+            classes=self.fitted.best.classes if "modelled" in shares else None,
+            latent=self._latent(shares),
+            why=why,
+            to_independence=tuple(key for key, table in found.items() if len(key) > 1 and _is_product(table)),
+        )
+
+    def _latent(self, shares: Mapping[Way, float]) -> LatentClasses | None:
+        if "consistent" in shares:
+            return None
+        if len(shares) == 2:
+            return self.fitted.one.mix(self.fitted.best, shares["modelled"])
+        return self.fitted.one if "singles" in shares else self.fitted.best
 
     def moved(self, errors: Mapping[Key, Array]) -> _Ways:
         """The same from measurements with further errors; fits begin at one class and around the best number."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from scipy import stats
 
 from tacita.cells import Cells
 from tacita.collect.automatic import Automatic, Way, choose_way, make_way
@@ -69,7 +70,7 @@ def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releas
         how: "raw" is unbiased, each table from its own reports. "pooled" is unbiased, each table from all reports that
             hold its attributes; both may be negative. "consistent" tables are pooled, agree and are never negative.
             "singles" are products of single attributes, "modelled" ones are fitted together. "auto" takes the one of
-            these three whose estimated error is smallest, and says which.
+            these three whose estimated error is smallest, or averages singles and modelled, and says so.
         seed: Of the perturbations by which errors are estimated.
     """
     if how == "raw":
@@ -129,7 +130,7 @@ def explain(releases: Releases) -> list[str]:
     """Say how some published tables were made: which way was chosen and why, and what was taken to be independent."""
     recipes = {key: release.provenance.recipe for key, release in releases.items()}
     chosen = next((recipe["automatic"] for recipe in recipes.values() if "automatic" in recipe), None)
-    lines = [] if chosen is None else [f"Published as {chosen['way']} ({chosen['why']})."]
+    lines = [] if chosen is None else [f"Published as {_way(chosen)} ({chosen['why']})."]
     alone = [" x ".join(key) for key, recipe in recipes.items() if recipe.get("independent")]
     if alone:
         lines.append(
@@ -137,6 +138,12 @@ def explain(releases: Releases) -> list[str]:
             "intervals are those of the unbiased tables, which hold any dependence that is there."
         )
     return lines
+
+
+def _way(chosen: Mapping[str, Any]) -> str:
+    if chosen["way"] != "averaged":
+        return str(chosen["way"])
+    return "an average of " + " and ".join(f"{share:.0%} {way}" for way, share in chosen["shares"].items())
 
 
 def table(tally: Tally, attributes: Sequence[str], how: Published = "auto", *, seed: int = 0) -> Release:
@@ -194,7 +201,9 @@ def _replicated(evidence: Evidence, pooling: Pooling, domain: Domain, seed: int)
     truth, rng = {key: cells.values for key, cells in made.items()}, np.random.default_rng(seed)
     centre = completed(pooling.tables)
     drawn = [completed(pooling(evidence.simulate(truth, rng).values)) for _ in range(_REPLICATES)]
-    spread = (np.array(drawn) - np.mean(drawn, axis=0)) / np.sqrt(_REPLICATES - 1)
+    # the spread of few replicates is itself uncertain: at 95 % the interval is Student's, not the normal law's
+    wider = stats.t.ppf(0.975, _REPLICATES - 1) / stats.norm.ppf(0.975)
+    spread = wider * (np.array(drawn) - np.mean(drawn, axis=0)) / np.sqrt(_REPLICATES - 1)
     nothing = np.zeros(domain.size)
     return Anchored(centre=centre, covariance=Covariance(diagonal=nothing, vectors=spread, signs=-np.ones(len(spread))))
 

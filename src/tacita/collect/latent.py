@@ -82,6 +82,18 @@ class LatentClasses:
             joint = joint[..., None, :] * self.conditionals[name]
         return Cells(domain, joint.sum(axis=-1))
 
+    def mix(self, other: LatentClasses, share: float) -> LatentClasses:
+        """Mix two models over the same attributes: the classes of both, the other's with this share."""
+        return LatentClasses(
+            domain=self.domain,
+            weights=np.concatenate([(1 - share) * self.weights, share * other.weights]),
+            conditionals={
+                name: np.concatenate([table, other.conditionals[name]], axis=1)
+                for name, table in self.conditionals.items()
+            },
+            misfit=(1 - share) * self.misfit + share * other.misfit,
+        )
+
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
         """Codes of made-up people: a class for each, then every attribute given the class."""
         kind = rng.choice(self.classes, rows, p=self.weights)

@@ -84,24 +84,30 @@ async def get_releases(
     services: Services_,
     request: Request,
     about: Literal["population", "respondents"] = "population",
-    published: findings.Published = "raw",
+    published: findings.Published | None = None,
     by: Names = "",
 ) -> Response:
-    """Free: everybody was protected before their report was sent. Not before the campaign's minimum.
+    """Free: all respondents were protected before their reports were sent. Not before the campaign's minimum.
 
     `raw`: each table from its own reports. `pooled`: from all reports that hold its attributes. Both are unbiased.
     `consistent`, `singles` and `modelled` are never negative and agree; `auto` takes the one of these with the smallest
-    estimated error and says which in `provenance.recipe.automatic`. All have intervals. `by` names one table, which may
-    be larger than any question.
+    estimated error, or averages the last two, and says so in `provenance.recipe.automatic`. All have intervals. `by`
+    names one table, which may be larger than any question. Without `published`, tables about the population are `auto`
+    and those about the respondents `raw`.
     """
     check_scope(token, id)
-    if by:
-        compute = partial(findings.table, attributes=_listed(by), how=published)
+    published = published or ("auto" if about == "population" else "raw")
+    names = _listed(by)
+    if about == "respondents":
+        if published != "raw":
+            raise InvalidInput("must be the population where tables are published", field="about", value=about)
+        found = await run_in_threadpool(services.campaigns.releases, id, about)
+        return ReleaseResponse(Releases([found.project(tuple(names))]) if names else found)
+    if names:
+        compute = partial(findings.table, attributes=names, how=published)
         return ReleaseResponse(Releases([await _compute(compute, services, token, request, id, published=published)]))
-    if published != "raw" and about == "respondents":
-        raise InvalidInput("must be the population where tables are published", field="about", value=about)
     if published == "raw":
-        return ReleaseResponse(await run_in_threadpool(services.campaigns.releases, id, about))
+        return ReleaseResponse(await run_in_threadpool(services.campaigns.releases, id))
     compute_all = partial(findings.published, how=published)
     return ReleaseResponse(await _compute(compute_all, services, token, request, id, published=published))
 
