@@ -38,6 +38,9 @@ test: $(NETS) ## Run all tests, linters and checks
 test-browser: $(READY) ## Run the tests in a real browser (part of `make test`; installs Chromium where it may)
 	$(BIN)/python tools/check.py --browser
 
+study: $(READY) ## Run a study of the documents: make study [NAME=learning] [ARGUMENTS='--out results']
+	$(BIN)/python -m studies $(if $(NAME),run $(NAME) $(ARGUMENTS),list)
+
 pictures: $(READY) ## Make the pictures of the docs anew, by the tests in the browser
 	TACITA_PICTURES=yes $(BIN)/python tools/check.py --browser
 
@@ -45,8 +48,8 @@ lint: $(NETS) ## Format and lint check, types, import directions, published file
 	$(BIN)/python tools/check.py --lint
 
 format: $(READY) ## Format the code
-	$(BIN)/ruff format src tests tools bench
-	$(BIN)/ruff check --fix --quiet src tests tools bench
+	$(BIN)/ruff format src tests tools bench studies
+	$(BIN)/ruff check --fix --quiet src tests tools bench studies
 
 serve: $(READY) ## Start the service and open its console
 	$(BIN)/tacita serve --open

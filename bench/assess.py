@@ -28,6 +28,7 @@ from tacita.assess.attacks.membership_models import likelihood_ratio, loss_thres
 from tacita.assess.attacks.membership_tables import density_ratio, distance_attack
 from tacita.assess.attacks.roc import Membership
 from tacita.assess.attacks.singling_out import singling_out
+from tacita.assess.audit.library import audit_broken, audit_library
 from tacita.assess.case import Case, read_case
 from tacita.assess.disclosure import disclosure_risk
 from tacita.assess.frame import Frame
@@ -37,7 +38,6 @@ from tacita.engines.local import LocalEngine
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.studies.audits import audit_broken, audit_library
 from tacita.synthesize import Synthesize
 
 DATA = Path(os.environ.get("TACITA_BENCH_DATA", "../shared/data"))
@@ -336,9 +336,9 @@ releases:
 def _compared(quick: bool) -> list[Row]:
     import pyarrow.parquet as pq
 
-    from tacita.compare.page import write_comparison
-    from tacita.compare.plan import ComparePlan
-    from tacita.compare.run import compare
+    from tacita.assess.compare.page import write_comparison
+    from tacita.assess.compare.plan import ComparePlan
+    from tacita.assess.compare.run import compare
 
     table = _adult().drop_columns(["education_num"])
     if quick:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from tests.support.ports import free_port
 
 from bench.rows import Row
-from tacita.testing.ports import free_port
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("/", "/datasets", "/datasets/sample-census", "/releases/new", "/releases", "/calculators", "/campaigns/new")

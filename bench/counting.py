@@ -26,7 +26,7 @@ from bench.rows import Row, cpu
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine, cover
 from tacita.privacy.unit import Unit
-from tacita.tables import Tables, Workload
+from tacita.tables.workload import Tables, Workload
 
 GOAL = "<= 0.125"
 COLUMNS = 20
@@ -262,7 +262,7 @@ import pyarrow as pa
 from bench.counting import Data
 from tacita.engines.local import LocalEngine
 from tacita.privacy.unit import Unit
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 def peak():
     with open("/proc/self/status") as file:
@@ -292,7 +292,7 @@ import pyarrow as pa
 from bench.counting import Data
 from tacita.engines.local import LocalEngine
 from tacita.privacy.unit import Unit
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 imported = time.process_time()
 data = Data.make(1000)
 LocalEngine(data.domain, pa.table(data.codes)).tables(Workload.all(data.domain, 2), Unit.row())

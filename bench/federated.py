@@ -24,7 +24,7 @@ import uvicorn
 
 from bench.rows import Row, cpu
 from bench.synthesize import ADD, DATA, DELTA, NAMES, ROW, adult, engine_of, mean_variation
-from tacita.holder_client import HolderClient
+from tacita.client.holder import HolderClient
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger

@@ -17,7 +17,7 @@ import itertools
 import numpy as np
 
 from bench.rows import Row, cpu
-from tacita.collect.fourier import FourierDesign, FourierTally
+from tacita.collect.protocols.fourier import FourierDesign, FourierTally
 from tacita.domain import Boolean, Domain
 from tacita.noise import SeededSource
 

@@ -35,7 +35,7 @@ from tacita.anonymize import (
     as_written,
     read_crowd,
 )
-from tacita.recoding import SUPPRESSED
+from tacita.tables.recoding import SUPPRESSED
 
 SUPPRESS = 0.05
 SEED = 20260801

@@ -32,15 +32,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from tests.support.postgres import PostgresServer
 
 from bench.rows import Row
-from tacita.client import Client
+from tacita.client.client import Client
 from tacita.collect.campaigns.intake import add_counts
 from tacita.collect.campaigns.seen import SeenReports
 from tacita.domain import Categorical, Domain
-from tacita.server.tokens import Tokens
+from tacita.server.auth.tokens import Tokens
 from tacita.store import Database
-from tacita.testing.postgres import PostgresServer
 
 DOMAIN = Domain(attributes=[Categorical(name="x", levels=[f"level {i}" for i in range(8)])])
 SINGLE_SENDERS, BATCH_SENDERS = 200, 4

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from bench.rows import Row
-from tacita.collect.design import Design
-from tacita.collect.plan import plan_collection
-from tacita.collect.publish import model
-from tacita.collect.tally import Tally, respond
+from tacita.collect.estimating.publish import model
+from tacita.collect.estimating.tally import Tally, respond
+from tacita.collect.planning.design import Design
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
 from tacita.noise import SeededSource
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 COLUMNS = {
     "workclass": 1,

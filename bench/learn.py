@@ -42,7 +42,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import Regression, Trees
 from tacita.learn.design import Design, Points
-from tacita.learn.regression import METHODS
+from tacita.learn.regression.regression import METHODS
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit

@@ -9,9 +9,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from tests.support.postgres import PostgresServer
+
 from bench.rows import Row
 from tacita.testing.ledger import race
-from tacita.testing.postgres import PostgresServer
 
 PROCESSES, KILLS = 8, 4
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.ingest import Server, _campaign
 from bench.rows import Row
-from tacita.server.tokens import Tokens
+from tacita.server.auth.tokens import Tokens
 from tacita.store import Database
 
 PLANS, ANALYSTS = 12, 4

@@ -16,12 +16,12 @@ import numpy as np
 from bench.rows import Row
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.auto import choose
 from tacita.learn.design import Points
-from tacita.learn.dpsgd import check_allowed, descended
-from tacita.learn.functional import FromMoments
-from tacita.learn.regression import METHODS, Regression
-from tacita.learn.setting import Found, Method, Setting
+from tacita.learn.regression.auto import choose
+from tacita.learn.regression.methods.dpsgd import check_allowed, descended
+from tacita.learn.regression.methods.functional import FromMoments
+from tacita.learn.regression.regression import METHODS, Regression
+from tacita.learn.regression.setting import Found, Method, Setting
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit

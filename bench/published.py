@@ -1,6 +1,6 @@
 """Collected tables: coverage of the intervals, and which way of publishing is nearest to the truth.
 
-Populations are random Bayesian networks (`tacita.testing.networks`) with known tables; every collection asks for all
+Populations are random Bayesian networks (`tests.support.networks`) with known tables; every collection asks for all
 pairs, through the channels that the planner takes. Methods were developed on networks of other seeds.
 
     coverage   4 networks x 3 epsilons x 200 collections: mean over all cells of tables that hold at 95 %
@@ -16,16 +16,16 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
+from tests.support.networks import Kind, random_network
 
 from bench.rows import Row
-from tacita.collect import findings
-from tacita.collect.plan import plan_collection
-from tacita.collect.tally import Tally, respond
-from tacita.networks import Network
+from tacita.collect.analysis import findings
+from tacita.collect.estimating.tally import Tally, respond
+from tacita.collect.planning.plan import plan_collection
+from tacita.models import Network
 from tacita.noise import SeededSource
-from tacita.release import Releases
-from tacita.tables import Workload
-from tacita.testing.networks import Kind, random_network
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
 
 PEOPLE = 5000
 SEED = 15

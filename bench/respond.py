@@ -20,11 +20,11 @@ from pathlib import Path
 
 from bench.ingest import Server
 from bench.rows import Row
-from tacita.client import Client
-from tacita.collect.client import Device
+from tacita.client.client import Client
+from tacita.collect.device.device import Device
 from tacita.domain import Categorical, Domain
+from tacita.server.auth.tokens import Tokens
 from tacita.server.respond.files import load
-from tacita.server.tokens import Tokens
 from tacita.store import Database
 
 RESPONDENTS = 200

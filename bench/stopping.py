@@ -7,16 +7,16 @@ Campaigns are simulated by their tallies: at each look of the schedule the repor
 from __future__ import annotations
 
 import numpy as np
+from tests.support.networks import Kind, random_network
 
 from bench.rows import Row
-from tacita.collect.plan import plan_collection
-from tacita.collect.pooled import pool_tables
-from tacita.collect.sizing import plan_stop, respondents_planned
-from tacita.collect.stopping import StopRule
-from tacita.collect.tally import Tally, respond
+from tacita.collect.estimating.pooled import pool_tables
+from tacita.collect.estimating.tally import Tally, respond
+from tacita.collect.planning.plan import plan_collection
+from tacita.collect.planning.sizing import plan_stop, respondents_planned
+from tacita.collect.planning.stopping import StopRule
 from tacita.noise import SeededSource
-from tacita.tables import Workload
-from tacita.testing.networks import Kind, random_network
+from tacita.tables.workload import Workload
 
 KINDS: tuple[Kind, ...] = ("chain", "tree", "dense", "independent", "skewed")
 SETTINGS = [

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-
-from tacita.testing.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
 
 # tests assert no times: a busy machine must not fail them
 settings.register_profile("tacita", deadline=None)

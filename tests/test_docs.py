@@ -26,6 +26,18 @@ def test_claims_have_all_parts(page):
     assert page.name in (page.parent / "README.md").read_text()
     for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
         assert (ROOT / path).is_file(), path
+    for line in text.split("\n"):
+        if line.startswith("Code:"):
+            _check_code(line)
+
+
+def _check_code(line):
+    """Every file that a claim names exists: by its whole path, or beside the last one that was named so."""
+    folder = ROOT
+    for path in re.findall(r"`([\w/]+(?:\.py|\.js|/))`", line):
+        found = ROOT / path if "/" in path else folder / path
+        assert found.exists(), path
+        folder = found if path.endswith("/") else found.parent
 
 
 def test_claim_pages_that_code_names_exist():

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tacita.server.app import create_app
-from tacita.server.settings import Settings
+from tacita.settings import Settings
 
 TARGET = Path(__file__).resolve().parent.parent / "spec" / "openapi.json"
 

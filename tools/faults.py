@@ -53,10 +53,12 @@ import httpx
 import psycopg
 import sqlalchemy as sa
 
-from tacita.server.tokens import Tokens
+from tacita.server.auth.tokens import Tokens
 from tacita.store import Database
-from tacita.testing.ports import free_port
-from tacita.testing.postgres import PostgresServer
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script: the root of the project
+from tests.support.ports import free_port
+from tests.support.postgres import PostgresServer
 
 PRIVATE = "zq8private"
 SCHEMA = {
@@ -88,7 +90,7 @@ class Violation(Exception):
 def _serve(offset: float) -> None:
     """The server with a clock that is off: what a child process of this harness runs."""
     from tacita.server.run import serve
-    from tacita.server.settings import Settings
+    from tacita.settings import Settings
     from tacita.store import clock
 
     os.environ[OFFSET] = str(offset)

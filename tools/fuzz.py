@@ -40,12 +40,14 @@ from hypothesis import seed as hypothesis_seed
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
-from tacita.server import logs
 from tacita.server.app import create_app
+from tacita.server.http import logs
+from tacita.server.jobs.worker import load_kinds
 from tacita.server.services import Services
-from tacita.server.settings import Settings
-from tacita.server.worker import load_kinds
-from tacita.testing.postgres import PostgresServer
+from tacita.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script: the root of the project
+from tests.support.postgres import PostgresServer
 
 PRIVATE = "zq8private"
 """Part of values that only private rows hold."""

@@ -20,15 +20,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tacita.collect.channel import RandomizedResponse
-from tacita.collect.geometric import geometric_channel
-from tacita.collect.hadamard import HadamardResponse
-from tacita.collect.hashing import LocalHashing
-from tacita.collect.protocol import Channel
-from tacita.collect.question import Question
-from tacita.collect.subset import SubsetSelection
-from tacita.collect.unary import UnaryEncoding
-from tacita.collect.wiring import wire_of
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.geometric import geometric_channel
+from tacita.collect.channels.hadamard import HadamardResponse
+from tacita.collect.channels.hashing import LocalHashing
+from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.subset import SubsetSelection
+from tacita.collect.channels.unary import UnaryEncoding
+from tacita.collect.channels.wiring import wire_of
+from tacita.collect.device.question import Question
 
 HERE = Path(__file__).resolve().parent.parent / "spec" / "vectors"
 TOP = 2**53

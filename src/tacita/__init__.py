@@ -2,47 +2,45 @@
 
     import tacita as tc
 
-Names load on first use, so that a respondent's client (`tacita.collect.client`) needs nothing but the standard
+Names load on first use, so that a respondent's client (`tacita.collect.device.device`) needs nothing but the standard
 library.
 """
 
-from importlib import import_module
 from typing import Any
 
 from tacita._version import __version__
+from tacita.common.lazy import load_name
 
 _HOMES = {
-    "Boolean": "tacita.domain",
-    "Budget": "tacita.privacy.budget",
-    "Categorical": "tacita.domain",
-    "Client": "tacita.client",
-    "Database": "tacita.store",
-    "Date": "tacita.domain",
-    "Domain": "tacita.domain",
-    "Identifier": "tacita.domain",
-    "Ledger": "tacita.privacy.ledger",
-    "Neighbours": "tacita.privacy.unit",
-    "NoisyTables": "tacita.mechanisms",
-    "Numeric": "tacita.domain",
-    "Ordinal": "tacita.domain",
-    "RandomizedResponse": "tacita.collect",
-    "Release": "tacita.release",
-    "Releases": "tacita.release",
-    "SecureSource": "tacita.noise",
-    "SeededSource": "tacita.noise",
-    "Session": "tacita.query",
-    "Unit": "tacita.privacy.unit",
-    "Workload": "tacita.tables",
-    "connect": "tacita.engines.connect",
+    "Boolean": "domain",
+    "Budget": "privacy.budget",
+    "Categorical": "domain",
+    "Client": "client",
+    "Database": "store",
+    "Date": "domain",
+    "Domain": "domain",
+    "Identifier": "domain",
+    "Ledger": "privacy.ledger",
+    "Neighbours": "privacy.unit",
+    "NoisyTables": "plans",
+    "Numeric": "domain",
+    "Ordinal": "domain",
+    "RandomizedResponse": "collect",
+    "Release": "tables.release",
+    "Releases": "tables.release",
+    "SecureSource": "noise",
+    "SeededSource": "noise",
+    "Session": "plans.session",
+    "Unit": "privacy.unit",
+    "Workload": "tables.workload",
+    "connect": "engines.connect",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'tacita' has no attribute {name!r}")
+    return load_name(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

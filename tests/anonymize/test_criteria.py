@@ -12,7 +12,7 @@ from tacita.anonymize.criteria import Achieved, Conditions, alpha_of, closeness_
 from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.recount import measure
 from tacita.errors import InvalidInput
-from tacita.recoding import Axis
+from tacita.tables.recoding import Axis
 
 counts = st.lists(st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any), min_size=1, max_size=5)
 

@@ -3,7 +3,7 @@ import pytest
 
 from tacita.anonymize.hierarchy import Hierarchy, Intervals, Periods, Prefixes
 from tacita.errors import InvalidInput
-from tacita.recoding import Axis
+from tacita.tables.recoding import Axis
 
 PETS = [["cat", "mammal", "*"], ["eel", "fish", "*"], ["dog", "mammal", "*"]]
 

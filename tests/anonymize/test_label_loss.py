@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from tacita.anonymize import Conditions, Hierarchy, Intervals, Mondrian, read_crowd
-from tacita.anonymize.bayardo import Bayardo, Splits
-from tacita.anonymize.grouping import Grouping
 from tacita.anonymize.label_loss import as_written
-from tacita.anonymize.lattice import Lattice
 from tacita.anonymize.loss import ncp
+from tacita.anonymize.methods.bayardo import Bayardo, Splits
+from tacita.anonymize.methods.grouping import Grouping
+from tacita.anonymize.methods.lattice import Lattice
 from tacita.domain import Categorical, Domain, Numeric
-from tacita.recoding import SUPPRESSED
+from tacita.tables.recoding import SUPPRESSED
 
 PLACES = ["Rome", "Paris", "Tokyo", "Lima", "Cairo"]
 DOMAIN = Domain(

@@ -7,9 +7,9 @@ import pytest
 
 from tacita.assess.assessment import Wishes, assess
 from tacita.assess.case import Case
+from tacita.assess.compare.page import assessment_sections
 from tacita.assess.rates import Leak, Rate
 from tacita.assess.scenario import Scenario
-from tacita.compare.page import assessment_sections
 from tacita.errors import InvalidInput
 
 WISHES = Wishes(attempts=300, secrets=("ill",), group="school")

@@ -24,11 +24,11 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tests.support.ports import free_port
 
-from tacita.client import Client
-from tacita.server.tokens import Role, Tokens
+from tacita.client.client import Client
+from tacita.server.auth.tokens import Role, Tokens
 from tacita.store import Database
-from tacita.testing.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 OUT = Path(__file__).parent / "out"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 
-from tacita.collect.client import Device
+from tacita.collect.device.device import Device
 from tacita.domain import Boolean, Domain
 
 SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}

@@ -8,7 +8,7 @@ import time
 import httpx
 from playwright.sync_api import expect
 
-from tacita.console.sample import SAMPLE
+from tacita.console.parts.sample import SAMPLE
 
 
 def make_sample(page, service) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from tests.support.ports import free_port
 
-from tacita.holder_client import HolderClient
-from tacita.testing.ports import free_port
+from tacita.client.holder import HolderClient
 
 SCHEMA = """tacita: 1
 attributes:

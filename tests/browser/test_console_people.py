@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tacita.console.sample import SAMPLE
+from tacita.console.parts.sample import SAMPLE
 from tacita.privacy.budget import Budget
 
 WEIGHT = """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tacita.console.sample import SAMPLE
-from tacita.statement import Statement, verify
+from tacita.console.parts.sample import SAMPLE
+from tacita.report.statement import Statement, verify
 
 
 @pytest.fixture(scope="module")

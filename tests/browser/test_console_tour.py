@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tacita.statement import Statement, verify
+from tacita.report.statement import Statement, verify
 
 ARGUMENTS = ("--open",)
 MOST_CLICKS = 12

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tacita.cli import main, show
+from tacita.cli import main
+from tacita.cli.parts import show
 
 
 class Done(NamedTuple):

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tacita.testing.hostile_files import BROKEN, CANARY, SCHEMA
+from tests.support.hostile_files import BROKEN, CANARY, SCHEMA
 
 from .conftest import run
 

@@ -6,9 +6,9 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from tests.support.ports import free_port
 
-from tacita.holder_client import HolderClient
-from tacita.testing.ports import free_port
+from tacita.client.holder import HolderClient
 
 from .conftest import run
 

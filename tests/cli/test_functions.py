@@ -9,7 +9,7 @@ from tacita.learn.functions.bundle import export_bundle
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Registry
 from tacita.learn.models import read_model
-from tacita.signing import SigningKey
+from tacita.report.signing import SigningKey
 from tacita.store import Database
 
 from .conftest import run

@@ -214,7 +214,7 @@ def test_serving_says_nothing_before_all_files_are_sound_and_then_who_may_ask(fo
     done = run("learn", "serve", "model.json", "nowhere.json")
     assert done.code == 4
     assert "served" not in done.out
-    monkeypatch.setattr("tacita.server.listening.uvicorn.run", lambda app, **_: app.state.services.close())
+    monkeypatch.setattr("tacita.server.http.listening.uvicorn.run", lambda app, **_: app.state.services.close())
     done = run("learn", "serve", "model.json", "--host", "0.0.0.0")
     assert done.code == 0, done.err
     assert "No token is needed" in done.out
@@ -228,6 +228,6 @@ def test_a_model_without_a_guarantee_is_said_to_have_none(folder, monkeypatch):
     data = json.loads((folder / "model.json").read_text())
     data["event"] = {"kind": "non-private", "reason": "made from raw rows"}
     (folder / "raw.json").write_text(json.dumps(data))
-    monkeypatch.setattr("tacita.server.listening.uvicorn.run", lambda app, **_: app.state.services.close())
+    monkeypatch.setattr("tacita.server.http.listening.uvicorn.run", lambda app, **_: app.state.services.close())
     assert "--no-guarantee" in run("learn", "serve", "raw.json").err
     assert "raw has NO GUARANTEE" in run("learn", "serve", "raw.json", "--no-guarantee").out

@@ -20,10 +20,10 @@ import pytest
 
 from tacita.anonymize import measure
 from tacita.assess.frame import read_frame
-from tacita.cli import show
-from tacita.collect import findings
-from tacita.collect.plan import plan_collection
-from tacita.collect.tally import simulate
+from tacita.cli.parts import show
+from tacita.collect.analysis import findings
+from tacita.collect.estimating.tally import simulate
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -35,13 +35,13 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
-from tacita.release import Releases
-from tacita.report import bars
+from tacita.report.report import bars
 from tacita.store import Database
 from tacita.synthesize import Synthesized
 from tacita.synthesize.federated import Holder, Limits, Party, Terms
 from tacita.synthesize.federated.analyst import federate
-from tacita.tables import Workload
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
 
 from .conftest import run
 

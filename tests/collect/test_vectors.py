@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from tacita.collect.channel import RandomizedResponse
-from tacita.collect.client import Device
-from tacita.collect.device_channels import KINDS, device_channel
-from tacita.collect.question import Question, Refusal
-from tacita.collect.wiring import channel_of, wire_of
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.wiring import channel_of, wire_of
+from tacita.collect.device.channels import KINDS, device_channel
+from tacita.collect.device.device import Device
+from tacita.collect.device.question import Question, Refusal
 from tacita.testing.channel import ListedWords
 
 ROOT = Path(__file__).parents[2]

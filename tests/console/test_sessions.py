@@ -2,7 +2,7 @@ import pytest
 
 from tacita.console.sessions import Sessions
 from tacita.errors import Unauthorized
-from tacita.server.tokens import Tokens
+from tacita.server.auth.tokens import Tokens
 from tacita.store import Database
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.support.hostile_files import BROKEN, CANARY, SCHEMA, everything
 
 from tacita.domain import Categorical, Domain, Identifier
 from tacita.engines.connect import connect
 from tacita.engines.mongo.driver import Server as MongoServer
 from tacita.engines.postgres import PostgresEngine
 from tacita.errors import TacitaError
-from tacita.testing.hostile_files import BROKEN, CANARY, SCHEMA, everything
 
 
 @pytest.mark.parametrize("name", BROKEN)

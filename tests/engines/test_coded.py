@@ -11,7 +11,7 @@ from tacita.engines.coded import coded_units
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 A = Categorical(name="a", levels=("0", "1", "2"))
 B = Categorical(name="b", levels=("0", "1"))

@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
+from tests.support.mongo import MongoServer
 
 from tacita.domain import Boolean, Domain, Identifier
 from tacita.engines.connect import connect
@@ -13,7 +14,6 @@ from tacita.engines.local import LocalEngine
 from tacita.engines.mongo import MongoEngine
 from tacita.engines.postgres import PostgresEngine
 from tacita.errors import DataError, InvalidInput
-from tacita.testing.mongo import MongoServer
 
 DOMAIN = Domain(attributes=[Boolean(name="x")])
 

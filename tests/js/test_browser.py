@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tacita.collect.hashing import LocalHashing
-from tacita.collect.question import Ask, Question, Report
-from tacita.collect.wiring import wire_of
+from tacita.collect.channels.hashing import LocalHashing
+from tacita.collect.channels.wiring import wire_of
+from tacita.collect.device.question import Ask, Question, Report
 
 CLIENT = Path(__file__).parents[2] / "clients/js"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -5,23 +5,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.collect.plan import plan_collection
-from tacita.collect.tally import simulate
+from tacita.collect.estimating.tally import simulate
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.learn import Bayes, NarrowedRegression, Network, Regression, TunedRegression, read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
-from tacita.learn.trees import Trees
-from tacita.mechanisms.additive import NoisyTables
+from tacita.learn.trees.trees import Trees
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.additive import NoisyTables
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import NonPrivate, Pure
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Release, Releases
 from tacita.synthesize import Synthesize
-from tacita.tables import Workload
+from tacita.tables.release import Release, Releases
+from tacita.tables.workload import Workload
 
 ADD, ROW = Neighbours.ADD_REMOVE, Unit.row()
 DOMAIN = Domain(

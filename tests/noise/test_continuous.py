@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tacita.errors import InternalError
-from tacita.nets.grid_noise import rounded_normal
+from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import SeededSource
 from tacita.noise.continuous import exponentials, normals
 from tacita.privacy.budget import LEAST_DELTA, LEAST_EPSILON, MOST_DELTA, MOST_EPSILON, Budget

@@ -10,7 +10,7 @@ from tacita.privacy.accountant import cost, pure_epsilon
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import NaiveBayes
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 ADD, ROW = Neighbours.ADD_REMOVE, Unit.row()
 DOMAIN = Domain(

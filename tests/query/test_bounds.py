@@ -5,12 +5,12 @@ import pytest
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.mechanisms import NoisyTables
 from tacita.noise import SeededSource
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bounds import bounds_from, powers_of_two
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Numeric(name="income", bounds=(0, 1), bins=1), Categorical(name="sex", levels=["f", "m"])])
 

@@ -7,8 +7,8 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
-from tacita.table import Table
-from tacita.tables import Workload
+from tacita.tables.table import Table
+from tacita.tables.workload import Workload
 
 DOMAIN = Domain(
     person="who",

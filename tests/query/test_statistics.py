@@ -7,12 +7,12 @@ import pytest
 from tacita.domain import Categorical, Date, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.mechanisms import NoisyTables
 from tacita.noise import SeededSource
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import mean, quantile, share, top, total
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 ADD = Neighbours.ADD_REMOVE
 RNG = np.random.default_rng(1)

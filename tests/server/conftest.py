@@ -16,10 +16,10 @@ import pytest
 from fastapi import FastAPI
 
 from tacita.server.app import create_app
+from tacita.server.auth.tokens import Role
+from tacita.server.jobs.worker import load_kinds
 from tacita.server.services import Services
-from tacita.server.settings import Settings
-from tacita.server.tokens import Role
-from tacita.server.worker import load_kinds
+from tacita.settings import Settings
 from tacita.store import Database
 
 SCHEMA: dict[str, Any] = {

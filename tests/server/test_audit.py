@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tacita.errors import SourceUnavailable
-from tacita.signing import SigningKey
+from tacita.report.signing import SigningKey
 from tacita.store import now
 from tacita.store.events import KINDS
 
 from .conftest import ROWS, SCHEMA
-from .test_federated import NAMES, TOKEN
-from .test_federated import body as federated_body
+from .releasing.test_federated import NAMES, TOKEN
+from .releasing.test_federated import body as federated_body
 
 BUDGET = {"epsilon": 0.4}
 MADE_UP = {"dataset": "patients", "budget": BUDGET, "rows": 20, "purpose": "teaching"}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tacita.testing.hostile_files import BROKEN, CANARY, SCHEMA
+from tests.support.hostile_files import BROKEN, CANARY, SCHEMA
 
 
 def test_no_answer_log_or_state_of_the_server_holds_a_row(

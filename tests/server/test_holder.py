@@ -11,10 +11,11 @@ import anyio.from_thread
 import httpx
 import numpy as np
 import pytest
+from tests.support.ports import free_port
 
+from tacita.client.holder import HolderClient, read_token
 from tacita.domain import Categorical, Domain
 from tacita.errors import BudgetExceeded, Conflict, DataError, InvalidInput, SourceUnavailable, Unauthorized
-from tacita.holder_client import HolderClient, read_token
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
@@ -27,7 +28,6 @@ from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits, Party, Schedule, Terms, federate
 from tacita.synthesize.federated.exchange import Request, Step
 from tacita.testing.mechanism import FixedEngine
-from tacita.testing.ports import free_port
 
 ADD = Neighbours.ADD_REMOVE
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("0", "1", "2")) for name in "abcd"])

@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.ports import free_port
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
@@ -29,11 +30,10 @@ from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Releases
+from tacita.report.signing import SigningKey
 from tacita.server.local_models import create_models_app
-from tacita.signing import SigningKey
 from tacita.store import Database
-from tacita.testing.ports import free_port
+from tacita.tables.release import Releases
 
 DOMAIN = Domain(
     attributes=[Numeric(name="age", bounds=(0, 100), bins=10), Categorical(name="ill", levels=("no", "yes"))]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.mongo import MongoServer
 
 from tacita.errors import InvalidInput
-from tacita.server.settings import Settings
-from tacita.testing.mongo import MongoServer
+from tacita.settings import Settings
 
 SECRET = "hunter2"
 FIRST = {"url": "mongodb://db.example/clinic", "table": "people"}

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from tacita.server import listening, run
-from tacita.server.settings import Settings
+from tacita.server import run
+from tacita.server.http import listening
+from tacita.settings import Settings
 
 
 def served_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, **settings: Any) -> uvicorn.Config:

@@ -17,17 +17,14 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from tacita.cells import Cells
+from tacita import wire as models
 from tacita.domain import Boolean, Domain
 from tacita.errors import InternalError
-from tacita.mechanisms import NoisyTables
 from tacita.noise import SeededSource
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Releases
-from tacita.server import models
-from tacita.server.answers import ReleaseResponse, SyntheticResponse
-from tacita.server.models.base import Told
+from tacita.server.releasing.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.routes import (
     anonymize,
     assessments,
@@ -43,8 +40,11 @@ from tacita.server.routes import (
     sql,
     tokens,
 )
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.cells import Cells
+from tacita.tables.release import Releases
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
+from tacita.wire.base import Told
 
 DOMAIN = Domain(attributes=(Boolean(name="smokes"),))
 TABLE = Table(DOMAIN, np.array([4711, 4712]))

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tacita.server import logs
+from tacita.server.http import logs
 
 pytestmark = pytest.mark.postgres
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tacita.errors import SourceUnavailable
-from tacita.server.queue import Queue
+from tacita.server.jobs.queue import Queue
 from tacita.store import Database
 
 

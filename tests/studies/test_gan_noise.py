@@ -5,10 +5,11 @@ import pytest
 
 pytest.importorskip("torch")
 
+from studies.gan_noise import noisy_slopes
+
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import INFINITE, zcdp_rho
 from tacita.privacy.unit import Neighbours
-from tacita.studies.gan_noise import noisy_slopes
 
 BLANK = np.zeros((4, 8, 8), np.float32)
 

@@ -3,14 +3,14 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from studies.learning import LearningStudy, run_study
+from studies.learning_data import load
+from studies.learning_models import MODELS, as_numbers, build, grid_of
+from studies.learning_page import write_page
 
+from studies import learning
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput, SourceUnavailable
-from tacita.studies import learning
-from tacita.studies.learning import LearningStudy, run_study
-from tacita.studies.learning_data import load
-from tacita.studies.learning_models import MODELS, as_numbers, build, grid_of
-from tacita.studies.learning_page import write_page
 
 STUDY = LearningStudy(datasets=("diabetes",), models=("tree", "knn"), ks=(20, 200), rows=1500, folds=2)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.networks.mixture import Mixture
+from tacita.models.mixture import Mixture
 from tacita.synthesize.conditional import draw_given
 
 

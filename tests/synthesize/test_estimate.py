@@ -5,13 +5,13 @@ import pytest
 from tacita.domain import Boolean, Categorical, Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.mechanisms import NoisyTables
 from tacita.noise import SeededSource
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Adaptive, Pairs, PrivBayes, SpanningTree
 from tacita.synthesize.estimate import LOST, Target, fit_mixture, lost_rows, projected, rows_of, singles_of, targets_of
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("0", "1", "2", "3")) for name in "abc"])
 

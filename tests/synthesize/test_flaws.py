@@ -18,7 +18,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Adaptive, Independent, Pairs, PrivBayes, SpanningTree
 from tacita.synthesize.scores import mi_score, mi_sensitivity, r_score
 from tacita.synthesize.select import distance
-from tacita.table import Table
+from tacita.tables.table import Table
 from tacita.testing.mechanism import FixedEngine
 
 ROW, ADD, REPLACE = Unit.row(), Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

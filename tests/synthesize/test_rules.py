@@ -8,11 +8,10 @@ import json
 import numpy as np
 import pytest
 
-from tacita.cells import Cells
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
-from tacita.networks import Network, synthetic_rows
-from tacita.networks.mixture import Mixture
+from tacita.models import Network, synthetic_rows
+from tacita.models.mixture import Mixture
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Pure
@@ -20,6 +19,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Independent
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Rules
+from tacita.tables.cells import Cells
 from tacita.testing.mechanism import FixedEngine
 
 DOMAIN = Domain(

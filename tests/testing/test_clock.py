@@ -13,7 +13,7 @@ from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.learn.functions import Kernel, ReleaseFunction
 from tacita.learn.models import recipe_of
-from tacita.mechanisms import NoisyTables
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import NaiveBayes
@@ -21,8 +21,8 @@ from tacita.query.kmeans import KMeans
 from tacita.query.pca import PCA
 from tacita.query.sql import compile_sql
 from tacita.synthesize import Adaptive, Pairs, PateGan, Synthesize, Wgan
-from tacita.synthesize.quality import METHODS
-from tacita.tables import Workload
+from tacita.synthesize.auto import METHODS
+from tacita.tables.workload import Workload
 from tacita.testing.clock import SlowEngine, assert_no_clock, moved_clock
 
 ADD = Neighbours.ADD_REMOVE

@@ -12,9 +12,9 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine, SourceCheck
 from tacita.engines.local import LocalEngine
 from tacita.privacy.unit import Unit
-from tacita.recoding.render import encode_rows
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.recoding.render import encode_rows
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 from tacita.testing import EngineContract
 
 

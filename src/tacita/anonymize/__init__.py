@@ -1,31 +1,32 @@
 """Release rows in which nobody stands out, measure what holds for them and what was lost."""
 
-from importlib import import_module
 from typing import Any
+
+from tacita.common.lazy import load_name
 
 _HOMES = {
     "Achieved": "criteria",
     "Anonymize": "anonymize",
     "Anonymized": "anonymize",
-    "Bayardo": "bayardo",
+    "Bayardo": "methods.bayardo",
     "Conditions": "criteria",
-    "Datafly": "datafly",
+    "Datafly": "methods.datafly",
     "Hierarchy": "hierarchy",
-    "Incognito": "incognito",
+    "Incognito": "methods.incognito",
     "Intervals": "hierarchy",
-    "KmAnonymity": "transactions",
+    "KmAnonymity": "methods.transactions",
     "Loss": "loss",
-    "MicroBatches": "micro_batches",
-    "Mondrian": "mondrian",
-    "Ola": "ola",
+    "MicroBatches": "streams.micro_batches",
+    "Mondrian": "methods.mondrian",
+    "Ola": "methods.ola",
     "Periods": "hierarchy",
     "Prefixes": "hierarchy",
-    "Samarati": "samarati",
-    "ZAnonymity": "stream",
+    "Samarati": "methods.samarati",
+    "ZAnonymity": "streams.stream",
     "already_anonymous": "already",
     "as_written": "label_loss",
-    "chance_of_k": "stream_chance",
-    "least_support": "transactions",
+    "chance_of_k": "streams.stream_chance",
+    "least_support": "methods.transactions",
     "loss_of": "loss",
     "measure": "recount",
     "project_rows": "already",
@@ -33,10 +34,12 @@ _HOMES = {
     "together": "already",
 }
 
-__all__ = [*_HOMES]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"tacita.anonymize.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'tacita.anonymize' has no attribute {name!r}")
+    return load_name(__name__, _HOMES, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

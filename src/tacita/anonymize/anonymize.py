@@ -22,20 +22,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.anonymize.bayardo import Search
 from tacita.anonymize.criteria import Achieved, Conditions
 from tacita.anonymize.hierarchy import TreeMaker
 from tacita.anonymize.loss import Loss, loss_of
-from tacita.anonymize.mondrian import Mondrian, distance_of
+from tacita.anonymize.methods.bayardo import Search
+from tacita.anonymize.methods.mondrian import Mondrian, distance_of
 from tacita.anonymize.population import add_population
 from tacita.anonymize.quasi import Crowd, joined, read_crowd
 from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InternalError, InvalidInput
-from tacita.recoding import Recoding
-from tacita.recoding.axis import read_keys
-from tacita.recoding.render import render
+from tacita.tables.recoding import Recoding
+from tacita.tables.recoding.axis import read_keys
+from tacita.tables.recoding.render import render
 
 __all__ = ["Anonymize", "Anonymized", "Method", "Plan"]
 

@@ -24,9 +24,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita.common.yaml_text import load_yaml
 from tacita.errors import InvalidInput
-from tacita.recoding.axis import EPOCH, MISSING, Axis
-from tacita.yaml_text import load_yaml
+from tacita.tables.recoding.axis import EPOCH, MISSING, Axis
 
 __all__ = ["Hierarchy", "Intervals", "Periods", "Prefixes", "Tree", "TreeMaker"]
 

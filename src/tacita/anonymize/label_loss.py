@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.quasi import Crowd, sorted_distinct
-from tacita.recoding import SUPPRESSED, Axis, Recoding
+from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
 __all__ = ["as_written"]
 

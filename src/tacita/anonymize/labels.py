@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.quasi import Crowd, sorted_distinct
-from tacita.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
+from tacita.tables.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
 
 __all__ = ["Style", "legacy_label", "recoding_of"]
 

@@ -27,7 +27,7 @@ from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.label_loss import as_written
 from tacita.anonymize.quasi import Crowd, sorted_distinct
 from tacita.errors import InvalidInput
-from tacita.recoding import SUPPRESSED, Axis, Recoding
+from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
 __all__ = ["Loss", "Reading", "discernibility", "gcp", "loss_of", "ncp", "non_uniform_entropy"]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tacita.anonymize.quasi import distinct_rows
 from tacita.domain import Domain
 from tacita.errors import DataError, InvalidInput
-from tacita.recoding import Axis
-from tacita.recoding.axis import read_keys
+from tacita.tables.recoding import Axis
+from tacita.tables.recoding.axis import read_keys
 
 __all__ = ["add_population"]
 

@@ -21,8 +21,8 @@ from tacita.anonymize.hierarchy import Tree, TreeMaker
 from tacita.domain import Domain
 from tacita.engines.local.bound import key_texts
 from tacita.errors import InvalidInput
-from tacita.recoding import Axis
-from tacita.recoding.axis import read_keys
+from tacita.tables.recoding import Axis
+from tacita.tables.recoding.axis import read_keys
 
 __all__ = ["NOBODY", "Crowd", "distinct_pairs", "distinct_rows", "joined", "read_crowd", "sorted_distinct"]
 

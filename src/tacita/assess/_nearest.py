@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 
 __all__ = ["nearest"]
 

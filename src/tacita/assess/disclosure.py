@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Rate
 from tacita.assess.scenario import Scenario, held_by
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 
 __all__ = ["Belongs", "Disclosure", "disclosure_risk"]

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from tacita.domain import Attribute, Binned, Boolean, Date, Domain, Ordinal
 from tacita.domain.encode import FALSE, TRUE, days_of
 from tacita.errors import DataError, InvalidInput
-from tacita.recoding import MISSING, OTHER
-from tacita.recoding.axis import EPOCH
+from tacita.tables.recoding import MISSING, OTHER
+from tacita.tables.recoding.axis import EPOCH
 
 __all__ = ["Frame", "Hierarchy", "read_frame"]
 

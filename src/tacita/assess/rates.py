@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from tacita.binomial import clopper_pearson
+from tacita.common.binomial import clopper_pearson
 from tacita.errors import InvalidInput
-from tacita.uncertainty import wilson
+from tacita.tables.uncertainty import wilson
 
 __all__ = ["Leak", "Rate", "guesses_for"]
 

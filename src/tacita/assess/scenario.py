@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
+from tacita.common.yaml_text import load_yaml
 from tacita.domain import Binned, Domain
 from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
-from tacita.yaml_text import load_yaml
 
 __all__ = ["Scenario", "held_by"]
 

@@ -12,16 +12,16 @@ from rich.markup import escape
 from tacita.anonymize.anonymize import Anonymize, Anonymized, Method
 from tacita.anonymize.criteria import Conditions, Distance, Diversity
 from tacita.anonymize.hierarchy import Hierarchy
-from tacita.anonymize.mondrian import Mode, Mondrian
+from tacita.anonymize.methods.mondrian import Mode, Mondrian
 from tacita.anonymize.quasi import joined
-from tacita.cli import show
-from tacita.cli.files import PAGE, ROWS, check_files
-from tacita.cli.options import Data, Json, SchemaFile, State, TableName, engine_of
-from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
+from tacita.cli.parts import show
+from tacita.cli.parts.files import PAGE, ROWS, check_files
+from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
+from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
-from tacita.report import Section, number, write
+from tacita.report.report import Section, number, write
 from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]

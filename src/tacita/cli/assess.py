@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import JSON, PAGE, check_files
-from tacita.cli.options import Json, SchemaFile, TableName
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, PAGE, check_files
+from tacita.cli.parts.options import Json, SchemaFile, TableName
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
@@ -90,10 +90,10 @@ def assess(
     from tacita.assess.assessment import Wishes
     from tacita.assess.assessment import assess as run
     from tacita.assess.case import read_case
+    from tacita.assess.compare.page import assessment_sections, write_assessment
     from tacita.assess.frame import read_frame
     from tacita.assess.origins import Origins
     from tacita.assess.scenario import Scenario
-    from tacita.compare.page import assessment_sections, write_assessment
 
     if kind not in ("plain", "partial", "full"):
         raise InvalidInput("must be plain, partial or full", field="kind", value=kind)
@@ -167,9 +167,9 @@ def compare(
 
     [dim]tacita compare plan.yaml -o comparison.html[/]
     """
-    from tacita.compare.page import comparison_sections, write_comparison
-    from tacita.compare.plan import ComparePlan
-    from tacita.compare.run import compare as run
+    from tacita.assess.compare.page import comparison_sections, write_comparison
+    from tacita.assess.compare.plan import ComparePlan
+    from tacita.assess.compare.run import compare as run
 
     check_files(PAGE, output=output)
     check_files(JSON, json_file=data)

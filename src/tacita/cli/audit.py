@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Json
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Json
 from tacita.errors import InvalidInput
 from tacita.learn.kinds import ModelKind
 from tacita.privacy.budget import Budget
@@ -57,7 +57,7 @@ def audit(
     """
     from tacita.assess.audit import audit as attack
     from tacita.assess.audit import judge, repeated
-    from tacita.studies.audits import audit_broken, audit_library
+    from tacita.assess.audit.library import audit_broken, audit_library
 
     rng = np.random.default_rng()
     if sum((function is not None, model is not None, broken)) > 1:
@@ -68,7 +68,7 @@ def audit(
     if (function is not None or model is not None) and (epsilon is None or not epsilon >= 0):
         raise InvalidInput("say what is claimed, 0 or more", field="epsilon", value=epsilon)
     if model is not None:
-        from tacita.studies.audit_models import audit_model
+        from tacita.assess.audit.models import audit_model
 
         budget = Budget(epsilon=epsilon, delta=delta)
         verdicts = [audit_model(model, budget, trials=trials, rng=rng, confidence=confidence)]

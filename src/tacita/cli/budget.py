@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from tacita.cli import show
-from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, State, budget_of, ledger_of
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Delta, Epsilon, Json, Notion, Rho, State, budget_of, ledger_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Neighbours, Unit

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tacita.cli import show
 from tacita.cli.collect import (
     Answers,
     By,
@@ -23,11 +22,12 @@ from tacita.cli.collect import (
     show_design,
     workload_of,
 )
-from tacita.cli.files import JSON, check_files
-from tacita.cli.options import Json, SchemaFile, State, database_of
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, check_files
+from tacita.cli.parts.options import Json, SchemaFile, State, database_of
 from tacita.collect.campaigns import Campaign, Campaigns, Rounds, Terms
-from tacita.collect.plan import DEPENDENCE, plan_collection
-from tacita.collect.stopping import StopRule
+from tacita.collect.planning.plan import DEPENDENCE, plan_collection
+from tacita.collect.planning.stopping import StopRule
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.server.respond.standalone import build

@@ -7,19 +7,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Data, Json, SchemaFile, TableName, engine_of
-from tacita.collect import findings
-from tacita.collect.design import Design
-from tacita.collect.plan import DEPENDENCE, plan_collection
-from tacita.collect.sizing import half_widths, respondents_planned
-from tacita.collect.stopping import StopRule
-from tacita.collect.tally import simulate as simulate_collection
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Data, Json, SchemaFile, TableName, engine_of
+from tacita.collect.analysis import findings
+from tacita.collect.estimating.tally import simulate as simulate_collection
+from tacita.collect.planning.design import Design
+from tacita.collect.planning.plan import DEPENDENCE, plan_collection
+from tacita.collect.planning.sizing import half_widths, respondents_planned
+from tacita.collect.planning.stopping import StopRule
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
-from tacita.report import number
-from tacita.tables import Workload
+from tacita.report.report import number
+from tacita.tables.workload import Workload
 
 __all__ = [
     "Answers",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from tacita.cli import show
+from tacita.cli.parts import show
 
 __all__ = ["demo"]
 

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import JSON, PAGE, ROWS, check_files, paid_already
-from tacita.cli.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
+from tacita.cli.parts.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
+from tacita.client.holder import HolderClient, read_holders, read_token
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
-from tacita.holder_client import HolderClient, read_holders, read_token
 from tacita.privacy.accountant import cost
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.report import Section, number, write
+from tacita.report.report import Section, number, write
 from tacita.synthesize import Synthesized
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import Fit, takes_mixture

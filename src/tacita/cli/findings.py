@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from tacita.cli import show
 from tacita.cli.campaign import CampaignId, campaigns_of
 from tacita.cli.collect import app
-from tacita.cli.files import ROWS, check_files
-from tacita.cli.options import Json, State
-from tacita.collect import findings
-from tacita.collect.hypothesis import Hypothesis
-from tacita.collect.rules import find_rules
-from tacita.networks import write_bif
-from tacita.release import Releases
-from tacita.report import number
+from tacita.cli.parts import show
+from tacita.cli.parts.files import ROWS, check_files
+from tacita.cli.parts.options import Json, State
+from tacita.collect.analysis import findings
+from tacita.collect.analysis.hypothesis import Hypothesis
+from tacita.collect.analysis.rules import find_rules
+from tacita.models import write_bif
+from tacita.report.report import number
 from tacita.synthesize.writing import write_file
+from tacita.tables.release import Releases
 
 __all__: list[str] = []
 

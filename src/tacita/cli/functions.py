@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import JSON, check_files
-from tacita.cli.options import (
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, check_files
+from tacita.cli.parts.options import (
     Again,
     Data,
     Delta,
@@ -40,8 +40,8 @@ from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
-from tacita.server.settings import Settings
-from tacita.signing import SigningKey
+from tacita.report.signing import SigningKey
+from tacita.settings import Settings
 
 __all__ = ["app"]
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Again, Data, SchemaFile, State, TableName, database_of, session_of
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Again, Data, SchemaFile, State, TableName, database_of, session_of
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.privacy.ledger import Ledger
@@ -58,7 +58,7 @@ def serve(
 
     [dim]tacita holder serve north.csv -s people.yaml -a north --token-file north.token --port 8701 --most 1[/]
     """
-    from tacita.holder_client import read_token
+    from tacita.client.holder import read_token
     from tacita.server.holder import create_holder_app, serve_holder
 
     secret, database, domain = read_token(token_file), database_of(state), Domain.read(schema)

@@ -11,17 +11,17 @@ import pyarrow as pa
 import typer
 from rich.markup import escape
 
-from tacita.cli import show
-from tacita.cli.files import JSON, PAGE, check_files, paid_already
-from tacita.cli.options import Data, Json, SchemaFile, State, TableName, engine_of
-from tacita.cli.released import DatasetName, Recipient, dataset_name, log_release
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, PAGE, check_files, paid_already
+from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
+from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
 from tacita.noise import SecureSource
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.report import Section, write
+from tacita.report.report import Section, write
 from tacita.synthesize.imputation import Impute, Imputed
 from tacita.synthesize.imputation.result import Kind
 from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import JSON, PAGE, ROWS, check_files
-from tacita.cli.options import (
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files
+from tacita.cli.parts.options import (
     Again,
     Data,
     Delta,
@@ -32,17 +32,17 @@ from tacita.learn.compare import Compared
 from tacita.learn.compare import compare as compare_methods
 from tacita.learn.design import Outside
 from tacita.learn.fitted import FittedModel
-from tacita.learn.fitted_network import FittedNetwork
 from tacita.learn.kinds import ModelKind
 from tacita.learn.models import Fitted, read_model, recipe_of
-from tacita.learn.network import NetworkTask
-from tacita.learn.regression import MethodName
-from tacita.learn.solve import Convexify
+from tacita.learn.neural.fitted_network import FittedNetwork
+from tacita.learn.neural.network import NetworkTask
+from tacita.learn.regression.regression import MethodName
+from tacita.learn.regression.solve import Convexify
 from tacita.learn.tradeoff import Against, TradeOff, trade_off
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
-from tacita.server.settings import Settings
-from tacita.signing import SigningKey
+from tacita.report.signing import SigningKey
+from tacita.settings import Settings
 from tacita.synthesize.writing import write_file
 
 __all__ = ["app"]
@@ -368,7 +368,7 @@ def _show_compared(found: list[Compared], task: str, json: bool) -> None:
 
 
 def _write_page(path: Path, curves: TradeOff) -> None:
-    from tacita.report import Section, write
+    from tacita.report.report import Section, write
 
     lifted = [
         (f"{line.label}, {curves.against} {x:g}", f"{share:.0%}")

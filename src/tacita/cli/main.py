@@ -35,12 +35,11 @@ from tacita.cli import (
     risk,
     schema,
     serve,
-    show,
-    study,
     synthesize,
     token,
     verify,
 )
+from tacita.cli.parts import show
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
@@ -69,7 +68,6 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
 app.add_typer(collect.app, name="collect")  # with the commands of `campaign` and `findings`
 app.add_typer(token.app, name="token")
-app.add_typer(study.app, name="study")
 app.add_typer(holder.app, name="holder")
 app.add_typer(federate.app, name="federate")
 app.add_typer(risk.app, name="risk")

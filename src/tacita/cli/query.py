@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import TABLES, check_files, paid_already, write_answer
-from tacita.cli.options import (
+from tacita.cli.parts import show
+from tacita.cli.parts.files import TABLES, check_files, paid_already, write_answer
+from tacita.cli.parts.options import (
     Again,
     Delta,
     Epsilon,
@@ -26,14 +26,14 @@ from tacita.cli.options import (
 )
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.mechanisms import Answer as Anything
-from tacita.mechanisms import NoisyTables, Plan
+from tacita.plans import Answer as Anything
+from tacita.plans import NoisyTables, Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account
 from tacita.query import Answer
 from tacita.query.aggregates import CalibratedAggregates
-from tacita.report import number
-from tacita.tables import Workload
+from tacita.report.report import number
+from tacita.tables.workload import Workload
 
 __all__ = ["query"]
 

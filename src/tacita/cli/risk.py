@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Json
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Json
 from tacita.errors import InvalidInput
-from tacita.privacy.at_risk import Calculus, Noise, Risk, Sides, at_risk
-from tacita.privacy.cost import CostModel
-from tacita.report import number
+from tacita.privacy.risk.at_risk import Calculus, Noise, Risk, Sides, at_risk
+from tacita.privacy.risk.cost import CostModel
+from tacita.report.report import number
 
 __all__ = ["app"]
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tacita.cli import show
-from tacita.cli.files import SCHEMA, check_files
-from tacita.cli.options import Data, Json, SchemaFile, TableName
+from tacita.cli.parts import show
+from tacita.cli.parts.files import SCHEMA, check_files
+from tacita.cli.parts.options import Data, Json, SchemaFile, TableName
 from tacita.domain import Binned, Domain
 from tacita.domain.infer import infer as infer_domain
 from tacita.engines.connect import connect

@@ -13,8 +13,8 @@ import httpx
 import typer
 from fastapi import FastAPI
 
-from tacita.cli import show
-from tacita.server.settings import Settings
+from tacita.cli.parts import show
+from tacita.settings import Settings
 
 __all__ = ["serve"]
 

@@ -11,9 +11,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from tacita.cli import show
-from tacita.cli.files import JSON, PAGE, ROWS, check_files, paid_already
-from tacita.cli.options import (
+from tacita.cli.parts import show
+from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
+from tacita.cli.parts.options import (
     Again,
     Data,
     Delta,
@@ -29,13 +29,13 @@ from tacita.cli.options import (
 )
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
-from tacita.networks import Network, chow_liu, draw_network, mutual_information
-from tacita.report import Section, number, write
-from tacita.server.settings import Settings
-from tacita.signing import SigningKey
-from tacita.statement import state as state_of
+from tacita.models import Network, chow_liu, draw_network, mutual_information
+from tacita.report.report import Section, number, write
+from tacita.report.signing import SigningKey
+from tacita.report.statement import state as state_of
+from tacita.settings import Settings
 from tacita.synthesize import Rules, Synthesize, Synthesized
-from tacita.synthesize.quality import Method
+from tacita.synthesize.auto import Method
 from tacita.synthesize.writing import check_parts, check_target
 
 __all__ = ["synthesize"]

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Json, State, database_of
-from tacita.server.roles import Role
-from tacita.server.tokens import Tokens
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Json, State, database_of
+from tacita.server.auth.tokens import Tokens
+from tacita.wire.roles import Role
 
 __all__ = ["app"]
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from tacita.cli import show
-from tacita.cli.options import Json
+from tacita.cli.parts import show
+from tacita.cli.parts.options import Json
 from tacita.errors import InvalidInput
-from tacita.statement import Statement
-from tacita.statement import verify as check
+from tacita.report.statement import Statement
+from tacita.report.statement import verify as check
 
 __all__ = ["verify"]
 

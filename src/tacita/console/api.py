@@ -14,8 +14,8 @@ import httpx
 from fastapi import FastAPI
 
 from tacita.errors import Unauthorized
-from tacita.server.computing import ComputePool
-from tacita.server.refusals import rebuild
+from tacita.server.jobs.computing import ComputePool
+from tacita.wire.refusals import rebuild
 
 __all__ = ["Api"]
 

@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacita.console.sessions import COOKIE, Sessions
 from tacita.errors import TacitaError, Unauthorized
-from tacita.server.errors import respond
-from tacita.server.limits import RateLimiter
-from tacita.server.refusals import MethodNotAllowed, NotFound, TooManyRequests
+from tacita.server.auth.limits import RateLimiter
+from tacita.server.http.errors import respond
+from tacita.wire.refusals import MethodNotAllowed, NotFound, TooManyRequests
 
 __all__ = ["ENTER", "Files", "routes"]
 

@@ -25,7 +25,7 @@ from tacita.console.door import ENTER, routes
 from tacita.console.page import HOME, install
 from tacita.console.sessions import COOKIE, Sessions
 from tacita.errors import Unauthorized
-from tacita.server.errors import respond
+from tacita.server.http.errors import respond
 
 __all__ = ["mount"]
 

@@ -20,14 +20,14 @@ from nicegui.client import Client
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tacita.console import kit
 from tacita.console.api import Api
 from tacita.console.door import ENTER
 from tacita.console.drafts import draft_of
+from tacita.console.parts import kit
 from tacita.console.sessions import COOKIE, Session, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
-from tacita.server import logs
-from tacita.server.roles import Role
+from tacita.server.http import logs
+from tacita.wire.roles import Role
 
 __all__ = ["HOME", "PAGES", "Page", "Visit", "install", "page"]
 

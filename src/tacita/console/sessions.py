@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from tacita.console.drafts import Draft
 from tacita.errors import Conflict
-from tacita.server.tokens import Token, Tokens
+from tacita.server.auth.tokens import Token, Tokens
 from tacita.store import now
 
 __all__ = ["COOKIE", "Session", "Sessions"]

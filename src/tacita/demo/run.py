@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pyarrow.csv as pacsv
 
-from tacita import report
 from tacita.collect.campaigns import Campaigns
-from tacita.collect.client import Device
-from tacita.collect.plan import plan_collection
+from tacita.collect.device.device import Device
+from tacita.collect.planning.plan import plan_collection
 from tacita.demo.census import DOMAIN, SMOKING, simulate
 from tacita.domain import Domain
 from tacita.engines.connect import connect
-from tacita.mechanisms import CalibratedTables, NoisyTables
 from tacita.noise import SecureSource
+from tacita.plans import CalibratedTables, NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Balance, Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session, Statistic, mean, quantile, share, total
-from tacita.release import Release, Releases
+from tacita.report import report
 from tacita.store import Database
-from tacita.tables import Workload
+from tacita.tables.release import Release, Releases
+from tacita.tables.workload import Workload
 
 __all__ = ["Demo", "run"]
 

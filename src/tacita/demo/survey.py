@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
 from tacita.domain import Categorical, Domain
+from tacita.tables.cells import Cells
 
 __all__ = ["DOMAIN", "PARENT_SETS", "simulate", "truth"]
 

@@ -35,8 +35,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from tacita.common.wellformed import fail_fast
 from tacita.errors import SchemaError
-from tacita.wellformed import fail_fast
 
 __all__ = [
     "Attribute",

@@ -19,10 +19,10 @@ import pyarrow as pa
 import yaml
 from pydantic import Field, model_validator
 
+from tacita.common.yaml_text import load_yaml
 from tacita.domain.attributes import Attribute, Frozen
 from tacita.domain.encode import Codes, encode
 from tacita.errors import InvalidInput, NotPublic, SchemaError, UnknownName
-from tacita.yaml_text import load_yaml
 
 __all__ = ["Domain"]
 

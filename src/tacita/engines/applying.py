@@ -9,8 +9,8 @@ import pyarrow as pa
 from tacita.domain import Domain
 from tacita.engines.checking import check_reading
 from tacita.errors import InvalidInput
-from tacita.recoding import Recoding, recode
-from tacita.recoding.render import check_leaving
+from tacita.tables.recoding import Recoding, recode
+from tacita.tables.recoding.render import check_leaving
 
 __all__ = ["apply_recoding"]
 

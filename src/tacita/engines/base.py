@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.privacy.unit import Unit
-from tacita.recoding import Recoding
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.recoding import Recoding
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 
 __all__ = ["ColumnCheck", "Engine", "Recodes", "SourceCheck"]
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from tacita.common.lazy import load_name
 
 _HOMES = {
     "Bayes": "bayes",
     "FittedBayes": "bayes",
     "FittedModel": "fitted",
-    "FittedNetwork": "fitted_network",
-    "FittedTrees": "fitted_trees",
-    "NarrowedRegression": "narrowing",
-    "Network": "network",
-    "Regression": "regression",
-    "Trees": "trees",
-    "TunedRegression": "tuning",
+    "FittedNetwork": "neural.fitted_network",
+    "FittedTrees": "trees.fitted_trees",
+    "NarrowedRegression": "regression.narrowing",
+    "Network": "neural.network",
+    "Regression": "regression.regression",
+    "Trees": "trees.trees",
+    "TunedRegression": "regression.tuning",
     "fit_on_release": "on_release",
     "read_model": "models",
     "recipe_of": "models",
@@ -25,9 +26,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return load_name(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

@@ -19,13 +19,13 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array
 from tacita.learn.envelope import likeliest, promise, softmax
-from tacita.mechanisms.additive import CalibratedTables
 from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, NonPrivate, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import BayesModel, NaiveBayes
-from tacita.release import Provenance, Release, Releases
+from tacita.tables.release import Provenance, Release, Releases
 
 __all__ = ["Bayes", "CalibratedBayes", "FittedBayes"]
 

@@ -18,7 +18,7 @@ from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn.design import Task
-from tacita.learn.regression import METHODS, MethodName, Regression
+from tacita.learn.regression.regression import METHODS, MethodName, Regression
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.envelope import Envelope
 from tacita.learn.design import Array
 from tacita.privacy.event import Event, NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
+from tacita.tables.envelope import Envelope
+from tacita.tables.release import Provenance
 
 __all__ = ["ModelEnvelope", "likeliest", "promise", "softmax"]
 

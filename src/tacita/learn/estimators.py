@@ -27,13 +27,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, PrivacyWarning
-from tacita.learn.regression import Regression
-from tacita.learn.trees import Trees
+from tacita.learn.regression.regression import Regression
+from tacita.learn.trees.trees import Trees
 from tacita.noise import SecureSource, SeededSource, Source
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.session import Session
 
 __all__ = [
     "TARGET",

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tacita.errors import InvalidInput
 from tacita.learn.design import Array, Design
 from tacita.learn.designed import Designed
-from tacita.learn.logistic import probabilities
+from tacita.learn.regression.logistic import probabilities
 
 __all__ = ["FittedModel"]
 

@@ -10,15 +10,15 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.fitted import FittedModel
-from tacita.learn.fitted_network import FittedNetwork
-from tacita.learn.fitted_trees import FittedTrees
 from tacita.learn.kinds import ModelKind
-from tacita.learn.narrowing import NarrowedRegression
-from tacita.learn.network import Network
-from tacita.learn.regression import Regression
-from tacita.learn.trees import Trees
-from tacita.learn.tuning import TunedRegression
-from tacita.mechanisms.recipe import Plan
+from tacita.learn.neural.fitted_network import FittedNetwork
+from tacita.learn.neural.network import Network
+from tacita.learn.regression.narrowing import NarrowedRegression
+from tacita.learn.regression.regression import Regression
+from tacita.learn.regression.tuning import TunedRegression
+from tacita.learn.trees.fitted_trees import FittedTrees
+from tacita.learn.trees.trees import Trees
+from tacita.plans.recipe import Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 

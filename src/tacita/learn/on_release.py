@@ -21,29 +21,29 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.cells import Cells
 from tacita.domain import Binned, Boolean, Domain, decode
 from tacita.errors import InvalidInput
 from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.design import Array, Design
 from tacita.learn.fitted import FittedModel
-from tacita.learn.fitted_network import FittedNetwork
-from tacita.learn.fitted_trees import FittedTrees, Tree
-from tacita.learn.logistic import minimum
 from tacita.learn.models import Fitted
-from tacita.learn.narrowing import NarrowedRegression
-from tacita.learn.network import Network
-from tacita.learn.network_training import train_plainly
-from tacita.learn.regression import Regression
-from tacita.learn.solve import Penalty, coordinate_descent
-from tacita.learn.splitting import grow, shrunk, splits_of
-from tacita.learn.trees import Trees
-from tacita.learn.tuning import TunedRegression
+from tacita.learn.neural.fitted_network import FittedNetwork
+from tacita.learn.neural.network import Network
+from tacita.learn.neural.network_training import train_plainly
+from tacita.learn.regression.logistic import minimum
+from tacita.learn.regression.narrowing import NarrowedRegression
+from tacita.learn.regression.regression import Regression
+from tacita.learn.regression.solve import Penalty, coordinate_descent
+from tacita.learn.regression.tuning import TunedRegression
+from tacita.learn.trees.fitted_trees import FittedTrees, Tree
+from tacita.learn.trees.splitting import grow, shrunk, splits_of
+from tacita.learn.trees.trees import Trees
 from tacita.privacy.event import Event, NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance, Release, Releases
 from tacita.synthesize.result import Synthesized
-from tacita.uncertainty import Unknown
+from tacita.tables.cells import Cells
+from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.uncertainty import Unknown
 
 __all__ = ["ReleasedRows", "fit_on_release"]
 

@@ -20,7 +20,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from tacita import charts
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -29,10 +28,11 @@ from tacita.learn.design import Task
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.path import Path
 from tacita.learn.functions.recipe import ReleaseFunction
-from tacita.learn.regression import MethodName
+from tacita.learn.regression.regression import MethodName
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.report import charts
 
 __all__ = ["Against", "Line", "TradeOff", "trade_off"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 
 Words = npt.NDArray[np.uint64]
 ENDED = -1

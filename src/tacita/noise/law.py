@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacita.common.ratio_text import ratio_from_text
 from tacita.errors import InvalidInput
 from tacita.noise._exact import Words
 from tacita.noise.source import Source
-from tacita.ratio_text import ratio_from_text
 
 __all__ = ["Law", "law_from_dict", "ratio_at_least"]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from tacita.common.ratio_text import ratio_from_text
 from tacita.errors import InvalidInput
-from tacita.ratio_text import ratio_from_text
 
 __all__ = [
     "Approximate",

@@ -24,9 +24,9 @@ import pyarrow as pa
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import Family, families_of
-from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Law, Source
+from tacita.plans.additive import Family, families_of
+from tacita.plans.recipe import check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest
@@ -39,8 +39,8 @@ from tacita.query.numbers import Array, Bounds, Measurable, bounds_of, is_whole,
 from tacita.query.quantiles import Choice, Points, Ranks
 from tacita.query.readings import Reading, read_sum
 from tacita.query.where import EVERYBODY, Where
-from tacita.release import Provenance
-from tacita.tables import Workload
+from tacita.tables.release import Provenance
+from tacita.tables.workload import Workload
 
 __all__ = ["Aggregate", "Aggregates", "CalibratedAggregates", "Expected"]
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tacita.envelope import Envelope
 from tacita.errors import UnknownName
 from tacita.query.numbers import Array
+from tacita.tables.envelope import Envelope
 
 __all__ = ["Answer", "Column"]
 

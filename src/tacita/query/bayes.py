@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, Family, NoisyTables
+from tacita.plans.additive import CalibratedTables, Family, NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.numbers import Array
-from tacita.release import Releases
-from tacita.tables import Workload
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
 
 __all__ = ["BayesModel", "NaiveBayes"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.release import Release
+from tacita.tables.release import Release
 
 __all__ = ["bounds_from", "powers_of_two"]
 

@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import shift_event
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
+from tacita.plans.additive import shift_event
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.numbers import Array

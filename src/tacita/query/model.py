@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tacita.envelope import Envelope
 from tacita.errors import UnknownName
+from tacita.tables.envelope import Envelope
 
 __all__ = ["Model"]
 

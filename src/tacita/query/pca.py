@@ -23,15 +23,15 @@ import numpy.typing as npt
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import Family
-from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Source
+from tacita.plans.additive import Family
+from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.model import Model
 from tacita.query.numbers import Array
 from tacita.query.points import STEPS, CalibratedPoints, box, fit_noise, points
-from tacita.release import Provenance
+from tacita.tables.release import Provenance
 
 __all__ = ["PCA", "CalibratedPCA", "shortened", "triangle"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import Family, families_of, shift_event
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Stepped
+from tacita.plans.additive import Family, families_of, shift_event
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest

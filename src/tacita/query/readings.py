@@ -22,7 +22,7 @@ from tacita.query.answer import Column
 from tacita.query.measures import Moments
 from tacita.query.numbers import Array
 from tacita.query.statistics import Ends, ratio_ends, width
-from tacita.uncertainty import AdditiveNoise
+from tacita.tables.uncertainty import AdditiveNoise
 
 __all__ = ["Reading", "read_sum"]
 

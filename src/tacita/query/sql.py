@@ -23,7 +23,7 @@ from sqlglot.errors import SqlglotError
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, UnknownName
-from tacita.mechanisms.additive import Family
+from tacita.plans.additive import Family
 from tacita.query.aggregates import Aggregate, Aggregates
 from tacita.query.where import EVERYBODY, AllOf, AnyOf, Comparison, OneOf, Where, compare, is_missing, negate
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from tacita.domain import Binned, Date
 from tacita.errors import InvalidInput
-from tacita.release import Release
-from tacita.uncertainty import AdditiveNoise, normal_quantile
+from tacita.tables.release import Release
+from tacita.tables.uncertainty import AdditiveNoise, normal_quantile
 
 __all__ = ["Statistic", "mean", "quantile", "ratio_ends", "share", "top", "total", "width"]
 

@@ -12,9 +12,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from tacita import __version__
-from tacita.server import errors, respond
-from tacita.server.cross_origin import CrossOrigin
-from tacita.server.gate import Gate
+from tacita.server import respond
+from tacita.server.http import errors
+from tacita.server.http.cross_origin import CrossOrigin
+from tacita.server.http.gate import Gate
 from tacita.server.routes import (
     anonymize,
     assessments,
@@ -38,7 +39,7 @@ from tacita.server.routes import (
     tokens,
 )
 from tacita.server.services import EngineFor, Services
-from tacita.server.settings import Settings
+from tacita.settings import Settings
 
 __all__ = ["create_app", "from_environment"]
 

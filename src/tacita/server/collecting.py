@@ -7,16 +7,16 @@ from functools import partial
 from starlette.requests import Request
 
 from tacita.collect.campaigns import Rounds, Terms
-from tacita.collect.design import Design
-from tacita.collect.plan import plan_collection, planning_seconds
-from tacita.collect.stopping import StopRule
+from tacita.collect.planning.design import Design
+from tacita.collect.planning.plan import plan_collection, planning_seconds
+from tacita.collect.planning.stopping import StopRule
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.server.computing import check_cost
-from tacita.server.models import CollectionPlan, NewCampaign
+from tacita.server.auth.tokens import Token
+from tacita.server.jobs.computing import check_cost
 from tacita.server.services import Services
-from tacita.server.tokens import Token
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
+from tacita.wire import CollectionPlan, NewCampaign
 
 __all__ = ["design_of", "terms_of"]
 

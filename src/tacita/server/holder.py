@@ -23,18 +23,18 @@ from fastapi.security import HTTPBearer
 from tacita import __version__
 from tacita.errors import Forbidden, Unauthorized
 from tacita.privacy.ledger import Ledger
-from tacita.server import errors, logs
+from tacita.server.auth.limits import RateLimiter
+from tacita.server.auth.refused_tokens import RefusedTokens
 from tacita.server.events import Events
-from tacita.server.gate import Gate
-from tacita.server.limits import RateLimiter
-from tacita.server.listening import listen
-from tacita.server.metrics import Metrics
-from tacita.server.refusals import without_details
-from tacita.server.refused_tokens import RefusedTokens
+from tacita.server.http import errors, logs
+from tacita.server.http.gate import Gate
+from tacita.server.http.listening import listen
+from tacita.server.http.metrics import Metrics
 from tacita.store import Database
 from tacita.synthesize.federated import Holder
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Vote
 from tacita.synthesize.federated.exchange import Request as Asked
+from tacita.wire.refusals import without_details
 
 __all__ = ["create_holder_app", "serve_holder"]
 

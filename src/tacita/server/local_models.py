@@ -23,14 +23,14 @@ from tacita.learn.functions.bundle import MARK, load_bundle
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Registry
 from tacita.learn.models import read_model
-from tacita.server import errors, logs
-from tacita.server.auth import authenticated
-from tacita.server.gate import Gate
-from tacita.server.listening import listen
+from tacita.server.auth.auth import authenticated
+from tacita.server.auth.tokens import Token
+from tacita.server.http import errors, logs
+from tacita.server.http.gate import Gate
+from tacita.server.http.listening import listen
 from tacita.server.routes import health, models
 from tacita.server.services import Services
-from tacita.server.settings import Settings
-from tacita.server.tokens import Token
+from tacita.settings import Settings
 from tacita.store import now
 
 __all__ = ["create_models_app", "serve_models"]

@@ -7,11 +7,11 @@ from contextlib import nullcontext
 
 from fastapi import FastAPI
 
-from tacita.server import logs
 from tacita.server.app import create_app
-from tacita.server.listening import listen
-from tacita.server.settings import Settings
-from tacita.server.supervisor import supervised
+from tacita.server.http import logs
+from tacita.server.http.listening import listen
+from tacita.server.jobs.supervisor import supervised
+from tacita.settings import Settings
 
 __all__ = ["serve"]
 

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING
 import anyio
 
 from tacita.collect.campaigns import Campaign, Campaigns
-from tacita.consent import ConsentedEngine
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.engines.consent import ConsentedEngine
 from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
 from tacita.privacy.ledger import Ledger
-from tacita.release_log import ReleaseLog, StoredReleaseLog
+from tacita.report.release_log import ReleaseLog, StoredReleaseLog
+from tacita.server.auth.limits import RateLimiter
+from tacita.server.auth.refused_tokens import RefusedTokens
+from tacita.server.auth.tokens import Tokens
 from tacita.server.commits import GroupCommit
-from tacita.server.computing import ComputePool
-from tacita.server.datasets import Dataset, Datasets
+from tacita.server.data.datasets import Dataset, Datasets
+from tacita.server.data.policies import Policies
+from tacita.server.data.sources import ReadingLimits, Sources
 from tacita.server.events import Events
-from tacita.server.limits import RateLimiter
-from tacita.server.looks import SharedLooks
-from tacita.server.metrics import Metrics
-from tacita.server.policies import Policies
-from tacita.server.refused_tokens import RefusedTokens
-from tacita.server.settings import Settings
-from tacita.server.sources import ReadingLimits, Sources
-from tacita.server.tokens import Tokens
+from tacita.server.http.looks import SharedLooks
+from tacita.server.http.metrics import Metrics
+from tacita.server.jobs.computing import ComputePool
+from tacita.settings import Settings
 from tacita.store import Database, private_folder
 
 if TYPE_CHECKING:
-    from tacita.server.jobs import Jobs
+    from tacita.server.jobs.jobs import Jobs
 
 __all__ = ["EngineFor", "Services"]
 
@@ -79,7 +79,7 @@ class Services:
             settings: What to open.
             engine_for: Where the data of a dataset is; the settings' named source by default.
         """
-        from tacita.server.jobs import Jobs
+        from tacita.server.jobs.jobs import Jobs
 
         private_folder(settings.home)
         database = Database(settings.state_url)

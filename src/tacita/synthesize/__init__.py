@@ -4,17 +4,17 @@ Every method is a recipe that is calibrated, charged and run. What comes out is 
 and as many rows as one likes.
 """
 
+from tacita.engines.linked import Linked
+from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.estimate import fit_mixture
 from tacita.synthesize.gan.conditional import ConditionalGan
 from tacita.synthesize.gan.pate_gan import PateGan
 from tacita.synthesize.gan.wgan import Wgan
 from tacita.synthesize.imputation import Impute, Imputed
-from tacita.synthesize.linked import Linked
 from tacita.synthesize.marginals import Independent, Pairs
 from tacita.synthesize.privbayes import PrivBayes
-from tacita.synthesize.quality import Synthesize
-from tacita.synthesize.related import Related
-from tacita.synthesize.relational import Relational
+from tacita.synthesize.relational.related import Related
+from tacita.synthesize.relational.relational import Relational
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Rules

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 from tacita.noise import Source
 from tacita.noise._exact import ENDED, below, coin_exp

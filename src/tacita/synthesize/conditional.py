@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.errors import InvalidInput
-from tacita.networks._draw import draw_codes
-from tacita.networks.mixture import Mixture
+from tacita.models._draw import draw_codes
+from tacita.models.mixture import Mixture
 
 __all__ = ["draw_given"]
 

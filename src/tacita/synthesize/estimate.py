@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.networks.mixture import Mixture
-from tacita.release import Release
+from tacita.models.mixture import Mixture
+from tacita.tables.cells import Cells
+from tacita.tables.release import Release
 
 __all__ = [
     "LOST",

@@ -18,22 +18,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tacita.cells import Cells
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, Family, NoisyTables
-from tacita.networks.network import Network
+from tacita.models.network import Network
 from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables, Family, NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Release
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, shares_of, singles_of, targets_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.result import Model
-from tacita.tables import Workload
+from tacita.tables.cells import Cells
+from tacita.tables.release import Release
+from tacita.tables.workload import Workload
 
 __all__ = ["EMPTY", "HIDDEN", "Independent", "Pairs", "PairsPlan", "pair_workload", "product_of"]
 

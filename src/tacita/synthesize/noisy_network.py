@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacita.cells import Cells
 from tacita.domain import Domain
-from tacita.networks.fit import fit_network
-from tacita.networks.network import Network
-from tacita.release import Release
+from tacita.models.fit import fit_network
+from tacita.models.network import Network
 from tacita.synthesize.estimate import projected, singles_of, targets_of
+from tacita.tables.cells import Cells
+from tacita.tables.release import Release
 
 __all__ = ["network_of"]
 

@@ -11,16 +11,16 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, NoisyTables
-from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Law, Source
+from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.recipe import check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance, Release
 from tacita.synthesize.result import Model, Synthesized
-from tacita.tables import Workload
+from tacita.tables.release import Provenance, Release
+from tacita.tables.workload import Workload
 
 __all__ = ["Key", "SynthesisPlan", "check_attributes", "generator"]
 

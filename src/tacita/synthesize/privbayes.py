@@ -25,7 +25,7 @@ from typing import Any, Literal
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.networks.network import topological_order
+from tacita.models.network import topological_order
 from tacita.noise import Law, Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
@@ -38,8 +38,8 @@ from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.result import Model
 from tacita.synthesize.scores import SCORES, Score, sensitivity
-from tacita.table import Table
-from tacita.tables import Workload
+from tacita.tables.table import Table
+from tacita.tables.workload import Workload
 
 __all__ = ["PrivBayes", "PrivBayesPlan", "useful_parents"]
 

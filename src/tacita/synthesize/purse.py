@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacita.mechanisms.additive import shift_event
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law
+from tacita.plans.additive import shift_event
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Sequence, Zcdp

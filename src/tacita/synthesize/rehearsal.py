@@ -21,7 +21,7 @@ from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.quality import Synthesize
+from tacita.synthesize.auto import Synthesize
 
 __all__ = ["Rehearsed", "made_up_people", "rehearse"]
 

@@ -19,20 +19,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.cells import Cells, Projectable
 from tacita.domain import Decode, Domain
-from tacita.envelope import Envelope
 from tacita.errors import InvalidInput
-from tacita.networks.blend import Blend
-from tacita.networks.mixture import Mixture
-from tacita.networks.network import Network
-from tacita.networks.synthetic import synthetic_rows
+from tacita.models.blend import Blend
+from tacita.models.mixture import Mixture
+from tacita.models.network import Network
+from tacita.models.synthetic import synthetic_rows
 from tacita.privacy.event import NonPrivate
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
 from tacita.synthesize.ruled import Ruled
 from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
+from tacita.tables.cells import Cells, Projectable
+from tacita.tables.envelope import Envelope
 
 __all__ = ["Model", "Synthesized"]
 

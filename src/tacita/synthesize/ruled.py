@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.cells import MAX_DENSE, Cells
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.synthesize.rules import AtMost, Codes, Follows, Rules
+from tacita.tables.cells import MAX_DENSE, Cells
 
 __all__ = ["Ruled"]
 

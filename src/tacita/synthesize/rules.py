@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
+from tacita.common.yaml_text import load_yaml
 from tacita.domain import Date, Domain, Numeric, Ordinal, encode
 from tacita.domain.conditions import Condition, bin_ends
 from tacita.errors import InvalidInput
-from tacita.yaml_text import load_yaml
+from tacita.tables.cells import Cells
 
 __all__ = ["AtMost", "Codes", "Follows", "IfThen", "Never", "Rule", "Rules"]
 

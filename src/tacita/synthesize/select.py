@@ -20,17 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from tacita.cells import MAX_DENSE, Projectable
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.networks.chow_liu import chow_liu
-from tacita.networks.network import Network
+from tacita.models.chow_liu import chow_liu
+from tacita.models.network import Network
 from tacita.noise import Law, Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Release
 from tacita.synthesize.choose import Choice
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, rows_of, targets_of
@@ -39,8 +37,10 @@ from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.result import Model
-from tacita.table import Table
-from tacita.tables import Workload
+from tacita.tables.cells import MAX_DENSE, Projectable
+from tacita.tables.release import Release
+from tacita.tables.table import Table
+from tacita.tables.workload import Workload
 
 __all__ = ["Adaptive", "ChosenPlan", "SpanningTree", "distance"]
 

@@ -22,12 +22,12 @@ from tacita.domain import Decode, Domain
 from tacita.engines.base import Engine
 from tacita.engines.local import LocalEngine
 from tacita.errors import Conflict, InvalidInput, PrivacyWarning
-from tacita.mechanisms.recipe import Plan
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.recipe import Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.auto import Method, Synthesize
 from tacita.synthesize.plan import Key
-from tacita.synthesize.quality import Method, Synthesize
 from tacita.synthesize.result import Synthesized
 
 __all__ = ["Synthesizer"]

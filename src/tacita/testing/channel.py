@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from tacita.collect.protocol import About, Channel, EnumerableChannel
+from tacita.collect.channels.protocol import About, Channel, EnumerableChannel
 from tacita.noise.source import SeededSource
 
 __all__ = [

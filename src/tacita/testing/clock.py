@@ -14,8 +14,8 @@ from typing import Any
 from unittest import mock
 
 from tacita.engines.base import Engine
-from tacita.mechanisms.recipe import Answer, Plan
 from tacita.noise import SeededSource
+from tacita.plans.recipe import Answer, Plan
 
 __all__ = ["SlowEngine", "assert_no_clock", "moved_clock"]
 

@@ -30,9 +30,9 @@ from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identif
 from tacita.engines.base import Engine, Recodes
 from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.privacy.unit import Unit
-from tacita.recoding import OTHER, SUPPRESSED, Axis, Recoding
-from tacita.table import Table
-from tacita.tables import Workload
+from tacita.tables.recoding import OTHER, SUPPRESSED, Axis, Recoding
+from tacita.tables.table import Table
+from tacita.tables.workload import Workload
 from tacita.testing.reference import reference_counts, reference_rows, spell
 
 __all__ = ["HOSTILE", "EngineContract", "domains_and_tables", "hostile_table"]

@@ -16,14 +16,14 @@ from scipy import stats
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput, NotPublic
-from tacita.mechanisms.recipe import Calibrated, Recipe
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.recipe import Calibrated, Recipe
 from tacita.privacy.accountant import cost, epsilon_at
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Releases
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.release import Releases
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 
 __all__ = ["FixedEngine", "MechanismContract", "audited_epsilon"]
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tacita.collect.campaigns import Campaign, Campaigns
 from tacita.collect.campaigns.intake import MAGIC, MOST_REPORTS
-from tacita.collect.design import Asked
-from tacita.collect.question import shard_of
-from tacita.collect.tally import joint_codes
+from tacita.collect.device.question import shard_of
+from tacita.collect.estimating.tally import joint_codes
+from tacita.collect.planning.design import Asked
 from tacita.errors import TacitaError
 from tacita.noise import SecureSource
 

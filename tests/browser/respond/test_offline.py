@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Error, expect
 
-from tacita.collect.question import Question
+from tacita.collect.device.question import Question
 
 SETTINGS = {"TACITA_WORKER": "false"}
 GONE = "ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED"

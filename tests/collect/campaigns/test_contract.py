@@ -7,15 +7,15 @@ from contextlib import suppress
 
 import pytest
 
-from tacita.collect.blind import buy_token
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
-from tacita.collect.client import Device
-from tacita.collect.plan import plan_collection
-from tacita.collect.question import Refusal
+from tacita.collect.device.blind import buy_token
+from tacita.collect.device.device import Device
+from tacita.collect.device.question import Refusal
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.store import Database
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in "abcd"])
 TRUTH = dict.fromkeys("abcd", "1")

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tacita.collect.campaigns import Campaigns, intake
 from tacita.collect.campaigns.campaign import Form
-from tacita.collect.plan import plan_collection
-from tacita.collect.question import Question
-from tacita.collect.wiring import answer_width
+from tacita.collect.channels.wiring import answer_width
+from tacita.collect.device.question import Question
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
 from tacita.errors import TacitaError
 from tacita.store import Database
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 # -- the decoders against arbitrary input ----------------------------------------------------------------------------
 

@@ -5,16 +5,16 @@ import secrets
 import numpy as np
 import pytest
 
-from tacita.collect import findings
-from tacita.collect.blind import buy_token, report_id
+from tacita.collect.analysis import findings
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
-from tacita.collect.client import Device
-from tacita.collect.plan import plan_collection
+from tacita.collect.device.blind import buy_token, report_id
+from tacita.collect.device.device import Device
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Boolean, Categorical, Domain
 from tacita.errors import Conflict, Forbidden, InvalidInput
 from tacita.store import Database
 from tacita.store.schema import invitations
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 SMOKES = Domain(attributes=[Boolean(name="smokes")])
 

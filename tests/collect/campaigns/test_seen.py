@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tacita.collect.campaigns import Campaigns, seen
 from tacita.collect.campaigns.seen import Fingerprints, SeenReports, stored_ids
-from tacita.collect.plan import plan_collection
+from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
 from tacita.store import Database
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 DESIGN = plan_collection(
     Domain(attributes=[Categorical(name="x", levels=["a", "b"])]), Workload.of("x"), respondents=100, epsilon=1.0

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
-from tacita.collect.client import Device
-from tacita.collect.design import Asked, Design
-from tacita.collect.hadamard import HadamardResponse
-from tacita.collect.plan import plan_collection
-from tacita.collect.question import Question, Refusal
-from tacita.collect.sizing import respondents_planned
-from tacita.collect.stopping import StopRule
-from tacita.collect.tally import respond
-from tacita.collect.wiring import pack_answer, wire_of
+from tacita.collect.channels.hadamard import HadamardResponse
+from tacita.collect.channels.wiring import pack_answer, wire_of
+from tacita.collect.device.device import Device
+from tacita.collect.device.question import Question, Refusal
+from tacita.collect.estimating.tally import respond
+from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.plan import plan_collection
+from tacita.collect.planning.sizing import respondents_planned
+from tacita.collect.planning.stopping import StopRule
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import Conflict, InvalidInput, NotPublic, TacitaError, UnknownName
 from tacita.noise import SeededSource
-from tacita.release import Releases
 from tacita.store import Database
 from tacita.store import clock as clock_module
 from tacita.store.schema import kept_reports
-from tacita.tables import Workload
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
 from tacita.testing.respondents import answer_campaign
 
 DOMAIN = Domain(

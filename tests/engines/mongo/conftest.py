@@ -13,8 +13,7 @@ import pymongo
 import pytest
 from bson.datetime_ms import DatetimeMS
 from bson.decimal128 import Decimal128
-
-from tacita.testing.mongo import MongoServer
+from tests.support.mongo import MongoServer
 
 REAL = "TACITA_TEST_MONGODB"
 EPOCH = dt.date(1970, 1, 1)

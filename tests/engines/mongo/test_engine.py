@@ -15,6 +15,9 @@ from bson.datetime_ms import DatetimeMS
 from bson.decimal128 import Decimal128
 from bson.int64 import Int64
 from bson.objectid import ObjectId
+from tests.support import mongo as mongo_testing
+from tests.support import mongo_pipeline
+from tests.support.mongo import MongoServer
 
 from tacita.domain import Attribute, Boolean, Categorical, Date, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
@@ -22,10 +25,7 @@ from tacita.engines.mongo import MongoEngine, compile, driver
 from tacita.engines.mongo import engine as engine_module
 from tacita.errors import DataError, InternalError, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Unit
-from tacita.tables import Workload
-from tacita.testing import mongo as mongo_testing
-from tacita.testing import mongo_pipeline
-from tacita.testing.mongo import MongoServer
+from tacita.tables.workload import Workload
 
 from .conftest import Place
 

@@ -25,7 +25,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Session
-from tacita.signing import SigningKey, canonical
+from tacita.report.signing import SigningKey, canonical
 from tacita.store import Database, now
 from tacita.store.schema import models
 

@@ -16,10 +16,10 @@ from tacita.learn.functions.path import OWN
 from tacita.learn.functions.registry import Registry
 from tacita.learn.functions.releasing import KeptPlan
 from tacita.noise import SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.session import Session
 from tacita.store import Database
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacita.collect.client import USUAL_LIMITS
+from tacita.collect.device.device import USUAL_LIMITS
 from tacita.server.respond import files
 from tacita.server.respond.files import client_folder, load
 

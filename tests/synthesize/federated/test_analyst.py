@@ -8,9 +8,9 @@ import pytest
 from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, SourceUnavailable
-from tacita.networks.blend import Blend
-from tacita.networks.mixture import Mixture
-from tacita.networks.network import Network
+from tacita.models.blend import Blend
+from tacita.models.mixture import Mixture
+from tacita.models.network import Network
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.budget import Budget

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tacita.networks.network import Network
+from tacita.models.network import Network
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.synthesize.federated import Schedule

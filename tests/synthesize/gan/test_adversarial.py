@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tacita.engines.local import LocalEngine  # noqa: E402
 from tacita.errors import Conflict, InvalidInput  # noqa: E402
-from tacita.nets import training as nets_training  # noqa: E402
+from tacita.models.neural import training as nets_training  # noqa: E402
 from tacita.noise import SecureSource, SeededSource  # noqa: E402
 from tacita.privacy.accountant import cost, epsilon_at  # noqa: E402
 from tacita.privacy.budget import Budget  # noqa: E402

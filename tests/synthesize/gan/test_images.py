@@ -70,7 +70,7 @@ def test_seeds_repeat(plan):
 
 
 def test_who_resumes_makes_no_step_twice_and_counts_labels_once(plan, tmp_path, monkeypatch):
-    from tacita.nets import training as nets_training
+    from tacita.models.neural import training as nets_training
 
     class Crash(Exception):
         pass
@@ -102,7 +102,7 @@ def test_an_empty_set_is_answered(plan):
 
 def test_what_stands_beside_an_image_does_not_depend_on_how_many_there_are(plan, monkeypatch):
     """The generator normalises over batches: beside real images it must not."""
-    from tacita.nets import training as nets_training
+    from tacita.models.neural import training as nets_training
     from tacita.synthesize.gan import images
 
     makers, modes, inner = [], [], nets_training.PrivateTraining.step

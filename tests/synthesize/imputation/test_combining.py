@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tacita.combining import Combined
 from tacita.domain import Numeric
 from tacita.errors import InvalidInput
 from tacita.synthesize.imputation import Linear, Replace, combine_full, combine_partial
 from tacita.synthesize.imputation.columns import Column
 from tacita.synthesize.imputation.sequence import Models, make_rows, replace_cells
+from tacita.tables.combining import Combined
 
 X, Y = (Numeric(name=name, bounds=(-50, 50), bins=10) for name in ("x", "y"))
 MODELS = Models(backend={"": Linear()}, train_on="all")

@@ -5,9 +5,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.cells import Projectable
 from tacita.errors import InvalidInput
 from tacita.privacy.event import NonPrivate
+from tacita.tables.cells import Projectable
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tacita.assess.attacks._as_many import none_and_one, worked_out
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 
 __all__ = ["Guesses", "count_fitting", "singling_out"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess.rates import Leak, Rate
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 
 __all__ = ["Similarity", "trajectory_similarity"]

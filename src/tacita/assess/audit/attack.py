@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from tacita.assess.audit.reason import Reason, coarse, reason_of
-from tacita.binomial import lower_end, upper_end
+from tacita.common.binomial import lower_end, upper_end
 from tacita.errors import InvalidInput
-from tacita.privacy.at_risk import delta_of
+from tacita.privacy.risk.at_risk import delta_of
 
 __all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "gaussian_epsilon", "mu_bound", "repeated"]
 

@@ -20,8 +20,8 @@ from scipy import special
 
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
-from tacita.combining import Combined, combine_full, combine_partial
 from tacita.errors import InvalidInput
+from tacita.tables.combining import Combined, combine_full, combine_partial
 
 __all__ = ["Compared", "Kind", "compare_means", "compare_regression", "overlap"]
 

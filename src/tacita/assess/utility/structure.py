@@ -9,7 +9,7 @@ import numpy as np
 
 from tacita.assess.case import Case
 from tacita.assess.utility.marginals import coded
-from tacita.networks.chow_liu import chow_liu
+from tacita.models.chow_liu import chow_liu
 
 __all__ = ["Structure", "compare_structure"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from tacita.collect.analysis.poisoning import influence
 from tacita.collect.campaigns.terms import Rounds, Terms
-from tacita.collect.channel import RandomizedResponse
-from tacita.collect.client import USUAL_LIMITS
-from tacita.collect.design import Asked, Design
-from tacita.collect.poisoning import influence
-from tacita.collect.question import SLACK, Ask, Question, fingerprint
-from tacita.collect.wiring import wire_of
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.wiring import wire_of
+from tacita.collect.device.device import USUAL_LIMITS
+from tacita.collect.device.question import SLACK, Ask, Question, fingerprint
+from tacita.collect.planning.design import Asked, Design
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from tacita.collect.campaigns.campaign import Form
 from tacita.collect.campaigns.invitations import check_tokens
 from tacita.collect.campaigns.seen import SeenReports, split_ids
-from tacita.collect.protocol import Channel
-from tacita.collect.question import Report, shard_of
-from tacita.collect.wiring import answer_width, reports_array, unpack_answers
+from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.wiring import answer_width, reports_array, unpack_answers
+from tacita.collect.device.question import Report, shard_of
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
 from tacita.store import Database
 from tacita.store.schema import campaigns, kept_reports, tallies

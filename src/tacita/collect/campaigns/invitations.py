@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 
-from tacita.collect.blind import BITS, EXPONENT, is_token, report_id, split_token
+from tacita.collect.device.blind import BITS, EXPONENT, is_token, report_id, split_token
 from tacita.errors import Conflict, Forbidden, InternalError, InvalidInput
 from tacita.store.schema import campaign_keys, invitations
 

@@ -32,22 +32,22 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.channel import RandomizedResponse
-from tacita.collect.design import Asked, Design
-from tacita.collect.following import following_channel
-from tacita.collect.pooled import pool_tables
-from tacita.collect.protocol import About
-from tacita.collect.question import Question, shard_of
-from tacita.collect.refusal import is_integer
-from tacita.collect.sizing import plan_stop
-from tacita.collect.tally import Participation, Tally
-from tacita.collect.wiring import channel_of, unpack_answers
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.following import following_channel
+from tacita.collect.channels.protocol import About
+from tacita.collect.channels.wiring import channel_of, unpack_answers
+from tacita.collect.device.question import Question, shard_of
+from tacita.collect.device.refusal import is_integer
+from tacita.collect.estimating.pooled import pool_tables
+from tacita.collect.estimating.tally import Participation, Tally
+from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.sizing import plan_stop
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
-from tacita.release import Releases
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import campaigns, questions, tallies
+from tacita.tables.release import Releases
 
 __all__ = ["Campaigns"]
 

@@ -6,8 +6,8 @@ import datetime as dt
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from tacita.collect.question import MAX_AGGREGATORS, check_origin
-from tacita.collect.stopping import StopRule
+from tacita.collect.device.question import MAX_AGGREGATORS, check_origin
+from tacita.collect.planning.stopping import StopRule
 from tacita.errors import InvalidInput
 
 __all__ = ["Rounds", "Terms"]

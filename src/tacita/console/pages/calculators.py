@@ -7,14 +7,14 @@ from typing import Any, get_args
 
 from nicegui import ui
 
-from tacita.charts import Curve, curves
-from tacita.console import kit
-from tacita.console.odds import belief_after, budget_curves, confidence_curve, money, odds_words, share
 from tacita.console.page import Visit, page
-from tacita.console.words import EPSILONS
+from tacita.console.parts import kit
+from tacita.console.parts.odds import belief_after, budget_curves, confidence_curve, money, odds_words, share
+from tacita.console.parts.words import EPSILONS
 from tacita.errors import InvalidInput
-from tacita.privacy.at_risk import Noise, at_risk
-from tacita.privacy.cost import CostModel
+from tacita.privacy.risk.at_risk import Noise, at_risk
+from tacita.privacy.risk.cost import CostModel
+from tacita.report.charts import Curve, curves
 
 __all__ = ["calculators"]
 

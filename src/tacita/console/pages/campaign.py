@@ -8,13 +8,13 @@ from typing import Any
 
 from nicegui import ui
 
-from tacita.charts import curves, interval_bars
-from tacita.console import kit
-from tacita.console.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
-from tacita.console.findings import show_findings
 from tacita.console.page import Visit, page
+from tacita.console.parts import kit
+from tacita.console.parts.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
+from tacita.console.parts.findings import show_findings
 from tacita.errors import TacitaError
-from tacita.release import Releases
+from tacita.report.charts import curves, interval_bars
+from tacita.tables.release import Releases
 
 __all__ = ["campaign"]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from nicegui import run, ui
 
-from tacita.charts import curves
-from tacita.collect.client import USUAL_LIMITS
-from tacita.console import kit
-from tacita.console.collection import (
+from tacita.collect.device.device import USUAL_LIMITS
+from tacita.console.page import Visit, page
+from tacita.console.parts import kit
+from tacita.console.parts.collection import (
     EPSILONS,
     MOST_REHEARSED,
     RESPONDENTS,
@@ -32,9 +32,9 @@ from tacita.console.collection import (
     tables_after,
     tables_of,
 )
-from tacita.console.page import Visit, page
-from tacita.console.schema import schema_file
+from tacita.console.parts.schema import schema_file
 from tacita.errors import InvalidInput, TacitaError
+from tacita.report.charts import curves
 
 __all__ = ["campaign_new"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tacita.console import kit
 from tacita.console.page import Visit, page
+from tacita.console.parts import kit
 
 __all__ = ["campaigns"]
 

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tacita.charts import Point, scatter
-from tacita.console import kit
 from tacita.console.page import Visit, page
-from tacita.console.presets import WAYS, make_path
+from tacita.console.parts import kit
+from tacita.console.parts.presets import WAYS, make_path
 from tacita.errors import TacitaError
+from tacita.report.charts import Point, scatter
 
 __all__ = ["comparison"]
 

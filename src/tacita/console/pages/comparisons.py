@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import ui
 
-from tacita.console import kit, words
-from tacita.console.odds import share
 from tacita.console.page import Visit, page
-from tacita.console.presets import PRESETS, WAYS, as_text, of_text
+from tacita.console.parts import kit, words
+from tacita.console.parts.odds import share
+from tacita.console.parts.presets import PRESETS, WAYS, as_text, of_text
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 

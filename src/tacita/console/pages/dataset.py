@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tacita.console import kit, tour, words
+from tacita.console import tour
 from tacita.console.page import Visit, page
-from tacita.console.schema import KIND_WORDS, described
-from tacita.console.spending import picture_of, spent_over_time
+from tacita.console.parts import kit, words
+from tacita.console.parts.schema import KIND_WORDS, described
+from tacita.console.parts.spending import picture_of, spent_over_time
 from tacita.errors import TacitaError
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours

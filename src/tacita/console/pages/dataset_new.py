@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui import events, ui
 
-from tacita.console import kit
-from tacita.console.drafting import STEPS, Line, lines_of, schema_of
 from tacita.console.page import Visit, page
-from tacita.console.schema import KIND_WORDS, ROLE_WORDS, schema_file
+from tacita.console.parts import kit
+from tacita.console.parts.drafting import STEPS, Line, lines_of, schema_of
+from tacita.console.parts.schema import KIND_WORDS, ROLE_WORDS, schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
 

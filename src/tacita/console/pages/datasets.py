@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from tacita.console import kit, words
 from tacita.console.page import Visit, page
+from tacita.console.parts import kit, words
 
 __all__ = ["datasets"]
 

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from nicegui import run, ui
 
-from tacita.charts import heatmap, twin_bars
-from tacita.console import kit, words
-from tacita.console.findings import together
-from tacita.console.odds import share
 from tacita.console.page import Visit, page
-from tacita.console.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
+from tacita.console.parts import kit, words
+from tacita.console.parts.findings import together
+from tacita.console.parts.odds import share
+from tacita.console.parts.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
+from tacita.report.charts import heatmap, twin_bars
 
 __all__ = ["network"]
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from nicegui import ui
 
-from tacita.charts import Interval, interval_bars
-from tacita.console import kit, tour, words
-from tacita.console.models import show_model
+from tacita.console import tour
 from tacita.console.page import HOME, Visit, page
-from tacita.console.sample import OTHERS, SAMPLE
-from tacita.release import Releases
-from tacita.report import bars
+from tacita.console.parts import kit, words
+from tacita.console.parts.models import show_model
+from tacita.console.parts.sample import OTHERS, SAMPLE
+from tacita.report.charts import Interval, interval_bars
+from tacita.report.report import bars
+from tacita.tables.release import Releases
 
 __all__ = ["release", "watch"]
 

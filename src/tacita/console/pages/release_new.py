@@ -7,10 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
-from tacita.console import kit, tour
+from tacita.console import tour
 from tacita.console.api import Api
-from tacita.console.asking import KINDS, Asked, Expected
 from tacita.console.page import Visit, page
+from tacita.console.parts import kit
+from tacita.console.parts.asking import KINDS, Asked, Expected
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 

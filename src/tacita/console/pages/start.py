@@ -6,9 +6,9 @@ from typing import Any
 
 from nicegui import ui
 
-from tacita.console import kit, words
 from tacita.console.page import Visit, page
-from tacita.console.sample import SAMPLE, make_sample
+from tacita.console.parts import kit, words
+from tacita.console.parts.sample import SAMPLE, make_sample
 from tacita.console.tour import TOUR
 
 __all__ = ["start"]

@@ -27,7 +27,7 @@ from tacita.engines.checking import check_codes
 from tacita.engines.local import kernels
 from tacita.engines.local.cover import Key, make_plan
 from tacita.engines.local.layout import Layout, Planes
-from tacita.table import Table
+from tacita.tables.table import Table
 
 __all__ = ["DENSE_CELLS", "Counter", "is_dense"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 
 __all__ = ["digests_of"]
 

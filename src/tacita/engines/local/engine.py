@@ -21,9 +21,9 @@ from tacita.engines.local.sources import Checked, Narrowable, Source, open_sourc
 from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
-from tacita.recoding import Recoding
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.recoding import Recoding
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 
 __all__ = ["CACHE_BYTES", "LocalEngine"]
 

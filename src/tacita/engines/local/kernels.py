@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 
 __all__ = ["FLUSH_ROWS", "NARROW_CELLS", "count", "insert", "pack", "project"]
 

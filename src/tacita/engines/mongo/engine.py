@@ -36,9 +36,9 @@ from tacita.engines.mongo.flatten import ABSENT, array_of, arrow_type, check_kin
 from tacita.engines.mongo.names import all_prefixes, check_collection, check_fields, prefixes
 from tacita.errors import DataError
 from tacita.privacy.unit import Unit
-from tacita.recoding import Recoding
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.recoding import Recoding
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 
 __all__ = ["MongoEngine"]
 

@@ -28,9 +28,9 @@ from tacita.engines.postgres.names import table_parts
 from tacita.engines.postgres.role import role_advice
 from tacita.errors import DataError, InvalidInput
 from tacita.privacy.unit import Unit
-from tacita.recoding import Recoding
-from tacita.table import Table
-from tacita.tables import Tables, Workload
+from tacita.tables.recoding import Recoding
+from tacita.tables.table import Table
+from tacita.tables.workload import Tables, Workload
 
 __all__ = ["PostgresEngine"]
 

@@ -27,7 +27,7 @@ from tacita.errors import Conflict, InvalidInput, TacitaError
 from tacita.learn.functions.model import FunctionModel
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Entry, Registry, Stored, check_name, stored_of
-from tacita.signing import SigningKey, canonical, check_signature, fingerprint_of, read_canonical
+from tacita.report.signing import SigningKey, canonical, check_signature, fingerprint_of, read_canonical
 from tacita.store import aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import model_points, models

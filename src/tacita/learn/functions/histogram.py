@@ -19,12 +19,12 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.functions.calibration import Calibration, classical_constant
 from tacita.learn.functions.inputs import rows_of
-from tacita.mechanisms.additive import CalibratedTables, NoisyTables
 from tacita.noise import DiscreteGaussian
+from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 __all__ = ["cells_of", "plan_histogram"]
 

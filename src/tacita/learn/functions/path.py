@@ -34,7 +34,7 @@ from threadpoolctl import ThreadpoolController
 from tacita.errors import Conflict
 from tacita.learn.functions.factor import Factor
 from tacita.learn.functions.kernel import Array, Kernel
-from tacita.nets.grid_noise import rounded_normal
+from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import Source
 
 __all__ = ["MOST_KEPT", "MOST_POINTS", "OWN", "WIDER", "Drawn", "Path", "normals"]

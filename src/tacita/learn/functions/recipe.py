@@ -35,10 +35,10 @@ from tacita.learn.functions.path import OWN, WIDER, normals
 from tacita.learn.functions.predicted_error import PredictedError
 from tacita.learn.functions.sensitivity import sum_sensitivity, worst_mean_sensitivity
 from tacita.learn.functions.svm import fit_machine
-from tacita.learn.setting import check_people
-from tacita.mechanisms.additive import CalibratedTables
-from tacita.nets.grid_noise import rounded_normal
+from tacita.learn.regression.setting import check_people
+from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event

@@ -22,7 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tacita.compiled import compiled
+from tacita.common.compiled import compiled
 from tacita.learn.functions.expansion import Fitted, Space
 from tacita.learn.functions.kernel import Array
 from tacita.learn.functions.sensitivity import gap_allowed, machine_sensitivity

@@ -10,12 +10,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacita.errors import InvalidInput, TacitaError, UnknownName
-from tacita.server.auth import check_anonymous
-from tacita.server.errors import respond
-from tacita.server.refusals import NotFound
+from tacita.server.auth.auth import check_anonymous
+from tacita.server.http.errors import respond
 from tacita.server.respond.files import PREFIX, Files, load
 from tacita.server.routes.raw import RawRoute
 from tacita.server.services import Services
+from tacita.wire.refusals import NotFound
 
 __all__ = ["RESERVED", "check_id", "install"]
 

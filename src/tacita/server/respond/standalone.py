@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from tacita.collect.question import check_origin
+from tacita.collect.device.question import check_origin
 from tacita.errors import InvalidInput
 from tacita.server.respond.files import PREFIX, load
 

@@ -14,18 +14,18 @@ from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 
+from tacita.common.wellformed import check_characters, check_json
 from tacita.domain import Domain
 from tacita.errors import DataError, InvalidInput, TacitaError
-from tacita.server.anonymized import write_rows
-from tacita.server.answers import Format, RowsResponse
-from tacita.server.auth import Services_, allow
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import PolicyModel
-from tacita.server.policies import Policy
-from tacita.server.sources import ReadingLimits
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
-from tacita.wellformed import check_characters, check_json
+from tacita.server.auth.auth import Services_, allow
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.data.policies import Policy
+from tacita.server.data.sources import ReadingLimits
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.anonymized import write_rows
+from tacita.server.releasing.answers import Format, RowsResponse
+from tacita.wire import PolicyModel
 
 __all__ = ["router"]
 

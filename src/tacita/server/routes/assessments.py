@@ -7,20 +7,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from tacita.compare.plan import ComparePlan
+from tacita.assess.compare.plan import ComparePlan
 from tacita.errors import Conflict, InvalidInput, UnknownName
-from tacita.server.answers import PageResponse
-from tacita.server.auth import Services_, allow, check_scope
-from tacita.server.errors import DOCUMENTED
-from tacita.server.jobs import Job
-from tacita.server.kept import page_of
-from tacita.server.models import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo
-from tacita.server.refusals import rebuild
+from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.jobs.jobs import Job
+from tacita.server.releasing.answers import PageResponse
+from tacita.server.releasing.kept import page_of
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo
+from tacita.wire.refusals import rebuild
 
 __all__ = ["router"]
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from tacita.server.auth import Services_, allow
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import AuditPage, EventInfo
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.server.auth.auth import Services_, allow
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
 from tacita.store.events import EventKind
+from tacita.wire import AuditPage, EventInfo
 
 __all__ = ["router"]
 

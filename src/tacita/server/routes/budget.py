@@ -9,12 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from tacita.privacy.unit import Unit
-from tacita.server.auth import Services_, allow_on
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import Balance, ChargeInfo, ChargePage, RaiseBudget, ReplaceAccount
+from tacita.server.auth.auth import Services_, allow_on
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
 from tacita.server.routes.datasets import dataset_of, neighbours_of
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import Balance, ChargeInfo, ChargePage, RaiseBudget, ReplaceAccount
 
 __all__ = ["router"]
 

@@ -11,12 +11,16 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from tacita.collect.campaigns import Campaign
-from tacita.collect.design import Design
+from tacita.collect.planning.design import Design
 from tacita.errors import Forbidden
-from tacita.server.auth import Has, Services_, allow, check_scope, limited
+from tacita.server.auth.auth import Has, Services_, allow, check_scope, limited
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
 from tacita.server.collecting import design_of, terms_of
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import (
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.respond import check_id
+from tacita.server.services import Services
+from tacita.wire import (
     BlindSignature,
     BlockInfo,
     BlockModel,
@@ -31,10 +35,6 @@ from tacita.server.models import (
     TallyInfo,
     TallyModel,
 )
-from tacita.server.respond import check_id
-from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
 
 __all__ = ["router"]
 

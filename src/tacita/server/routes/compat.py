@@ -27,21 +27,21 @@ from tacita.anonymize.labels import legacy_label
 from tacita.anonymize.quasi import joined
 from tacita.domain import Domain, Numeric
 from tacita.errors import Forbidden, InvalidInput, Unauthorized, UnknownName
-from tacita.mechanisms import NoisyTables
+from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.query.aggregates import Aggregate, Aggregates
 from tacita.query.numbers import check_reach
-from tacita.server.anonymized import make_anonymized, record
-from tacita.server.auth import Services_, check_anonymous, check_scope, note_refused
-from tacita.server.datasets import Dataset
-from tacita.server.errors import DOCUMENTED
-from tacita.server.policies import Policy
-from tacita.server.queries import answer, check_cells
-from tacita.server.refusals import BadRequest, UnknownSource
+from tacita.server.auth.auth import Services_, check_anonymous, check_scope, note_refused
+from tacita.server.auth.tokens import Token
+from tacita.server.data.datasets import Dataset
+from tacita.server.data.policies import Policy
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.anonymized import make_anonymized, record
+from tacita.server.releasing.queries import answer, check_cells
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.services import Services
-from tacita.server.tokens import Token
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
+from tacita.wire.refusals import BadRequest, UnknownSource
 
 __all__ = ["router"]
 

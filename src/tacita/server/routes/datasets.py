@@ -9,13 +9,13 @@ from fastapi import APIRouter, Depends
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
-from tacita.server.datasets import Dataset
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import DatasetInfo, NewDataset
+from tacita.server.auth.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.data.datasets import Dataset
+from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import DatasetInfo, NewDataset
 
 __all__ = ["dataset_of", "neighbours_of", "router"]
 

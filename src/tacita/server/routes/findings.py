@@ -10,21 +10,21 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacita.collect import findings
-from tacita.collect.automatic import choosing_seconds
-from tacita.collect.hypothesis import Hypothesis, Verdict
-from tacita.collect.rules import Rule, find_rules
-from tacita.collect.tally import Tally
+from tacita.collect.analysis import findings
+from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
+from tacita.collect.analysis.rules import Rule, find_rules
+from tacita.collect.estimating.automatic import choosing_seconds
+from tacita.collect.estimating.tally import Tally
 from tacita.errors import InvalidInput
-from tacita.release import Releases
-from tacita.server.answers import ReleaseResponse, SyntheticResponse
-from tacita.server.auth import Services_, allow, check_scope
-from tacita.server.computing import check_cost
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import IntegrityInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
+from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.jobs.computing import check_cost
+from tacita.server.releasing.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.tables.release import Releases
+from tacita.wire import IntegrityInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
 
 __all__ = ["router"]
 

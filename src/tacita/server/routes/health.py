@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request, Response
 
 from tacita import __version__
 from tacita.errors import SourceUnavailable
-from tacita.server.auth import Services_
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import Health
+from tacita.server.auth.auth import Services_
+from tacita.server.http.errors import DOCUMENTED
+from tacita.wire import Health
 
 __all__ = ["router"]
 

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from tacita.errors import Forbidden
-from tacita.server.auth import Services_, allow
-from tacita.server.errors import DOCUMENTED
-from tacita.server.federated import describe_all, show_run, terms_of
-from tacita.server.models import FederatedPlan, FederatedRequest, HolderInfo, JobInfo
+from tacita.server.auth.auth import Services_, allow
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.federated import describe_all, show_run, terms_of
 from tacita.server.routes.query import Key
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import FederatedPlan, FederatedRequest, HolderInfo, JobInfo
 
 __all__ = ["router"]
 

@@ -7,19 +7,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from tacita.errors import Conflict, UnknownName
-from tacita.release import Releases
-from tacita.server.answers import ReleaseResponse
-from tacita.server.auth import Has, Services_, allow, check_scope
-from tacita.server.errors import DOCUMENTED
-from tacita.server.jobs import Job
-from tacita.server.models import JobInfo, QueryJob, ReleasesModel
-from tacita.server.queries import make_plan
-from tacita.server.refusals import rebuild
+from tacita.server.auth.auth import Has, Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.jobs.jobs import Job
+from tacita.server.releasing.answers import ReleaseResponse
+from tacita.server.releasing.queries import make_plan
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.tables.release import Releases
+from tacita.wire import JobInfo, QueryJob, ReleasesModel
+from tacita.wire.refusals import rebuild
 
 __all__ = ["router"]
 

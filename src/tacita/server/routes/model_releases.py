@@ -13,26 +13,19 @@ from starlette.concurrency import run_in_threadpool
 
 from tacita.errors import Forbidden
 from tacita.learn.functions.bundle import dataset_of_bundle, export_bundle, load_bundle
-from tacita.server.auth import Services_, allow, check_scope
-from tacita.server.datasets import Dataset
-from tacita.server.errors import DOCUMENTED
-from tacita.server.functions import ReleasePlan, fit_plan_of, plan_of, show_function
-from tacita.server.models import (
-    BundleRequest,
-    FitRequest,
-    FunctionInfo,
-    FunctionPlanInfo,
-    FunctionRequest,
-    JobInfo,
-)
-from tacita.server.planning import calibrated
+from tacita.report.signing import SigningKey
+from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.data.datasets import Dataset
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.functions import ReleasePlan, fit_plan_of, plan_of, show_function
+from tacita.server.releasing.planning import calibrated
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.models import Asker, find, info_of, served
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
-from tacita.signing import SigningKey
+from tacita.wire import BundleRequest, FitRequest, FunctionInfo, FunctionPlanInfo, FunctionRequest, JobInfo
 
 __all__ = ["router"]
 

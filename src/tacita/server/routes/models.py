@@ -11,13 +11,13 @@ from fastapi import APIRouter, Depends, Query
 from tacita.errors import Conflict, UnknownName
 from tacita.learn.functions.inputs import points_of
 from tacita.learn.functions.registry import Entry
-from tacita.server.auth import Services_, allow
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import FunctionInfo, FunctionParameters, PredictionsInfo, PredictRequest
-from tacita.server.refusals import rebuild
+from tacita.server.auth.auth import Services_, allow
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import FunctionInfo, FunctionParameters, PredictionsInfo, PredictRequest
+from tacita.wire.refusals import rebuild
 
 __all__ = ["Asker", "find", "info_of", "router", "served"]
 

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
-from tacita.server.answers import ReleaseResponse
-from tacita.server.auth import Services_, allow_on
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import Plan, QueryRequest, ReleasesModel
-from tacita.server.queries import answer, make_plan, show_plan
+from tacita.server.auth.auth import Services_, allow_on
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.answers import ReleaseResponse
+from tacita.server.releasing.queries import answer, make_plan, show_plan
 from tacita.server.routes.datasets import dataset_of
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import Plan, QueryRequest, ReleasesModel
 
 __all__ = ["Key", "router"]
 

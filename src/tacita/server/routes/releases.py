@@ -10,14 +10,24 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacita.errors import Conflict, UnknownName
-from tacita.server.anonymized import state_anonymized
-from tacita.server.answers import Format, ModelResponse, RowsResponse
-from tacita.server.auth import Has, Services_, allow, allow_on, check_scope
-from tacita.server.datasets import Dataset
-from tacita.server.errors import DOCUMENTED
-from tacita.server.jobs import Job
-from tacita.server.kept import model_of, rows_of
-from tacita.server.models import (
+from tacita.server.auth.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.data.datasets import Dataset
+from tacita.server.data.policies import Policy
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.jobs.jobs import Job
+from tacita.server.releasing.anonymized import state_anonymized
+from tacita.server.releasing.answers import Format, ModelResponse, RowsResponse
+from tacita.server.releasing.kept import model_of, rows_of
+from tacita.server.releasing.planning import calibrated
+from tacita.server.releasing.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
+from tacita.server.routes.datasets import dataset_of
+from tacita.server.routes.query import Key
+from tacita.server.services import Services
+from tacita.synthesize import Synthesized
+from tacita.synthesize.plan import SynthesisPlan
+from tacita.wire import (
     AnonymizedInfo,
     AnonymizedPlan,
     AnonymizedRequest,
@@ -30,17 +40,7 @@ from tacita.server.models import (
     SyntheticPlan,
     SyntheticRequest,
 )
-from tacita.server.planning import calibrated
-from tacita.server.policies import Policy
-from tacita.server.refusals import rebuild
-from tacita.server.routes.datasets import dataset_of
-from tacita.server.routes.query import Key
-from tacita.server.services import Services
-from tacita.server.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
-from tacita.synthesize import Synthesized
-from tacita.synthesize.plan import SynthesisPlan
+from tacita.wire.refusals import rebuild
 
 __all__ = ["router"]
 

@@ -16,12 +16,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tacita.errors import InternalError, InvalidInput
-from tacita.server import errors
-from tacita.server.auth import check_anonymous, check_sender
-from tacita.server.models import Accepted, ReportBatch
-from tacita.server.refusals import NotJson
+from tacita.server.auth.auth import check_anonymous, check_sender
+from tacita.server.http import errors
 from tacita.server.routes.raw import RawRoute
 from tacita.server.services import Services
+from tacita.wire import Accepted, ReportBatch
+from tacita.wire.refusals import NotJson
 
 __all__ = ["DOCUMENTED", "ROUTE"]
 

@@ -11,11 +11,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tacita.errors import InternalError
-from tacita.server import errors
-from tacita.server.auth import check_anonymous
-from tacita.server.models import Sheet
+from tacita.server.auth.auth import check_anonymous
+from tacita.server.http import errors
 from tacita.server.routes.raw import RawRoute
 from tacita.server.services import Services
+from tacita.wire import Sheet
 
 __all__ = ["DOCUMENTED", "ROUTE"]
 

@@ -9,15 +9,15 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
-from tacita.server.auth import Services_, allow, check_scope
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import SourceInfo
-from tacita.server.models.base import Name
-from tacita.server.refusals import unreachable
+from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.data.sources import Kind
+from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
-from tacita.server.sources import Kind
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import SourceInfo
+from tacita.wire.base import Name
+from tacita.wire.refusals import unreachable
 
 __all__ = ["MEDIA", "router"]
 

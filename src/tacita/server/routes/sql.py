@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from tacita.errors import InvalidInput
 from tacita.query.sql import table_of
-from tacita.server.answers import StatisticsResponse
-from tacita.server.auth import Services_, allow, check_scope
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import SqlPlan, SqlRequest, StatisticsModel
-from tacita.server.queries import answer, make_sql_plan, show_sql_plan
+from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.server.releasing.answers import StatisticsResponse
+from tacita.server.releasing.queries import answer, make_sql_plan, show_sql_plan
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.wire import SqlPlan, SqlRequest, StatisticsModel
 
 __all__ = ["router"]
 

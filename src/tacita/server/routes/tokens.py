@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from tacita.server.auth import Has, Services_, allow
-from tacita.server.errors import DOCUMENTED
-from tacita.server.models import NewToken, TokenInfo, TokenIssued
-from tacita.server.token_first import TokenFirst
-from tacita.server.tokens import Token
+from tacita.server.auth.auth import Has, Services_, allow
+from tacita.server.auth.token_first import TokenFirst
+from tacita.server.auth.tokens import Token
+from tacita.server.http.errors import DOCUMENTED
+from tacita.wire import NewToken, TokenInfo, TokenIssued
 
 __all__ = ["router"]
 

@@ -20,9 +20,8 @@ import numpy as np
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.networks.network import Network
+from tacita.models.network import Network
 from tacita.privacy.unit import Neighbours
-from tacita.release import Provenance, Releases
 from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, lost_rows, targets_of
 from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
@@ -35,6 +34,7 @@ from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.privbayes import BARE
 from tacita.synthesize.result import Model, Synthesized
 from tacita.synthesize.sharing import Fit
+from tacita.tables.release import Provenance, Releases
 
 __all__ = ["Fit", "Party", "federate", "takes_mixture"]
 

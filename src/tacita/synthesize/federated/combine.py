@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacita.cells import Cells
 from tacita.domain import Domain
-from tacita.networks.blend import Blend
-from tacita.networks.greedy import greedy_parents
-from tacita.networks.information import bias_bits, mutual_information, noise_bits
-from tacita.networks.network import Network
-from tacita.release import Provenance, Release, Releases
+from tacita.models.blend import Blend
+from tacita.models.greedy import greedy_parents
+from tacita.models.information import bias_bits, mutual_information, noise_bits
+from tacita.models.network import Network
 from tacita.synthesize.estimate import shares_of
 from tacita.synthesize.federated.exchange import Measured
 from tacita.synthesize.federated.schedule import MOST_CELLS, Schedule
@@ -26,7 +24,9 @@ from tacita.synthesize.federated.steps import Pair
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key
 from tacita.synthesize.result import Synthesized
-from tacita.uncertainty import AdditiveNoise
+from tacita.tables.cells import Cells
+from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.uncertainty import AdditiveNoise
 
 __all__ = ["blended", "most_voted", "network_from_tables", "summed"]
 

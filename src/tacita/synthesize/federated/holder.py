@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import BudgetExceeded, Conflict, Forbidden, InvalidInput
-from tacita.mechanisms.recipe import Plan
+from tacita.plans.recipe import Plan
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import exact
 from tacita.privacy.ledger import Account, Ledger

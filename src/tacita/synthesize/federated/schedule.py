@@ -24,9 +24,9 @@ from typing import Any
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, NoisyTables, table_event
-from tacita.mechanisms.recipe import Plan
 from tacita.noise import Law
+from tacita.plans.additive import CalibratedTables, NoisyTables, table_event
+from tacita.plans.recipe import Plan
 from tacita.privacy.event import Event, Parallel, Pure, Repeated, Sequence, Zcdp
 from tacita.privacy.unit import Neighbours
 from tacita.synthesize.choose import GRID, Choice
@@ -37,7 +37,7 @@ from tacita.synthesize.plan import Key
 from tacita.synthesize.privbayes import PrivBayes, PrivBayesPlan, useful_parents
 from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.scores import sensitivity
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 __all__ = ["MOST_CELLS", "Schedule"]
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
-from tacita.mechanisms.additive import CalibratedTables
-from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables
+from tacita.plans.recipe import check_engine
 from tacita.privacy.event import Event, Nothing
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.choose import Choice
@@ -28,7 +28,7 @@ from tacita.synthesize.federated.exchange import Joined, Measured, Step, Vote
 from tacita.synthesize.federated.terms import Terms
 from tacita.synthesize.plan import Key
 from tacita.synthesize.scores import r_score
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 __all__ = ["Joining", "Measuring", "Pair", "Voting"]
 

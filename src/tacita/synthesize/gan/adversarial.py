@@ -31,9 +31,8 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import CodedUnits, coded_units
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, NoisyTables
-from tacita.nets.backend import check_installed, load_torch
-from tacita.nets.checkpoint import (
+from tacita.models.neural.backend import check_installed, load_torch
+from tacita.models.neural.checkpoint import (
     Checkpoint,
     Checkpoints,
     begin,
@@ -41,13 +40,13 @@ from tacita.nets.checkpoint import (
     reserved_steps,
     source_of_run,
 )
-from tacita.nets.training import PrivateTraining, Steps
+from tacita.models.neural.training import PrivateTraining, Steps
 from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.privacy.accountant import check_sampled
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Releases
 from tacita.synthesize.effort import check_seconds, network_step, scaled
 from tacita.synthesize.estimate import check_width, lost_rows, targets_of
 from tacita.synthesize.gan.encode import Encoding
@@ -57,7 +56,8 @@ from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.purse import in_sequence
 from tacita.synthesize.result import Model
-from tacita.tables import Workload
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
 
 __all__ = ["Adversarial", "AdversarialPlan"]
 

@@ -19,7 +19,7 @@ from tacita.errors import InvalidInput
 from tacita.synthesize.gan.adversarial import Adversarial
 from tacita.synthesize.marginals import pair_workload
 from tacita.synthesize.plan import Key
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 __all__ = ["ConditionalGan"]
 

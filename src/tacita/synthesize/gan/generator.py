@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.cells import Cells
 from tacita.domain import Domain, code_dtype
 from tacita.errors import InvalidInput
-from tacita.networks._draw import draw_codes
-from tacita.networks.mixture import Mixture
+from tacita.models._draw import draw_codes
+from tacita.models.mixture import Mixture
 from tacita.synthesize.gan.encode import Encoding
+from tacita.tables.cells import Cells
 
 __all__ = ["Generator"]
 

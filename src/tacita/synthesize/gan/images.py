@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.errors import DataError, InvalidInput
-from tacita.mechanisms.additive import shift_event
-from tacita.nets.backend import check_installed, load_torch, pick_device
-from tacita.nets.checkpoint import (
+from tacita.models.neural.backend import check_installed, load_torch, pick_device
+from tacita.models.neural.checkpoint import (
     Checkpoint,
     Checkpoints,
     begin,
@@ -35,19 +34,20 @@ from tacita.nets.checkpoint import (
     reserved_steps,
     source_of_run,
 )
-from tacita.nets.training import PrivateTraining, Steps, check_finite
+from tacita.models.neural.training import PrivateTraining, Steps, check_finite
 from tacita.noise import DiscreteGaussian, Source
+from tacita.plans.additive import shift_event
 from tacita.privacy.accountant import check_sampled, cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 from tacita.synthesize.estimate import projected
 from tacita.synthesize.gan.generator import SLOPE
 from tacita.synthesize.gan.networks import initialise
 from tacita.synthesize.plan import generator
 from tacita.synthesize.purse import in_sequence
+from tacita.tables.release import Provenance
 
 __all__ = ["ImageGan", "ImageGanPlan", "MadeImages", "critic_network", "maker_network"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tacita.nets.backend import load_torch, pick_device
-from tacita.nets.training import check_finite
+from tacita.models.neural.backend import load_torch, pick_device
+from tacita.models.neural.training import check_finite
 from tacita.noise import Source
 from tacita.synthesize.estimate import Target, singles_of
 from tacita.synthesize.gan.encode import Encoding

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.nets.backend import load_torch
+from tacita.models.neural.backend import load_torch
 from tacita.synthesize.estimate import Target
 from tacita.synthesize.gan.encode import Encoding
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.nets.backend import load_torch
+from tacita.models.neural.backend import load_torch
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.generator import SLOPE, Generator
 

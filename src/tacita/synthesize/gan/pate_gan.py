@@ -29,10 +29,10 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import CodedUnits, coded_units
 from tacita.errors import InvalidInput
-from tacita.mechanisms.additive import CalibratedTables, NoisyTables, shift_event
-from tacita.nets.backend import check_installed, load_torch
-from tacita.nets.training import check_finite
+from tacita.models.neural.backend import check_installed, load_torch
+from tacita.models.neural.training import check_finite
 from tacita.noise import DiscreteGaussian, Source
+from tacita.plans.additive import CalibratedTables, NoisyTables, shift_event
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Repeated, Sequence
@@ -46,7 +46,7 @@ from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.purse import in_sequence
 from tacita.synthesize.result import Model
-from tacita.tables import Workload
+from tacita.tables.workload import Workload
 
 __all__ = ["PateGan", "PateGanPlan", "Teachers", "assigned", "noisy_votes"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.errors import InvalidInput
-from tacita.nets.backend import load_torch, pick_device
+from tacita.models.neural.backend import load_torch, pick_device
 from tacita.synthesize.gan.networks import initialise
 
 __all__ = ["StudentScore", "student_score"]

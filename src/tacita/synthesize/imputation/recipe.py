@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.mechanisms.recipe import check_engine
 from tacita.noise import Source
+from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.release import Provenance
 from tacita.synthesize.imputation.backend import Backend
 from tacita.synthesize.imputation.columns import Column, Columns, check_columns, read_columns, rows_of
 from tacita.synthesize.imputation.linear import Linear
@@ -41,6 +40,7 @@ from tacita.synthesize.imputation.result import Imputed, Kind
 from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, Models, TrainOn, make_rows, replace_cells
 from tacita.synthesize.imputation.trees import Cart, Forest
 from tacita.synthesize.plan import Key, check_attributes, generator
+from tacita.tables.release import Provenance
 
 __all__ = ["BACKENDS", "ImputationPlan", "Impute"]
 

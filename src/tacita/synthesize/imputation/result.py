@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.cells import MAX_DENSE, Cells
-from tacita.combining import Combined, combine_full, combine_partial
 from tacita.domain import Decode, Domain, decode
 from tacita.errors import InvalidInput
 from tacita.privacy.event import NonPrivate
-from tacita.release import Provenance
-from tacita.synthesize.folder import Form, write_folder
+from tacita.synthesize.relational.folder import Form, write_folder
+from tacita.tables.cells import MAX_DENSE, Cells
+from tacita.tables.combining import Combined, combine_full, combine_partial
+from tacita.tables.release import Provenance
 
 __all__ = ["Imputed", "Kind"]
 

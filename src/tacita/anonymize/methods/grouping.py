@@ -1,0 +1,155 @@
+"""Global recoding: every value becomes the same thing wherever it stands, and rows that became the same are a group.
+
+What a value becomes is a number for each code of each attribute. A group that holds the conditions is a class; the rows
+of the others are suppressed. The methods that recode globally differ only in which numbers they try.
+
+Two facts let them skip most of what they could try; docs/claims/full-domain.md has the arguments:
+
+    rolls up    when more values become the same, no more rows are suppressed than before
+    nested      a part of a group that is not a class is none either
+
+Both hold for k and for distinct l, however often a person comes back. For the other conditions the first holds when
+nothing may be suppressed and nobody has two combinations; the second does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.anonymize.criteria import Conditions
+from tacita.anonymize.kernels.groups import judge, number_groups
+from tacita.anonymize.kernels.holds import People, Rules
+from tacita.anonymize.labels import Style, _labels, recoding_of
+from tacita.anonymize.methods.mondrian import people_of, rules_of
+from tacita.anonymize.quasi import Crowd, distinct_rows
+from tacita.errors import InvalidInput
+from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
+
+__all__ = ["Grouping", "Groups", "Labels", "impossible", "words_of"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Labels = Literal["level", "tight"]
+"""What stands in a class: what all its values became, or the narrowest label that is true of those in it."""
+_MOST = 2**62
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Groups:
+    """Combinations that became the same.
+
+    Attributes:
+        of: The group of each combination.
+        rows: Rows of each group that may leave.
+        good: Whether each group is a class.
+    """
+
+    of: Ints
+    rows: Ints
+    good: NDArray[np.bool_]
+
+    @property
+    def suppressed(self) -> int:
+        """Rows in groups that are no class."""
+        return int(self.rows[~self.good].sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Grouping:
+    """People, what must hold for every class, and how many rows may be suppressed."""
+
+    crowd: Crowd
+    conditions: Conditions
+    budget: int = 0
+
+    @cached_property
+    def _people(self) -> People:
+        return people_of(self.crowd, values=self.conditions.about_values)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return rules_of(self.crowd, self.conditions)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Rows of each combination that may leave."""
+        return self._people.rows
+
+    @cached_property
+    def counts(self) -> tuple[Floats, ...]:
+        """Rows that may leave, by the code of each attribute."""
+        each = zip(self.crowd.axes, self.crowd.codes.T, strict=True)
+        return tuple(np.bincount(of, weights=self.rows, minlength=len(axis)).astype(np.float64) for axis, of in each)
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether a part of a group that is no class is none either."""
+        asked = self.conditions
+        diverse = asked.l == 1 or asked.l_kind == "distinct"
+        return diverse and asked.t is None and asked.alpha is None and asked.presence is None
+
+    @cached_property
+    def rolls_up(self) -> bool:
+        """Whether no more is suppressed when more values become the same."""
+        single = self.crowd.persons is None or self.crowd.people == int(self.crowd.weights.sum())
+        return self.nested or (self.budget == 0 and single)
+
+    def groups(self, becomes: Sequence[Ints]) -> Groups:
+        """The groups when code c of attribute j becomes becomes[j][c], a number from 0 on."""
+        of, count = self._number(becomes)
+        rows = np.bincount(of, weights=self.rows, minlength=count).astype(np.int64)
+        if not self._rules.checked:
+            people = np.bincount(of, weights=self.crowd.weights, minlength=count)
+            return Groups(of=of, rows=rows, good=people >= self.conditions.k)
+        order = np.argsort(of, kind="stable")
+        starts = np.searchsorted(of[order], np.arange(count + 1))
+        return Groups(of=of, rows=rows, good=judge(order, starts, self._people, self._rules))
+
+    def _number(self, becomes: Sequence[Ints]) -> tuple[Ints, int]:
+        parts, span = [], 1
+        for numbers in becomes:
+            parts.append(numbers * span)
+            span *= int(numbers.max(initial=0)) + 1
+            if span >= _MOST:
+                codes = np.stack([of[column] for of, column in zip(becomes, self.crowd.codes.T, strict=True)], axis=1)
+                of = distinct_rows(codes.astype(np.int32), [int(numbers.max()) + 1 for numbers in becomes])[1]
+                return of, int(of.max(initial=-1)) + 1
+        at = np.cumsum([0, *(len(part) for part in parts[:-1])])
+        of, count = number_groups(self.crowd.codes, np.concatenate(parts), at)
+        return of, int(count)
+
+    def recoding(
+        self, groups: Groups, becomes: Sequence[Ints], texts: Sequence[Sequence[str]], labels: Labels
+    ) -> Recoding:
+        """The recoding of these groups; texts[j][n] is what stands for number n of attribute j."""
+        classes = np.where(groups.good, np.cumsum(groups.good) - 1, SUPPRESSED)[groups.of]
+        if labels == "tight":
+            return recoding_of(self.crowd, classes, Style.TIGHT)
+        numbers, places = np.unique(classes, return_index=True)
+        first = places[numbers != SUPPRESSED]
+        columns = [of[self.crowd.codes[first, j]] for j, of in enumerate(becomes)]
+        chosen = np.stack(columns, axis=1).astype(np.int32)
+        return Recoding.of(self.crowd.axes, self.crowd.codes, classes, chosen, texts)
+
+
+def words_of(axis: Axis, becomes: Ints) -> list[str]:
+    """The narrowest label of all codes that become each number."""
+    codes = np.arange(len(axis), dtype=np.int32)
+    which, texts = _labels(axis, None, codes, becomes, int(becomes.max(initial=-1)) + 1, Style.TIGHT)
+    return [texts[place] for place in which.tolist()]
+
+
+def impossible(conditions: Conditions) -> InvalidInput:
+    """Not even the coarsest recoding holds what is asked for."""
+    return InvalidInput(
+        "not even all people together hold what is asked for",
+        field="conditions",
+        value=conditions.as_dict(),
+        hint="Ask for less, or allow more to be suppressed",
+    )

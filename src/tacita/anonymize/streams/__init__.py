@@ -1,0 +1,1 @@
+"""Anonymization of rows that keep arriving: z-anonymity and micro-batches."""

@@ -1,0 +1,225 @@
+"""The ways to release that can be compared, each from a few words in a plan.
+
+    anonymize    {k: 10, l: 2, t: 0.3, suppress: 0.02}          k-anonymous rows
+    synthesize   {epsilon: 1, delta: 1e-9, method: quality}      made-up rows under a budget
+    impute       {replace: [income, age], backend: cart, m: 2}   some values drawn anew
+    statistics   {epsilon: 1, delta: 1e-9}                       single tables with noise, read as independent rows
+    collect      {epsilon: 2}                                    answers randomised on each device
+
+Noise comes from a seed, so that a comparison can be repeated: nothing that is made here may leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacita.anonymize import Anonymize, Conditions
+from tacita.assess.utility.estimates import Kind
+from tacita.domain import Domain
+from tacita.engines.local import LocalEngine
+from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize import Impute, Synthesize
+from tacita.tables.workload import Workload
+
+__all__ = ["MAKERS", "Made", "Wanted", "make"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """One release of a plan: a way, and its settings."""
+
+    way: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.way not in MAKERS:
+            raise InvalidInput(f"must be one of {', '.join(MAKERS)}", field="releases", value=self.way)
+        known = _SETTINGS[self.way]
+        strange = [name for name in self.settings if name not in known]
+        if strange:
+            raise InvalidInput(f"may have {', '.join(known)}", field=f"releases.{self.way}", value=", ".join(strange))
+        if not self.name:
+            told = ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
+            object.__setattr__(self, "name", f"{self.way} {told}".strip())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    """A release that was made in simulation.
+
+    Attributes:
+        tables: Its rows; several for several imputations.
+        promise: What is promised of it, in a few words.
+        epsilon: What it would cost, where it has a guarantee.
+        trust: Who has to be trusted with exact rows.
+        belongs: Which person each row was made from, where rows have such persons.
+        kind: How estimates from several tables are combined.
+    """
+
+    tables: tuple[pa.Table, ...]
+    promise: str
+    epsilon: float | None
+    delta: float = 0.0
+    trust: str = "the owner"
+    belongs: tuple[NDArray[np.int64], ...] | None = None
+    kind: Kind = "plain"
+    event: Event | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Material:
+    """What releases are made of."""
+
+    domain: Domain
+    rows: pa.Table
+    names: tuple[str, ...]
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    seed: int
+
+    @property
+    def engine(self) -> LocalEngine:
+        """The rows, ready to be counted."""
+        return LocalEngine(self.domain, self.rows)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """For draws that need no secrecy."""
+        return np.random.default_rng(self.seed)
+
+
+def make(wanted: Wanted, material: Material) -> Made:
+    """Make a release; what it cannot be is refused with the name of the release."""
+    return MAKERS[wanted.way](dict(wanted.settings), material)
+
+
+def _anonymize(settings: dict[str, Any], material: Material) -> Made:
+    suppress = settings.pop("suppress", 0.0)
+    conditions = Conditions(**settings)
+    recipe = Anonymize(conditions=conditions, quasi=material.quasi, sensitive=material.sensitive, suppress=suppress)
+    made = recipe.prepare(material.domain).run(material.engine)
+    words = ", ".join(f"{name} = {value}" for name, value in conditions.as_dict().items())
+    return Made(
+        tables=(made.rows,), promise=f"everybody is like others: {words}; no differential privacy", epsilon=None
+    )
+
+
+def _budget(settings: dict[str, Any]) -> Budget:
+    if "epsilon" not in settings:
+        raise InvalidInput("needs an epsilon", field="releases")
+    return Budget(
+        epsilon=_number("epsilon", settings.pop("epsilon")), delta=_number("delta", settings.pop("delta", 0.0))
+    )
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput("must be a number (YAML reads 1e-9 as a text: write 1.0e-9)", field=name, value=value)
+    return float(value)
+
+
+def _synthesize(settings: dict[str, Any], material: Material) -> Made:
+    budget = _budget(settings)
+    recipe = Synthesize(attributes=material.names, people=len(material.rows), **settings)
+    plan = recipe.calibrate(material.domain, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    made = plan.run(material.engine, SeededSource(material.seed))
+    rows = made.sample(len(material.rows), material.rng, policy="uniform")
+    return Made(
+        tables=(rows,),
+        promise=f"differential privacy, {_words(budget)}",
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        event=made.event,
+    )
+
+
+def _statistics(settings: dict[str, Any], material: Material) -> Made:
+    return _synthesize(settings | {"method": "independent"}, material)
+
+
+def _impute(settings: dict[str, Any], material: Material) -> Made:
+    replace = settings.pop("replace", None) or material.sensitive
+    if isinstance(replace, str):
+        replace = [part.strip() for part in replace.split(",")]
+    recipe = Impute(replace=tuple(replace), attributes=material.names, **({"m": 2} | settings))
+    plan = recipe.calibrate(material.domain, None, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    made = plan.run(material.engine, SeededSource(material.seed))
+    kind: Kind = "partial" if recipe.kind == "partial" else "full"
+    return Made(
+        tables=tuple(made.releases),
+        promise="none: values were drawn from a model of the real ones",
+        epsilon=None,
+        belongs=tuple(np.asarray(each, np.int64) for each in made.origins) if made.origins else None,
+        kind=kind,
+    )
+
+
+def _collect(settings: dict[str, Any], material: Material) -> Made:
+    from tacita.collect.estimating.publish import model
+    from tacita.collect.estimating.tally import simulate
+    from tacita.collect.planning.plan import plan_collection
+    from tacita.models import synthetic_rows
+
+    if set(settings) != {"epsilon"}:
+        raise InvalidInput("needs an epsilon, and nothing else", field="releases.collect", value=", ".join(settings))
+    epsilon = _number("epsilon", settings["epsilon"])
+    tables: list[tuple[str, ...]] = [*combinations(material.names, 2)] or [material.names]
+    design = plan_collection(material.domain, Workload.of(*tables), respondents=len(material.rows), epsilon=epsilon)
+    tally = simulate(design, material.engine, SeededSource(material.seed))
+    published = model(tally)
+    cost = next(iter(published.releases().values())).event
+    rows = synthetic_rows(
+        material.domain,
+        published.latent,
+        len(material.rows),
+        material.rng,
+        event=cost,
+        policy="uniform",
+        simulated=True,
+    )
+    return Made(
+        tables=(rows,),
+        promise=f"local differential privacy, epsilon {epsilon:g}: nobody holds exact answers",
+        epsilon=epsilon,
+        trust="nobody",
+        event=cost,
+    )
+
+
+def _words(budget: Budget) -> str:
+    return f"epsilon {budget.epsilon:g}" + (f", delta {budget.delta:g}" if budget.delta else "")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:g}"
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+MAKERS: dict[str, Callable[[dict[str, Any], Material], Made]] = {
+    "anonymize": _anonymize,
+    "synthesize": _synthesize,
+    "impute": _impute,
+    "statistics": _statistics,
+    "collect": _collect,
+}
+_SETTINGS: dict[str, tuple[str, ...]] = {
+    "anonymize": ("k", "l", "l_kind", "c", "t", "alpha", "suppress"),
+    "synthesize": ("epsilon", "delta", "method", "seconds"),
+    "impute": ("replace", "backend", "m", "kind", "train_on", "fit_on"),
+    "statistics": ("epsilon", "delta"),
+    "collect": ("epsilon",),
+}

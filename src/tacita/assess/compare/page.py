@@ -1,0 +1,237 @@
+"""Pages about an assessment and about a comparison: first what it means, then the figures.
+
+The pages stand alone and can be printed. They are for the owner of the data: figures were read off exact rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacita.assess.assessment import Assessment
+from tacita.assess.compare.run import Comparison, Result
+from tacita.report.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
+from tacita.report.report import Section, render
+
+__all__ = ["assessment_sections", "comparison_sections", "write_assessment", "write_comparison"]
+
+_FOR = "For the owner of the data: the figures were read off exact rows, and should not be published as they are."
+
+
+def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section]:
+    """What a release gives away and what it is worth, in the order in which people ask."""
+    lost, ways = 1 - found.kept, 2 if found.margins.pairs else 1
+    lead = (
+        f"{found.headline} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
+        f"{found.margins.floor[ways - 1]:.3f} would be chance. A small risk is what these attacks found; it is not a "
+        "guarantee."
+    )
+    if found.releases > 1:
+        lead += f" Of the {found.releases} tables, most attacks look at the first."
+    if promise:
+        lead += f" What is promised: {promise}."
+    facts = [
+        ("people in the data", f"{found.people:,}"),
+        ("released rows", f"{found.rows:,}" + (f" in each of {found.releases}" if found.releases > 1 else "")),
+        ("people held back", f"{found.control:,}" if found.control else "none: what is a guess cannot be told apart"),
+    ]
+    sections = [Section(title="In short", text=lead, facts=facts), _risks(found)]
+    if found.disclosure is not None:
+        sections.append(_scenario(found))
+    sections += [_tables(found), *_more(found)]
+    if found.skipped:
+        sections.append(Section(title="What could not be said", facts=list(found.skipped)))
+    return sections
+
+
+def _risks(found: Assessment) -> Section:
+    bars = [Interval(label=each.name, value=each.value, low=each.low, high=each.high) for each in found.risks]
+    rows = [
+        (
+            leak.name,
+            f"{leak.attack.share:.3f} of {leak.attack.trials:,} tries worked; guessing {leak.baseline.share:.3f}"
+            + ("" if leak.control is None else f"; on people not in the data {leak.control.share:.3f}")
+            + ("" if leak.strong else "; no better than guessing, so it says little"),
+        )
+        for leak in found.leaks
+    ]
+    for attack in found.memberships:
+        low, high = attack.auc_interval()
+        few = ", ".join(attack.tpr_words(fpr) for fpr in (0.01, 0.001))
+        area = f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f})"
+        rows.append((f"membership, {attack.name}", f"{area}; members found: {few}"))
+    if found.nearness is not None:
+        near = found.nearness
+        rows.append(
+            (
+                "nearest rows",
+                f"{near.nearer.share:.1%} of released rows lie nearer to the data than to people held back; one half "
+                "would be chance",
+            )
+        )
+    text = "0 is what anybody could guess, 1 is certainty. Lines are 95 % intervals."
+    picture = interval_bars(bars, title="What attacks achieve beyond a control group")
+    return Section(title="What it gives away", text=text, picture=picture, facts=rows)
+
+
+def _scenario(found: Assessment) -> Section:
+    assert found.disclosure is not None
+    told = found.disclosure
+    false = told.false_rate
+    facts = [
+        ("targets", f"{told.targets:,}; membership {told.membership}"),
+        ("right unique matches", f"{told.true_rate.share:.2%} of the targets"),
+        ("wrong among unique matches", "no unique match" if false is None else f"{false:.1%}: higher is safer"),
+        ("expected share found", f"{told.expected:.2%}"),
+    ]
+    return Section(title="The intruder scenario", facts=facts)
+
+
+def _tables(found: Assessment) -> Section:
+    bars = [(each.attributes[0], each.variation, each.js) for each in found.margins.singles]
+    facts = [
+        ("single attributes", f"{found.margins.mean(1):.4f} (chance {found.margins.floor[0]:.4f})"),
+        ("pairs", f"{found.margins.mean(2):.4f} (chance {found.margins.floor[1]:.4f})"),
+        *((f"worst: {' and '.join(each.attributes)}", f"{each.variation:.4f}") for each in found.margins.worst(3)),
+    ]
+    picture = twin_bars(bars, names=("total variation", "Jensen-Shannon, bits"), title="Single attributes")
+    text = "Total variation: the share of people who would have to change. 0 is the same table."
+    return Section(title="What it keeps: tables", text=text, picture=picture, facts=facts)
+
+
+def _more(found: Assessment) -> list[Section]:
+    sections = []
+    if found.associations is not None and len(found.associations.names) > 1:
+        both = found.associations
+        gap = abs(both.real - both.released)
+        facts = [("mean gap", f"{both.gaps.mean():.3f}"), ("largest gap", f"{both.gaps.max():.3f}")]
+        picture = heatmap(both.names, gap.tolist(), title="Gaps of associations")
+        text = "How much the association of each pair differs: the stronger the colour, the worse."
+        sections.append(Section(title="What it keeps: associations", text=text, facts=facts, picture=picture))
+    if found.learned is not None:
+        sections.append(_learning(found))
+    facts = []
+    if found.queries is not None:
+        asked = found.queries
+        facts.append(
+            ("random questions", f"off by {asked.mean:.4f} of the people on average, {asked.p95:.4f} at worst of 20")
+        )
+    if found.propensity is not None:
+        told = found.propensity
+        facts.append(
+            ("telling rows apart", f"pMSE {told.ratio:.2f} times what chance gives; AUC {told.auc:.3f} of a classifier")
+        )
+    if found.structure is not None:
+        tree = found.structure
+        facts.append(
+            (
+                "dependencies",
+                f"{tree.recall:.0%} of the data's are in the release, {tree.precision:.0%} of the release's are real",
+            )
+        )
+    for each in [*found.means[:6], *found.regression[:8]]:
+        facts.append(
+            (
+                each.name,
+                f"{each.real:.4g} real, {each.released:.4g} released; intervals overlap {each.overlap:.2f} "
+                f"(widths {each.widths[0]:.3g} and {each.widths[1]:.3g})"
+                + ("" if each.same_finding else "; the finding is another"),
+            )
+        )
+    sections.append(Section(title="What it keeps: estimates", facts=facts))
+    return sections
+
+
+def _learning(found: Assessment) -> Section:
+    assert found.learned is not None
+    told = found.learned
+    bars = [(name, told.real[name].accuracy, told.released[name].accuracy) for name in told.real]
+    facts = [("majority class", f"{told.majority:.3f}")]
+    for name in told.real:
+        area = told.released[name].auc
+        facts.append(
+            (
+                name,
+                f"macro F1 {told.real[name].macro_f1:.3f} real, {told.released[name].macro_f1:.3f} released"
+                + ("" if area is None else f"; AUC {told.real[name].auc or 0:.3f} real, {area:.3f} released"),
+            )
+        )
+    for label, (real, released, size) in told.groups.items():
+        facts.append((f"group {label}", f"accuracy {real:.3f} real, {released:.3f} released; {size:,} people"))
+    text = f"Classifiers of {told.target}, trained on real rows and on the release, tested on people held back."
+    picture = twin_bars(bars, names=("trained on real rows", "trained on the release"), most=1.0, title="Accuracy")
+    return Section(
+        title="What it keeps: learning",
+        text=text,
+        facts=[*facts, *(("note", each) for each in told.notes)],
+        picture=picture,
+    )
+
+
+def comparison_sections(found: Comparison) -> list[Section]:
+    """The recommendation, the front, and every release in a line."""
+    front = {each.name for each in found.front}
+    numbered = {each.name: f"{place}" for place, each in enumerate((*found.results, *found.references), start=1)}
+    points = [_point(each, numbered[each.name], "release", each.name in front) for each in found.good]
+    points += [_point(each, numbered[each.name], "reference", False) for each in found.references if each.assessment]
+    text = " ".join(found.reasons())
+    facts = [
+        ("people used", f"{found.people:,}"),
+        ("people held back", f"{found.control:,}"),
+        ("risk that you allow", f"{found.plan.most_risk:g}"),
+        ("trials", found.plan.trials),
+        *(
+            (f"rank {place}" + (", a tie" if len(group) > 1 else ""), "; ".join(each.name for each in group))
+            for place, group in enumerate(found.ranking, start=1)
+        ),
+    ]
+    picture = scatter(points, across="risk", up="kept", title="Risk and what is kept")
+    sections = [
+        Section(title="What to take", text=text, facts=facts),
+        Section(
+            title="Side by side",
+            text="To the left is safer, up is more useful; the numbers are those of the table below. The line joins "
+            "releases that no other beats: where intervals of risk overlap, the one that keeps more does. Open "
+            "circles are references: a copy of the rows, and columns shuffled.",
+            picture=picture,
+            facts=[
+                (f"{numbered[each.name]}  {each.name}", _line(each)) for each in (*found.results, *found.references)
+            ],
+        ),
+    ]
+    for each in found.good:
+        assert each.assessment is not None
+        assert each.made is not None
+        for place, section in enumerate(assessment_sections(each.assessment, promise=each.made.promise)):
+            title = each.name if place == 0 else f"{each.name}: {section.title.lower()}"
+            sections.append(Section(title=title, text=section.text, facts=section.facts, picture=section.picture))
+    return sections
+
+
+def _point(each: Result, label: str, kind: str, best: bool) -> Point:
+    assert each.assessment is not None
+    return Point(label=label, x=each.assessment.risk, y=each.assessment.kept, kind=kind, best=best)
+
+
+def _line(each: Result) -> str:
+    if each.assessment is None or each.made is None:
+        return f"could not be made: {each.error}"
+    found = each.assessment
+    learned = "" if found.learned is None else f"; accuracy lost {found.learned.lost:.3f}"
+    low, high = found.interval
+    return (
+        f"risk {found.risk:.3f}, {low:.3f} to {high:.3f} ({found.worst}); kept {found.kept:.3f}{learned}; "
+        f"{each.made.promise}; trusts {each.made.trust}; {each.seconds:.0f} s"
+    )
+
+
+def write_assessment(path: Path, found: Assessment, name: str, *, promise: str = "") -> None:
+    """One page about one release."""
+    path.write_text(
+        render(f"Assessment of {name}", _FOR, assessment_sections(found, promise=promise)), encoding="utf-8"
+    )
+
+
+def write_comparison(path: Path, found: Comparison) -> None:
+    """One page about all releases of a plan."""
+    title = f"Which release of {found.plan.data.name}?"
+    path.write_text(render(title, f"{_FOR} All noise was simulated.", comparison_sections(found)), encoding="utf-8")

@@ -1,0 +1,163 @@
+"""What to compare, as a YAML file says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacita.assess.assessment import LEAST_GUESSES, Wishes
+from tacita.assess.compare.makers import Wanted
+from tacita.assess.rates import Rate
+from tacita.assess.scenario import Scenario
+from tacita.common.yaml_text import load_yaml
+from tacita.errors import InvalidInput
+
+__all__ = ["ComparePlan"]
+
+_KEYS = {
+    "data",
+    "schema",
+    "control",
+    "attributes",
+    "quasi",
+    "sensitive",
+    "target",
+    "group",
+    "attempts",
+    "seed",
+    "scenario",
+    "releases",
+    "most_risk",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparePlan:
+    """A dataset, what is asked of its releases, and the releases.
+
+    Attributes:
+        data, schema: Where they are; relative to the plan's file.
+        control: The share of rows that is held back: nothing is made of them, and attacks are measured against them.
+        attributes: What is released; all that can be counted if nothing is said.
+        quasi: What somebody could know; for k-anonymity. All but the sensitive ones if nothing is said.
+        sensitive: What nobody should learn.
+        releases: What to compare.
+        attempts: Trials of each attack on each release; see `trials` for what they can show.
+        most_risk: What the recommendation may not pass.
+    """
+
+    data: Path
+    schema: Path
+    releases: tuple[Wanted, ...]
+    control: float = 0.3
+    attributes: tuple[str, ...] = ()
+    quasi: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    target: str | None = None
+    group: str | None = None
+    attempts: int = 4000
+    seed: int = 0
+    scenario: Scenario | None = None
+    most_risk: float = 0.1
+    wishes: Wishes = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.control < 1:
+            raise InvalidInput(
+                "must be between 0 and 1: without people who were not used, leaks cannot be told from guesses",
+                field="control",
+                value=self.control,
+            )
+        if not self.releases:
+            raise InvalidInput("must be at least one", field="releases")
+        if not 0 < self.most_risk <= 1:
+            raise InvalidInput("must be above 0 and at most 1", field="most_risk", value=self.most_risk)
+        if type(self.attempts) is not int or self.attempts < LEAST_GUESSES:
+            raise InvalidInput(
+                f"must be a whole number of at least {LEAST_GUESSES}: fewer trials cannot rank releases",
+                field="attempts",
+                value=self.attempts,
+            )
+        names = [each.name for each in self.releases]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput("is there twice: give it a name", field="releases", value=twice)
+        wishes = Wishes(
+            attempts=self.attempts,
+            secrets=self.sensitive,
+            target=self.target,
+            group=self.group,
+            scenario=self.scenario,
+        )
+        object.__setattr__(self, "wishes", wishes)
+
+    @property
+    def trials(self) -> str:
+        """How often each attack is tried and what that can show: to be said before anything runs."""
+        low, high = Rate(successes=self.attempts // 2, trials=self.attempts).interval()
+        return (
+            f"{self.attempts:,} trials of each attack on each release: an attack's success is known to within "
+            f"{(high - low) / 2:.3f}, with 95 % confidence. Releases whose intervals overlap tie; an attack that can "
+            f"make fewer than {LEAST_GUESSES} guesses does not rank."
+        )
+
+    @classmethod
+    def from_dict(cls, data: Any, folder: Path = Path()) -> ComparePlan:
+        """A plan as it stands in YAML."""
+        if not isinstance(data, Mapping) or set(data) - _KEYS or not {"data", "schema", "releases"} <= set(data):
+            strange = ", ".join(sorted(map(str, set(data) - _KEYS))) if isinstance(data, Mapping) else data
+            rule = f"needs data, schema and releases, and may hold {', '.join(sorted(_KEYS))}"
+            raise InvalidInput(rule, field="plan", value=strange or None)
+        if not isinstance(data["releases"], list):
+            raise InvalidInput("must be a list", field="releases", value=data["releases"])
+        given = dict(data)
+        scenario = given.pop("scenario", None)
+        lists: dict[str, Any] = {
+            name: _names(name, given.pop(name, ())) for name in ("attributes", "quasi", "sensitive")
+        }
+        return cls(
+            data=folder / str(given.pop("data")),
+            schema=folder / str(given.pop("schema")),
+            releases=tuple(_wanted(each) for each in given.pop("releases")),
+            scenario=None if scenario is None else Scenario.from_dict(scenario),
+            **lists,
+            **{name: _plain(name, value) for name, value in given.items()},
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> ComparePlan:
+        """A plan from a file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInput("cannot be read as YAML", field="plan", value=path) from None
+        return cls.from_dict(load_yaml(text, field="plan"), Path(path).parent)
+
+
+def _names(field_name: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise InvalidInput("must be a list of names", field=field_name, value=given)
+    return tuple(str(name) for name in given)
+
+
+def _plain(name: str, value: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name in ("control", "most_risk") and number:
+        return float(value)
+    if name in ("target", "group") and isinstance(value, str):
+        return value
+    if name in ("attempts", "seed") and type(value) is int:
+        return value
+    raise InvalidInput("is of the wrong kind", field=name, value=value)
+
+
+def _wanted(given: Any) -> Wanted:
+    """`{synthesize: {epsilon: 1}}`, with a name if one is wanted."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput("must be a way with its settings, as in {synthesize: {epsilon: 1}}", field="releases")
+    ways = [key for key in given if key != "name"]
+    if len(ways) != 1 or not isinstance(given[ways[0]] or {}, Mapping):
+        raise InvalidInput("must be one way with its settings", field="releases", value=", ".join(map(str, given)))
+    return Wanted(way=str(ways[0]), settings=dict(given[ways[0]] or {}), name=str(given.get("name", "")))

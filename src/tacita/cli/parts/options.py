@@ -1,0 +1,123 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacita.cli.parts import show
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.engines.connect import connect
+from tacita.engines.marks import data_marks
+from tacita.errors import InvalidInput
+from tacita.noise import SecureSource
+from tacita.plans.session import Session
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
+from tacita.privacy.unit import Neighbours
+from tacita.settings import Settings
+from tacita.store import Database
+
+__all__ = [
+    "Again",
+    "Data",
+    "Delta",
+    "Epsilon",
+    "Json",
+    "Notion",
+    "Rho",
+    "SchemaFile",
+    "State",
+    "TableName",
+    "UnitText",
+    "budget_of",
+    "database_of",
+    "engine_of",
+    "ledger_at",
+    "ledger_of",
+    "session_of",
+]
+
+_LOOKED_AT = 1000  # rows that are looked at for labels
+
+Data = Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or postgresql://…")]
+SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
+TableName = Annotated[str | None, typer.Option("--from", help="The table, when the data is in a database.")]
+Again = Annotated[
+    str | None,
+    typer.Option("--again", help="Why this account may pay for data that another account was charged for; it is kept."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Epsilon = Annotated[float | None, typer.Option(help="Budget: epsilon.")]
+Delta = Annotated[float, typer.Option(help="Budget: the delta that goes with epsilon.")]
+Rho = Annotated[float | None, typer.Option(help="Budget: rho of zero-concentrated privacy, instead of epsilon.")]
+UnitText = Annotated[str, typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS.")]
+Notion = Annotated[Neighbours, typer.Option(help="Against what change.")]
+State = Annotated[
+    str | None,
+    typer.Option("--state", help="The state database; from the settings if not given.", envvar="TACITA_STATE"),
+]
+
+
+def budget_of(epsilon: float | None, delta: float, rho: float | None) -> Budget:
+    """The budget that the three options mean."""
+    if epsilon is None and rho is None:
+        raise InvalidInput("say how much may be spent: --epsilon, or --rho", field="budget")
+    return Budget(epsilon=epsilon, delta=delta, rho=rho)
+
+
+def database_of(state: str | None) -> Database:
+    """The state that the option or the settings name."""
+    return Database(state or Settings.load().state_url)
+
+
+def ledger_of(state: str | None) -> Ledger:
+    """The ledger in that state; where it is kept is printed, since another one has other budgets."""
+    return ledger_at(database_of(state))
+
+
+def ledger_at(database: Database) -> Ledger:
+    """The ledger in a database that is open."""
+    ledger = Ledger(database)
+    show.note(f"Ledger: {ledger.place}")
+    return ledger
+
+
+def engine_of(data: str, domain: Domain, table: str | None = None) -> Engine:
+    """The engine for the user's own data; files that hold labels of a release instead of values are refused."""
+    from tacita.engines.labelled import check_values
+    from tacita.engines.local import LocalEngine
+
+    engine = connect(data, domain, table)
+    if isinstance(engine, LocalEngine):
+        first = next(iter(engine.rows(domain.countable, _LOOKED_AT)), None)
+        if first is not None:
+            check_values(domain, first)
+    return engine
+
+
+def session_of(
+    ledger: Ledger,
+    *,
+    account: str,
+    data: str,
+    domain: Domain,
+    table: str | None,
+    again: str | None,
+    principal: str = "command line",
+    version: str = "",
+) -> Session:
+    """Whoever asks this data on this account; other accounts on the same data are refused without a reason."""
+    return Session(
+        engine=engine_of(data, domain, table),
+        ledger=ledger,
+        account=account,
+        principal=principal,
+        source=SecureSource(),
+        version=version,
+        data=data_marks(data, domain, table),
+        again=again,
+    )

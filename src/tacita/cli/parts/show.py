@@ -1,0 +1,191 @@
+"""How things look in a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as Grid
+
+from tacita.errors import TacitaError
+from tacita.plans import Calibrated
+from tacita.privacy.ledger import Balance
+from tacita.query import Statistic
+from tacita.report.report import number
+from tacita.tables.release import Release
+
+__all__ = [
+    "balance",
+    "fault",
+    "forget_notes",
+    "grid",
+    "note",
+    "plan",
+    "print_json",
+    "print_notes",
+    "problem",
+    "progress",
+    "release",
+    "say",
+    "statistics",
+]
+
+# no emoji: a text such as person:KEY:3 is not a picture of a key
+out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
+
+_BAR = 28
+_MOST_ROWS = 40
+_FRAMES = 8
+
+
+def say(text: str) -> None:
+    """One line."""
+    out.print(text)
+
+
+_notes: list[str] = []
+
+
+def note(text: str) -> None:
+    """A line for the end of a command that succeeds."""
+    _notes.append(text)
+
+
+def print_notes() -> None:
+    """The notes of a command, once each, on standard error: what is piped, and errors in JSON, stay as they are."""
+    for text in dict.fromkeys(_notes):
+        err.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def forget_notes() -> None:
+    """The next command begins without any."""
+    _notes.clear()
+
+
+def print_json(data: Any) -> None:
+    """Plain JSON on standard output, whatever the terminal."""
+    print(json.dumps(data, ensure_ascii=False))
+
+
+def problem(error: TacitaError) -> None:
+    """An error for the owner of the data, so with its private part."""
+    err.print(f"[bold red]{escape(error.title)}[/]: {escape(str(error))}")
+    if error.private:
+        err.print(f"  [dim]{escape(error.private)}[/]")
+
+
+def fault(error: Exception) -> None:
+    """An error that no one foresaw: what kind and where, without its text and its causes, which may quote a row."""
+    err.print("[bold red]A fault in Tacita[/]: please report these lines. They hold no value of your data.")
+    err.print(f"  {type(error).__name__}")
+    for frame in traceback.extract_tb(error.__traceback__)[-_FRAMES:]:
+        err.print(f"  {escape(Path(frame.filename).name)}:{frame.lineno} {escape(frame.name)}")
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal while the block runs; nothing where nobody looks."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """A table of texts; columns that start with > are aligned to the right."""
+    table = Grid(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="dim",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    out.print(table)
+    out.print()
+
+
+def plan(calibrated: Calibrated) -> None:
+    """What a plan costs and how exact it will be."""
+    data = calibrated.as_dict()
+    rows = [
+        (" x ".join(p.attributes) or "total", str(p.cells), f"{p.std:.4g}", f"± {p.half_width:g}")
+        for p in calibrated.predict()
+    ]
+    grid(
+        f"Plan: costs {data['cost']:.6g} of the account's currency, protects {data['unit']} under {data['neighbours']}",
+        ("table", ">cells", ">standard error", ">95 % of cells within"),
+        rows,
+    )
+
+
+def release(released: Release, title: str | None = None, level: float = 0.95) -> None:
+    """A release as rows with error bars drawn in text."""
+    table = released.to_arrow(level)
+    share = released.quantity == "share"
+    rows = table.slice(0, _MOST_ROWS).to_pylist()
+    ends = [abs(row[name]) for row in rows for name in ("estimate", "high")]
+    top = max([end for end in ends if math.isfinite(end)] + [1e-12])
+    shown = []
+    for row in rows:
+        labels = [str(row[name]) for name in released.attributes] or ["all"]
+        numbers = [number(row[name], share=share) for name in ("estimate", "low", "high")]
+        known = math.isfinite(row["low"]) and math.isfinite(row["high"])
+        interval = f"{numbers[1]} … {numbers[2]}" if known else "not claimed"
+        shown.append((*labels, numbers[0], interval, _bar(row, top)))
+    names = tuple(released.attributes) or ("",)
+    grid(
+        title or " by ".join(released.attributes) or "total",
+        (*names, ">estimate", ">95 % interval", ""),
+        shown,
+    )
+    if table.num_rows > len(rows):
+        say(f"[dim]… and {table.num_rows - len(rows)} more cells[/]\n")
+
+
+def _bar(row: dict[str, float], top: float) -> str:
+    """A bar up to the lower end, then a line over the interval; up to the estimate where there is no interval."""
+    ends = [row[name] if math.isfinite(row[name]) else row["estimate"] for name in ("low", "high")]
+    low, high = (round(max(0.0, end) / top * _BAR) for end in ends)
+    return "█" * low + "─" * (high - low)
+
+
+def statistics(found: Iterable[Statistic]) -> None:
+    """Statistics with their intervals."""
+    rows = []
+    for statistic in found:
+        share = statistic.name.startswith("share")
+        numbers = [number(value, share=share, digits=2) for value in (statistic.value, *statistic.interval())]
+        rows.append((statistic.name, numbers[0], f"{numbers[1]} … {numbers[2]}"))
+    grid("Statistics, read off the releases at no further cost", ("", ">estimate", ">95 % interval"), rows)
+
+
+def balance(found: Balance) -> None:
+    """Where an account stands."""
+    data = found.as_dict()
+    spent = "infinite" if data["spent"] is None else f"{data['spent']:.6g}"
+    grid(
+        f"Account {found.account.name}",
+        ("budget", ">spent", ">remaining", ">charges", "protects"),
+        [
+            (
+                str(found.account.budget),
+                spent,
+                f"{data['remaining']:.6g}",
+                str(found.charges),
+                f"{data['unit']}, {data['neighbours']}",
+            )
+        ],
+    )

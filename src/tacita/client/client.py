@@ -1,0 +1,641 @@
+"""Talking to a server from Python: the same words and the same errors as the library.
+
+    with Client("https://tacita.example", token) as client:
+        plan = client.plan("patients", [["age", "smokes"]], Budget.pure(0.5))
+        releases = client.query("patients", [["age", "smokes"]], Budget.pure(0.5))
+
+What goes wrong on the server is raised here as the error it was there. A lost connection is tried again with
+the same idempotency key, so that nothing is charged twice and no report counts twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import TypeAdapter
+
+from tacita._version import __version__
+from tacita.collect.device.question import Report
+from tacita.domain import Domain
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
+from tacita.learn.kinds import ModelKind
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.release import Releases
+from tacita.wire import (
+    Accepted,
+    AnonymizedInfo,
+    Balance,
+    BlindSignature,
+    CampaignInfo,
+    ChargeInfo,
+    ChargePage,
+    DatasetInfo,
+    FunctionInfo,
+    FunctionParameters,
+    FunctionPlanInfo,
+    InvitationCodes,
+    JobInfo,
+    Plan,
+    PlannedCollection,
+    PolicyInfo,
+    PredictionsInfo,
+    Sheet,
+    TokenInfo,
+    TokenIssued,
+)
+from tacita.wire.refusals import rebuild
+from tacita.wire.roles import Role
+
+if TYPE_CHECKING:
+    from tacita.query.answer import Answer as Statistics
+
+__all__ = ["Client"]
+
+BATCH_REPORTS = 1000
+"""Reports in one request; a batch counts as a whole or not at all."""
+REGISTER_SECONDS = 3600.0
+"""How long registering may take: the server reads the whole source."""
+
+_LIST_DATASETS = TypeAdapter(list[DatasetInfo])
+_LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
+_LIST_JOBS = TypeAdapter(list[JobInfo])
+_LIST_MODELS = TypeAdapter(list[FunctionInfo])
+_LIST_TOKENS = TypeAdapter(list[TokenInfo])
+
+Tables = Iterable[Iterable[str]]
+Family = Literal["auto", "laplace", "gaussian"]
+
+
+class Client:
+    """One server, as one token sees it.
+
+    Args:
+        url: Address of the server.
+        token: An API token; respondents need none.
+        timeout: Seconds to wait for an answer.
+        retries: How often a lost connection is tried again.
+        transport: How to reach the server; for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 60.0,
+        retries: int = 3,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput("must be an address such as https://tacita.example", field="url")
+        if parts.username or parts.password or parts.query:
+            raise InvalidInput(
+                "must hold no credentials and no query", field="url", hint="Give the token as an argument"
+            )
+        self._url, self._retries = url.rstrip("/"), retries
+        headers = {"User-Agent": f"tacita/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.Client(base_url=self._url, headers=headers, timeout=timeout, transport=transport)
+
+    def __repr__(self) -> str:
+        return f"Client({self._url!r})"  # not the token
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    # -- datasets --------------------------------------------------------------------------------------------
+
+    def datasets(self) -> list[DatasetInfo]:
+        """The datasets in scope."""
+        return _LIST_DATASETS.validate_json(self._get("/v1/datasets"))
+
+    def dataset(self, name: str) -> DatasetInfo:
+        """What is public about one dataset."""
+        return DatasetInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}"))
+
+    def schema(self, name: str) -> Domain:
+        """The public schema of a dataset."""
+        return Domain.from_text(self._get(f"/v1/datasets/{quote(name, safe='')}/schema").decode())
+
+    def register(
+        self,
+        name: str,
+        *,
+        source: str,
+        domain: Domain,
+        unit: Unit | None = None,
+        neighbours: Neighbours,
+        budget: Budget,
+    ) -> DatasetInfo:
+        """Register a dataset over one of the server's named sources; without a unit, as its schema says."""
+        body = {
+            "name": name,
+            "source": source,
+            "schema": domain.as_dict(),
+            "unit": str(Unit.of_schema(domain) if unit is None else unit),
+            "neighbours": str(neighbours),
+            "budget": budget.as_dict(),
+        }
+        return DatasetInfo.model_validate_json(self._send("POST", "/v1/datasets", json=body, timeout=REGISTER_SECONDS))
+
+    def remove_dataset(self, name: str) -> DatasetInfo:
+        """Remove a dataset and close its account, while nothing was charged and no rows were released."""
+        return DatasetInfo.model_validate_json(self._send("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
+
+    # -- queries ---------------------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+    ) -> Plan:
+        """Cost and error of a query; charges nothing and touches no data."""
+        body = _query(tables, budget, weights, family, "query") | {"dry_run": True}
+        return Plan.model_validate_json(self._post(_query_path(name), body, safe=True))
+
+    def query(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+        purpose: str = "query",
+        key: str | None = None,
+    ) -> Releases:
+        """Pay for tables with noise and get them.
+
+        Args:
+            name: The dataset.
+            tables: The attributes of each table.
+            budget: The most that they may cost together.
+            weights: How much each table matters; all the same by default.
+            family: The kind of noise.
+            purpose: Stands in the dataset's history.
+            key: The same key again gives the same answer without a charge, also after this process has died.
+        """
+        body = _query(tables, budget, weights, family, purpose)
+        return Releases.from_json(self._post(_query_path(name), body, key=key or _new_key()).decode())
+
+    def sql(
+        self,
+        sql: str,
+        budget: Budget,
+        *,
+        level: float = 0.95,
+        purpose: str = "query",
+        fresh: bool = False,
+        key: str | None = None,
+    ) -> Statistics:
+        """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`."""
+        from tacita.query.answer import Answer as Statistics  # brings more than a client needs otherwise
+
+        body = {"sql": sql, "budget": budget.as_dict(), "level": level, "purpose": purpose, "fresh": fresh}
+        # without a key of its own, a question that is not fresh is its own key, so it may be sent twice
+        return Statistics.from_json(self._post("/v1/query", body, key=key, safe=not fresh).decode())
+
+    # -- rows ------------------------------------------------------------------------------------------------
+
+    def policy(self, name: str) -> PolicyInfo:
+        """Which rows of a dataset may leave."""
+        return PolicyInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/policy"))
+
+    def set_policy(self, name: str, *, quasi: Sequence[str], k: int, **more: Any) -> PolicyInfo:
+        """Say which rows may leave; `sensitive`, `keep`, `l`, `t`, `suppress` and `hierarchies` are optional."""
+        body = {"quasi": list(quasi), "k": k} | more
+        return PolicyInfo.model_validate_json(
+            self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/policy", safe=True, json=body)
+        )
+
+    def anonymize(self, name: str, *, k: int, key: str | None = None, **more: Any) -> JobInfo:
+        """Make a release of rows; `l`, `t`, `suppress` and `columns` are optional. Look at the job until it is done."""
+        body = {"dataset": name, "k": k} | more
+        return JobInfo.model_validate_json(self._post("/v1/releases/anonymized", body, key=key or _new_key()))
+
+    def anonymized(self, id: str) -> AnonymizedInfo:
+        """What is known of a release of rows."""
+        return AnonymizedInfo.model_validate_json(self._get(f"/v1/releases/{quote(id, safe='')}"))
+
+    def rows(self, id: str, format: Literal["csv", "ndjson", "arrow", "parquet"] = "csv") -> bytes:
+        """The rows of a release."""
+        return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
+
+    # -- functions and models --------------------------------------------------------------------------------
+
+    def plan_model(self, name: str, *, dataset: str, kind: str, budget: Budget, **more: Any) -> FunctionPlanInfo:
+        """What a function or a fitted model would cost; charges nothing. The arguments are those of `release_model`."""
+        body = _model(name, dataset, kind, budget, more)
+        return FunctionPlanInfo.model_validate_json(self._post(f"{_model_path(kind)}/plan", body, safe=True))
+
+    def release_model(
+        self, name: str, *, dataset: str, kind: str, budget: Budget, key: str | None = None, **more: Any
+    ) -> JobInfo:
+        """Release a function, or fit a model: a job, for `wait_model`.
+
+        Args:
+            name: What it is called; a name that is taken gets a new version.
+            dataset: Whose rows, and whose account.
+            kind: linear, logistic, trees, bayes, network; or histogram, density, gaussian-process, svm.
+            budget: The most that it may cost.
+            key: The same key again gives the same job.
+            more: `target`, `features` and what else the kind takes.
+        """
+        body = _model(name, dataset, kind, budget, more)
+        return JobInfo.model_validate_json(self._post(_model_path(kind), body, key=key or _new_key()))
+
+    def wait_model(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> FunctionInfo:
+        """Wait for the job of a function or a model; raises the error of one that failed."""
+        self._finished(id, timeout, every)
+        return self.model(id)
+
+    def models(self, name: str | None = None) -> list[FunctionInfo]:
+        """Functions and models in scope, newest first; all versions of a name, where one is given."""
+        return _LIST_MODELS.validate_json(self._get("/v1/models", {} if name is None else {"name": name}))
+
+    def model(self, ref: str) -> FunctionInfo:
+        """What is public about one: by id, name, name@version, or the job that releases it."""
+        return FunctionInfo.model_validate_json(self._get(_of_model(ref)))
+
+    def predict(
+        self,
+        ref: str,
+        points: Sequence[Sequence[Any]] | None = None,
+        *,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+    ) -> PredictionsInfo:
+        """Ask at points, with values in the order of the features, or at rows that name them. Costs nothing."""
+        sent = {"points": points and [list(p) for p in points], "rows": rows and [dict(r) for r in rows]}
+        body = {name: value for name, value in sent.items() if value is not None}
+        return PredictionsInfo.model_validate_json(self._post(f"{_of_model(ref)}/predict", body, safe=True))
+
+    def parameters(self, ref: str) -> dict[str, Any]:
+        """The noisy numbers behind it; `tacita.learn.models.read_model` takes those of a fitted model, as JSON text."""
+        found = FunctionParameters.model_validate_json(self._get(f"{_of_model(ref)}/parameters"))
+        return found.parameters
+
+    def export_model(self, ref: str) -> str:
+        """The signed bundle of one. A function with a noise path moves by this: keep what comes."""
+        # not tried again when the answer is lost: a path moves once
+        return self._post(f"{_of_model(ref)}/export", None).decode()
+
+    def load_model(self, bundle: str, *, signed_by: Sequence[str] | None = None) -> FunctionInfo:
+        """Take up a bundle whose signature is by one of these keys, or by the server's own."""
+        try:
+            body = {"bundle": json.loads(bundle), "signed_by": None if signed_by is None else list(signed_by)}
+        except ValueError:
+            raise InvalidInput("must be JSON", field="bundle") from None
+        return FunctionInfo.model_validate_json(self._post("/v1/models/bundles", body))
+
+    def delete_model(self, ref: str) -> FunctionInfo:
+        """Forget what it answers from. What it cost stays spent."""
+        return FunctionInfo.model_validate_json(self._send("DELETE", _of_model(ref)))
+
+    # -- budgets ---------------------------------------------------------------------------------------------
+
+    def budget(self, name: str) -> Balance:
+        """What is left of a dataset's budget."""
+        return Balance.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/budget"))
+
+    def raise_budget(self, name: str, budget: Budget) -> Balance:
+        """Allow more than before."""
+        body = {"budget": budget.as_dict()}
+        # the same total again changes nothing, so it may be sent twice
+        return Balance.model_validate_json(self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True))
+
+    def replace_account(
+        self, name: str, budget: Budget, *, unit: Unit | None = None, neighbours: Neighbours | None = None
+    ) -> Balance:
+        """Give the account of a dataset other terms, while nothing was charged; what is not given stays."""
+        body: dict[str, Any] = {"budget": budget.as_dict()}
+        body |= {"unit": str(unit)} if unit is not None else {}
+        body |= {"neighbours": str(neighbours)} if neighbours is not None else {}
+        return Balance.model_validate_json(self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/budget", json=body))
+
+    def charges(self, name: str) -> Iterator[ChargeInfo]:
+        """The history of a dataset's account, oldest first."""
+        offset: int | None = 0
+        while offset is not None:
+            path = f"/v1/datasets/{quote(name, safe='')}/charges"
+            page = ChargePage.model_validate_json(self._get(path, {"offset": offset}))
+            yield from page.charges
+            offset = page.next_offset
+
+    # -- campaigns -------------------------------------------------------------------------------------------
+
+    def campaigns(self) -> list[CampaignInfo]:
+        """The campaigns in scope."""
+        return _LIST_CAMPAIGNS.validate_json(self._get("/v1/campaigns"))
+
+    def campaign(self, id: str) -> CampaignInfo:
+        """One campaign."""
+        return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
+
+    def plan_campaign(
+        self, domain: Domain, tables: Tables, *, epsilon: float, respondents: int, **options: Any
+    ) -> PlannedCollection:
+        """What would be asked of whom, and how exact it would be; the options are those of `plan_collection`."""
+        body = _collection(domain, tables, epsilon, respondents) | options
+        return PlannedCollection.model_validate_json(self._post("/v1/campaigns/plan", body, safe=True))
+
+    def create_campaign(
+        self,
+        domain: Domain,
+        tables: Tables,
+        *,
+        title: str,
+        epsilon: float,
+        respondents: int,
+        **options: Any,
+    ) -> CampaignInfo:
+        """Open a campaign.
+
+        Args:
+            domain: What may be asked.
+            tables: The tables that matter.
+            title: What respondents see.
+            epsilon: What answering may cost each of them.
+            respondents: How many are expected.
+            options: mode, answers, channel, dependence, minimum, closes, rounds, stop, keep_reports, draft, id; see
+                the reference of the route.
+        """
+        body = _collection(domain, tables, epsilon, respondents) | {"title": title} | options
+        return CampaignInfo.model_validate_json(self._post("/v1/campaigns", body))
+
+    def open_campaign(self, id: str) -> CampaignInfo:
+        """Let people answer a draft."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/open"
+        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
+
+    def close_campaign(self, id: str) -> CampaignInfo:
+        """Accept no more reports."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/close"
+        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
+
+    def questions(self, id: str) -> list[dict[str, Any]]:
+        """The questions for one respondent as they travel; a `Device` checks them before it answers."""
+        return Sheet.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/questions")).questions
+
+    def invite(self, id: str, count: int) -> list[str]:
+        """Make one-time codes for an invited campaign. They are given out once."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/invitations"
+        return InvitationCodes.model_validate_json(self._post(path, {"count": count})).codes
+
+    def redeem(self, id: str, code: str, blinded: bytes) -> bytes:
+        """Trade a code for a blind signature; `collect.blind.buy_token` makes a token of it."""
+        path = f"/v1/campaigns/{quote(id, safe='')}/invitations/redeem"
+        answer = self._post(path, {"code": code, "blinded": blinded.hex()}, safe=True)
+        return bytes.fromhex(BlindSignature.model_validate_json(answer).signature)
+
+    def send_reports(self, id: str, reports: Iterable[Report | Mapping[str, Any]]) -> Accepted:
+        """Send reports, in batches; durable when it returns.
+
+        Raises:
+            Conflict: The campaign is closed, or no report of a batch was new.
+        """
+        sent = [report.to_dict() if isinstance(report, Report) else dict(report) for report in reports]
+        if not sent:
+            raise InvalidInput("must hold at least one report", field="reports")
+        batches = [sent[start : start + BATCH_REPORTS] for start in range(0, len(sent), BATCH_REPORTS)]
+        receipts = [self._send_batch(id, batch) for batch in batches]
+        return Accepted(
+            accepted=sum(receipt.accepted for receipt in receipts),
+            replayed=[name for receipt in receipts for name in receipt.replayed],
+        )
+
+    def _send_batch(self, id: str, batch: list[dict[str, Any]]) -> Accepted:
+        lost: list[Exception] = []
+        path = f"/v1/campaigns/{quote(id, safe='')}/reports"
+        try:
+            answer = self._post(path, {"reports": batch}, safe=True, on_loss=lost.append)
+            return Accepted.model_validate_json(answer)
+        except Conflict as conflict:
+            # after a lost answer, "has counted before" means that the first try arrived
+            if not lost or conflict.field != "report":
+                raise
+            return Accepted(accepted=0, replayed=[str(report.get("report")) for report in batch])
+
+    def collected(
+        self,
+        id: str,
+        about: Literal["population", "respondents"] = "population",
+        published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] | None = None,
+        by: Sequence[str] = (),
+    ) -> Releases:
+        """Tables from what a campaign has counted so far, all with intervals.
+
+        Args:
+            id: The campaign.
+            about: The population, or those who answered.
+            published: "raw": each table from its own reports. "pooled": from all reports that hold its attributes.
+                "consistent", "singles", "modelled": never negative. "auto": the best of these three by estimated error,
+                or an average of the last two.
+                Without it "auto" for the population, and "raw" for those who answered.
+            by: Only the table over these attributes, which may be larger than any question.
+        """
+        path = f"/v1/campaigns/{quote(id, safe='')}/releases"
+        query = {"about": about, "published": published, "by": ",".join(by)}
+        query = {name: value for name, value in query.items() if value}
+        return Releases.from_json(self._get(path, query).decode())
+
+    # -- jobs ------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        name: str,
+        tables: Tables,
+        budget: Budget,
+        *,
+        weights: Sequence[float] | None = None,
+        family: Family = "auto",
+        purpose: str = "query",
+        key: str | None = None,
+    ) -> JobInfo:
+        """Run a query in the background; the arguments are those of `query`."""
+        body = _query(tables, budget, weights, family, purpose) | {"kind": "query", "dataset": name}
+        return JobInfo.model_validate_json(self._post("/v1/jobs", body, key=key or _new_key()))
+
+    def jobs(self) -> list[JobInfo]:
+        """One's jobs, newest first."""
+        return _LIST_JOBS.validate_json(self._get("/v1/jobs"))
+
+    def job(self, id: str) -> JobInfo:
+        """How far a job is."""
+        return JobInfo.model_validate_json(self._get(f"/v1/jobs/{quote(id, safe='')}"))
+
+    def cancel(self, id: str) -> JobInfo:
+        """Stop a job."""
+        return JobInfo.model_validate_json(self._post(f"/v1/jobs/{quote(id, safe='')}/cancel", None, safe=True))
+
+    def result(self, id: str) -> Releases:
+        """The releases of a job that is done; raises the error of one that failed."""
+        return Releases.from_json(self._get(f"/v1/jobs/{quote(id, safe='')}/result").decode())
+
+    def wait(
+        self,
+        id: str,
+        *,
+        timeout: float = 600.0,
+        every: float = 0.5,
+        on_progress: Callable[[JobInfo], None] | None = None,
+    ) -> Releases:
+        """Wait for a job and get its result.
+
+        Args:
+            id: The job.
+            timeout: Seconds to wait at most; the job itself goes on.
+            every: Seconds between two looks.
+            on_progress: Called with the job at each look.
+        """
+        self._finished(id, timeout, every, on_progress)
+        return self.result(id)
+
+    def _finished(
+        self, id: str, timeout: float, every: float, on_progress: Callable[[JobInfo], None] | None = None
+    ) -> None:
+        deadline = time.monotonic() + timeout
+        while True:
+            job = self.job(id)
+            if on_progress is not None:
+                on_progress(job)
+            if job.state in ("done", "failed", "cancelled"):
+                return
+            if time.monotonic() >= deadline:
+                raise SourceUnavailable(f"is still {job.state} after {timeout:g} s", field="job", value=id)
+            time.sleep(every)
+
+    # -- tokens ----------------------------------------------------------------------------------------------
+
+    def tokens(self) -> list[TokenInfo]:
+        """All tokens, without their secrets."""
+        return _LIST_TOKENS.validate_json(self._get("/v1/tokens"))
+
+    def create_token(
+        self, *, name: str, role: Role, datasets: Sequence[str] | None = None, expires: str | None = None
+    ) -> TokenIssued:
+        """Make a token; its text is in the answer and never again anywhere."""
+        scope = None if datasets is None else list(datasets)
+        body = {"name": name, "role": role, "datasets": scope, "expires": expires}
+        return TokenIssued.model_validate_json(self._post("/v1/tokens", body))
+
+    def revoke_token(self, id: str) -> TokenInfo:
+        """End a token."""
+        return TokenInfo.model_validate_json(self._send("DELETE", f"/v1/tokens/{quote(id, safe='')}"))
+
+    # -- sending ---------------------------------------------------------------------------------------------
+
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> bytes:
+        return self._send("GET", path, safe=True, params=dict(query or {}))
+
+    def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        safe: bool = False,
+        key: str | None = None,
+        on_loss: Callable[[Exception], None] | None = None,
+    ) -> bytes:
+        headers = {} if key is None else {"Idempotency-Key": key}
+        parts: dict[str, Any] = {"headers": headers} | ({} if body is None else {"json": body})
+        return self._send("POST", path, safe=safe or key is not None, on_loss=on_loss, **parts)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        safe: bool = False,
+        on_loss: Callable[[Exception], None] | None = None,
+        **parts: Any,
+    ) -> bytes:
+        """Send a request, again and again while the connection fails, if that is safe."""
+        for attempt in itertools.count():
+            try:
+                return _checked(self._http.request(method, path, **parts))
+            except httpx.TransportError as error:
+                # a connection that was never made has changed nothing; any other may have
+                again = safe or isinstance(error, httpx.ConnectError)
+                if not again or attempt >= self._retries:
+                    raise SourceUnavailable(
+                        "the server cannot be reached", field="url", value=self._url, private=str(error)
+                    ) from error
+                if on_loss is not None:
+                    on_loss(error)
+                time.sleep(min(0.1 * 2**attempt, 2.0))
+        raise AssertionError("unreachable")
+
+
+def _checked(response: httpx.Response) -> bytes:
+    if response.is_success:
+        return response.content
+    if response.headers.get("content-type", "").startswith("application/problem+json"):
+        raise rebuild(response.json())
+    raise SourceUnavailable(
+        "what answers at this address is not Tacita", field="url", value=f"status {response.status_code}"
+    )
+
+
+def _query(
+    tables: Tables, budget: Budget, weights: Sequence[float] | None, family: Family, purpose: str
+) -> dict[str, Any]:
+    return {
+        "tables": [list(table) for table in tables],
+        "weights": None if weights is None else list(weights),
+        "family": family,
+        "budget": budget.as_dict(),
+        "purpose": purpose,
+    }
+
+
+def _collection(domain: Domain, tables: Tables, epsilon: float, respondents: int) -> dict[str, Any]:
+    return {
+        "schema": domain.as_dict(),
+        "tables": [list(table) for table in tables],
+        "epsilon": epsilon,
+        "respondents": respondents,
+    }
+
+
+def _model(name: str, dataset: str, kind: str, budget: Budget, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "dataset": dataset, "kind": kind, "budget": budget.as_dict()} | dict(more)
+
+
+def _model_path(kind: str) -> str:
+    return "/v1/models/fit" if kind in get_args(ModelKind) else "/v1/models"
+
+
+def _of_model(ref: str) -> str:
+    return f"/v1/models/{quote(ref, safe='@')}"
+
+
+def _query_path(name: str) -> str:
+    return f"/v1/datasets/{quote(name, safe='')}/query"
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex

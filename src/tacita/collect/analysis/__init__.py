@@ -1,0 +1,1 @@
+"""What is read off collected tables: tests, networks, rules, influence of liars."""

@@ -1,0 +1,170 @@
+"""How far liars can move a published share, and one sign of them in the tally.
+
+    influence        the most that one report, or several, can move an estimated share or the sum over some levels
+    excess_support   whether all reports together support as many levels as honest ones would
+
+Privacy: nothing is spent; both look at a channel and a tally.
+Utility: a bound that is attained, and a test with a stated level. Passing the test proves nothing: a liar who supports
+as many levels as an honest person would is not seen.
+Claim page: docs/claims/poisoning.md.   Flags: unvetted.
+
+Legend: as in `tacita.collect.channels.support`; |s| is the number of levels that a report supports.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.hadamard import HadamardResponse
+from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.subset import SubsetSelection
+from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.errors import InvalidInput
+
+__all__ = ["Excess", "Influence", "excess_support", "influence"]
+
+_FEWEST_RARE = 20
+"""Expected reports of the rarest kind below which a normal law of their sum is not to be trusted."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Influence:
+    """How far replaced reports can move what is estimated from n of them.
+
+    Attributes:
+        respondents: n, the liars among them.
+        levels: Number of levels.
+        slope: How much of a true share arrives in the counts: one report moves a share by up to 1 / (n slope).
+        held: How many levels every report supports; None where it may be any number of them.
+        effects: For a general matrix instead: what each report (column) adds to each level's estimate, times n.
+    """
+
+    respondents: int
+    levels: int
+    slope: Fraction | None = None
+    held: int | None = None
+    effects: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    def share(self, liars: int = 1) -> float:
+        """The most that the estimated share of one level moves when `liars` of the reports are replaced."""
+        return self.target(1, liars)
+
+    def target(self, size: int, liars: int = 1) -> float:
+        """The most that the summed shares of some `size` levels move."""
+        if not 1 <= size <= self.levels:
+            raise InvalidInput(f"must be 1 to {self.levels}", field="size", value=size)
+        if not 0 <= liars <= self.respondents:
+            raise InvalidInput(f"must be 0 to {self.respondents}", field="liars", value=liars)
+        return float(Fraction(liars, self.respondents) * Fraction(self._one(size)))
+
+    def _one(self, size: int) -> Fraction | float:
+        """n times what one report does.
+
+        A report that supports exactly w of k levels supports between max(0, size - (k - w)) and min(size, w) of them;
+        one that may support any levels between 0 and `size`. Replacing the one extreme by the other moves the sum of
+        counts by the difference. In a general matrix: the `size` largest differences between two columns.
+        """
+        if self.slope is None:
+            assert self.effects is not None
+            apart = self.effects[:, :, None] - self.effects[:, None, :]
+            return float(np.sort(apart, axis=0)[-size:].sum(axis=0).max())
+        most, fewest = size, 0
+        if self.held is not None:
+            most, fewest = min(size, self.held), max(0, size - (self.levels - self.held))
+        return (most - fewest) / self.slope
+
+
+def influence(channel: Channel, respondents: int) -> Influence:
+    """The bound, for a channel whose estimate is linear in its counts.
+
+    Exact for randomized response, unary encoding, subsets, Hadamard (row 0 supports all levels or none) and matrices.
+    For hashing it is attained where some seed sends all target levels to one cell.
+
+    Args:
+        channel: Through which everybody answers. respondents: How many answers are counted.
+    """
+    if type(respondents) is not int or respondents < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
+    made = partial(Influence, respondents=respondents, levels=channel.levels)
+    if isinstance(channel, MatrixChannel):
+        single = np.eye(channel.reports, dtype=np.int64)[channel.matrix().any(axis=0)]  # those that are ever sent
+        return made(effects=np.stack([channel.estimate(counts).frequencies for counts in single], axis=1))
+    if isinstance(channel, RandomizedResponse) and channel.keep:
+        return made(slope=Fraction(channel.keep, channel.total), held=1)
+    if isinstance(channel, SupportChannel):
+        held = channel.size if isinstance(channel, SubsetSelection) else None
+        return made(slope=channel.support_law.slope, held=held)
+    raise InvalidInput("must tell something about single levels", field="channel", value=type(channel).__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excess:
+    """Whether the total of all supports is what honest reports give.
+
+    Attributes:
+        z: Standard errors above (or below) the expected total.
+        p_value: Of a total so far off, in either direction, if all were honest.
+        applicable: Whether the total can tell anything. why: Why not, or where it is weak.
+    """
+
+    z: float
+    p_value: float
+    applicable: bool
+    why: str = ""
+
+
+def support_moments(law: SupportLaw, levels: int) -> tuple[Fraction, Fraction]:
+    """Mean and variance of the number of levels that an honest report supports.
+
+    Claim: with k levels E|s| = p + (k-1) q and E|s|^2 = E|s| + 2 (k-1) t + (k-1)(k-2) u, whatever the truth is.
+    |s| is a sum of k indicators; its square is that sum and all ordered pairs of different levels, of which 2 (k-1)
+    hold the true level. None of the four depends on which level is true.
+    """
+    mean = law.hit + (levels - 1) * law.miss
+    square = mean + 2 * (levels - 1) * law.hit_and_other + (levels - 1) * (levels - 2) * law.two_others
+    return mean, square - mean**2
+
+
+def excess_support(channel: Channel, counts: ArrayLike) -> Excess:
+    """Compare the total of a tally with its known law, normal in the limit.
+
+    Args:
+        channel: Through which everybody should have answered.
+        counts: A tally of that channel.
+    """
+    if isinstance(channel, RandomizedResponse | MatrixChannel):
+        return _not_applicable("every report is one code, so the total is the number of reports whatever anybody sends")
+    if not isinstance(channel, SupportChannel):
+        return _not_applicable("its reports do not support levels")
+    tally = channel._tally(counts)
+    n, total = int(tally[-1]), int(tally[:-1].sum())
+    mean, variance = support_moments(channel.support_law, channel.levels)
+    surplus = total - n * mean
+    if variance == 0:
+        if surplus == 0:
+            return _not_applicable("every report holds equally many levels; those of another size are none here")
+        impossible = f"every honest report holds {mean} levels, and these do not"
+        return Excess(z=math.copysign(math.inf, surplus), p_value=0.0, applicable=True, why=impossible)
+    z = float(surplus) / math.sqrt(n * variance)
+    return Excess(z=z, p_value=2 * NormalDist().cdf(-abs(z)), applicable=True, why=_weakness(channel, n))
+
+
+def _not_applicable(why: str) -> Excess:
+    return Excess(z=0.0, p_value=1.0, applicable=False, why=why)
+
+
+def _weakness(channel: SupportChannel, reports: int) -> str:
+    if not isinstance(channel, HadamardResponse):
+        return ""
+    if reports < _FEWEST_RARE * channel.rows:
+        return "few reports have row 0, which makes nearly all of the variance: the normal law is rough"
+    return "only reports of row 0 support more or fewer levels than half: others' lies do not show"

@@ -1,0 +1,1 @@
+"""Local randomisers, their estimators, and the choice between them."""

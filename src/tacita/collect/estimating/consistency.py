@@ -1,0 +1,275 @@
+"""Tables that agree where they overlap: post-processing, so it costs no privacy.
+
+Two stages, because asking for non-negative tables with given margins has no solution while the margins disagree:
+
+1. *Agree.* For every set of attributes that several tables share, from the smallest (the total) to the largest, the
+   shared margin becomes the average of what the tables say, weighted by inverse variance, and each table spreads its
+   correction evenly over the cells. Averaging a larger set does not disturb a smaller one that agrees already.
+2. *No negative shares.* Each table is projected onto the simplex, which disturbs the margins a little; the two stages
+   are repeated a few times. What disagreement is left is then scaled away (`settle`), which keeps shares positive.
+
+`complete` fills a table that nobody asked for from those that were: the one with the largest entropy among all with
+these margins, by iterative scaling. `complete_min_norm` takes the one with the smallest sum of squares instead, as the
+views of PriView do [Qardaji, Yang, Li 2014]; entropy keeps what is independent independent, the norm does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacita.collect.estimating.simplex import project_table
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.models.fit import rake
+from tacita.privacy.accountant import pure_epsilon
+from tacita.privacy.event import Event
+from tacita.tables.cells import Cells
+from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.uncertainty import anchored
+
+__all__ = ["agree", "complete", "complete_min_norm", "consistent", "possible", "settle"]
+
+Array = NDArray[np.float64]
+Tables = dict[tuple[str, ...], Cells]
+Weights = dict[tuple[str, ...], float]
+
+_ROUNDS = 5
+_SCALINGS = 500
+_TRACE = 1e-9
+
+
+def _overlaps(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Sets of attributes that at least two tables share, closed under intersection, smallest first."""
+    sets = {frozenset(key) for key in keys}
+    shared = {frozenset[str]()} | {a & b for a, b in itertools.combinations(sets, 2)}
+    while True:
+        more = {a & b for a, b in itertools.combinations(shared, 2)} - shared
+        if not more:
+            break
+        shared |= more
+    return [tuple(sorted(s)) for s in sorted(shared, key=lambda s: (len(s), sorted(s)))]
+
+
+def agree(tables: Tables, variances: Weights, total: float | None = 1.0) -> Tables:
+    """Make shared margins equal.
+
+    Args:
+        tables: One table for each key.
+        variances: Variance of one cell of each table; a margin's is that times the number of cells summed.
+        total: What all must sum to, when it is known.
+    """
+    found = dict(tables)
+    for shared in _overlaps(list(found)):
+        members = [key for key in found if set(shared) <= set(key)]
+        if len(members) < 2 and shared:
+            continue
+        margins = {key: found[key].project(shared) for key in members}
+        merged = {key: found[key].domain.size // margins[key].domain.size for key in members}
+        precision = {key: 1 / (variances[key] * merged[key]) for key in members}
+        weight = sum(precision.values())
+        average = sum(
+            (precision[key] / weight * margins[key].values for key in members), np.zeros(margins[members[0]].shape)
+        )
+        if not shared and total is not None:
+            average = np.asarray(total)
+        for key in members:
+            correction = Cells(margins[key].domain, (average - margins[key].values) / merged[key])
+            found[key] = (found[key] + correction).project(key)
+    return found
+
+
+def settle(tables: Tables, variances: Weights) -> Tables:
+    """Non-negative tables that agree on every single attribute, and on larger shared sets as far as such tables can.
+
+    For every shared set of attributes, from the smallest to the largest, what all hold is the average of their margins,
+    weighted as in `agree` and scaled to the smaller sets; then every table is scaled to all of them, and at last to the
+    single attributes. Those it can always have. Three pairs that agree one by one may have no non-negative triple, so
+    that where pairs and triples share two attributes a little may be left.
+
+    Args:
+        tables: Non-negative tables, each with a sum of 1.
+        variances: Variance of one cell of each table.
+    """
+    # a cell that is 0 stays 0 under scaling, and its margin may need it: a trace of the uniform keeps all reachable
+    found = {k: Cells(t.domain, (1 - _TRACE) * t.values + _TRACE / t.domain.size) for k, t in tables.items()}
+    held: Tables = {}
+    for shared in _overlaps(list(found)):
+        members = [key for key in found if shared and set(shared) <= set(key)]
+        if len(members) < 2:
+            continue
+        margins = [found[key].project(shared) for key in members]
+        merged = [found[key].domain.size / margin.domain.size for key, margin in zip(members, margins, strict=True)]
+        precision = np.array([1 / (variances[key] * cells) for key, cells in zip(members, merged, strict=True)])
+        weights = precision / precision.sum()
+        average = sum((w * m.values for w, m in zip(weights, margins, strict=True)), np.zeros(margins[0].shape))
+        held[shared] = rake(Cells(margins[0].domain, average), _inside(held, shared), rounds=_SCALINGS)
+    near = {key: rake(table, _inside(held, key)) for key, table in found.items()}
+    single: Tables = {shared: margin for shared, margin in held.items() if len(shared) == 1}
+    return {key: rake(table, _inside(single, key), rounds=_SCALINGS) for key, table in near.items()}
+
+
+def _inside(held: Tables, key: tuple[str, ...]) -> list[Cells]:
+    """Margins over parts of some attributes."""
+    return [margin for shared, margin in held.items() if set(shared) <= set(key)]
+
+
+def possible(tables: Tables, variances: Weights, *, rounds: int = _ROUNDS) -> Tables:
+    """Non-negative tables that nearly agree: the two stages above, in turns.
+
+    Args:
+        tables: One table for each key.
+        variances: Variance of one cell of each table.
+        rounds: How often.
+    """
+    for _ in range(rounds):
+        tables = agree(tables, variances)
+        tables = {key: project_table(table) for key, table in tables.items()}
+    return tables
+
+
+def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
+    """Releases that agree on what they share and have no negative share.
+
+    The result is biased, as every projection is. Its intervals are those of the unbiased releases that it was made
+    from, cut to what is possible: the projection does not move the truth, so that they cover it as often as before.
+    """
+    event = _joint_event(list(releases.values()))
+    variances = {key: float(np.mean(release.std() ** 2)) for key, release in releases.items()}
+    tables: Tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
+    tables = settle(possible(tables, variances, rounds=rounds), variances)
+    return Releases(_published(releases[key], table, event) for key, table in tables.items())
+
+
+def _joint_event(releases: Sequence[Release]) -> Event:
+    """What a table that was made from all of them costs: each respondent of a collection answered one of them."""
+    first = releases[0]
+    for release in releases:
+        if release.quantity != "share" or release.trust != "local":
+            raise InvalidInput("must be shares from a collection", field="releases", value=release.quantity)
+        if (release.unit, release.neighbours) != (first.unit, first.neighbours):
+            raise InvalidInput("must protect the same unit", field="releases", value=str(release.unit))
+    return max((release.event for release in releases), key=lambda event: pure_epsilon(event, first.neighbours))
+
+
+def _published(release: Release, table: Cells, event: Event) -> Release:
+    recipe = dict(release.provenance.recipe) | {"published": "consistent"}
+    provenance: Provenance = replace(release.provenance, recipe=recipe)
+    return replace(
+        release,
+        estimate=table,
+        uncertainty=anchored(release.estimate, release.uncertainty),
+        event=event,
+        provenance=provenance,
+    )
+
+
+def complete(tables: Iterable[Cells], domain: Domain, *, rounds: int = 500, tolerance: float = 1e-10) -> Cells:
+    """The table of largest entropy over `domain` with the margins that some consistent tables give.
+
+    Args:
+        tables: Non-negative tables that agree; what they know about `domain` is used.
+        domain: The attributes wanted.
+    """
+    known = _known(tables, domain)
+    total = float(known[0].sum())
+    full = rake(Cells(domain, np.full(domain.shape, total / domain.size)), known, rounds=rounds, tolerance=tolerance)
+    return Cells(domain, total * full.values)
+
+
+def _known(tables: Iterable[Cells], domain: Domain) -> list[Cells]:
+    """What each table says about the attributes of `domain`."""
+    known = []
+    for table in tables:
+        shared = [name for name in domain.names if name in table.attributes]
+        if shared:
+            known.append(table.project(shared))
+    if not known:
+        raise InvalidInput("no table knows any of them", field="attributes", value=list(domain.names))
+    if any((margin.values < -1e-12).any() for margin in known):
+        raise InvalidInput("must not be negative; make them consistent first", field="tables")
+    return known
+
+
+_STIFFNESS = 1e8  # a margin may be missed by about the table's cells over this
+
+
+def complete_min_norm(tables: Iterable[Cells], domain: Domain, *, tolerance: float = 1e-6) -> Cells:
+    """The non-negative table over `domain` with the smallest sum of squares among all with the tables' margins.
+
+    Two stages: margins that disagree are averaged (`agree`, all tables weighing alike), because no table has both; then
+    the squares are minimised. With A the sums that make the margins b out of the cells t,
+
+        min |t|^2 / 2   over t >= 0, A t = b          is          t = max(A' u, 0) with A max(A' u, 0) = b
+
+    which is solved for u by Newton steps on the concave dual b'u - |max(A'u, 0)|^2 / 2, made strictly concave by a
+    term too small to matter.
+
+    Args:
+        tables: Non-negative tables; what they know about `domain` is used.
+        domain: The attributes wanted.
+        tolerance: How far a margin may be missed. Margins that agree two by two need not come from any non-negative
+            table; what cannot be met within this is refused, not relaxed in silence.
+    """
+    margins = _one_for_each(_known(tables, domain))
+    sums = sparse.vstack([_summing(domain, margin.attributes) for margin in margins]).tocsr()
+    wanted = np.concatenate([margin.values.reshape(-1) for margin in margins])
+    cells = _least_squares(sums, wanted)
+    miss = float(np.abs(sums @ cells - wanted).max())
+    if miss > tolerance:
+        hint = "Make the tables consistent first, take `complete`, or accept the miss by a larger tolerance"
+        raise InvalidInput(
+            "no non-negative table has these margins", field="tables", value=f"miss {miss:.2g}", hint=hint
+        )
+    return Cells(domain, cells.reshape(domain.shape))
+
+
+def _one_for_each(margins: Sequence[Cells]) -> list[Cells]:
+    """Margins that agree, one for each set of attributes."""
+    grouped: dict[tuple[str, ...], list[Cells]] = {}
+    for margin in margins:
+        grouped.setdefault(margin.attributes, []).append(margin)
+    means = {
+        key: Cells(group[0].domain, np.mean([margin.values for margin in group], axis=0))
+        for key, group in grouped.items()
+    }
+    return list(agree(means, dict.fromkeys(means, 1.0), total=None).values())
+
+
+def _summing(domain: Domain, names: Sequence[str]) -> sparse.csr_matrix:
+    """The matrix that sums the cells of `domain` to those of a margin."""
+    codes = np.unravel_index(np.arange(domain.size), domain.shape)
+    kept = [codes[domain.names.index(name)] for name in names]
+    shape = domain.project(names).shape
+    rows = np.ravel_multi_index(kept, shape)
+    entries = (np.ones(domain.size), (rows, np.arange(domain.size)))
+    return sparse.csr_matrix(entries, shape=(int(np.prod(shape)), domain.size))
+
+
+def _least_squares(sums: sparse.csr_matrix, wanted: Array, *, most_steps: int = 200) -> Array:
+    """max(A'u, 0) at the top of b'u - |max(A'u, 0)|^2 / 2 - |u|^2 / (2 stiffness)."""
+
+    def height(u: Array) -> float:
+        return float(wanted @ u - np.sum(np.maximum(sums.T @ u, 0) ** 2) / 2 - u @ u / (2 * _STIFFNESS))
+
+    def towards(active: sparse.csr_matrix, slope: Array) -> Array:
+        curvature = (active @ active.T).toarray() + np.eye(len(slope)) / _STIFFNESS
+        return np.asarray(np.linalg.solve(curvature, slope))
+
+    u = towards(sums, wanted)  # as if no cell were at 0
+    for _ in range(most_steps):
+        cells = np.maximum(sums.T @ u, 0)
+        slope = wanted - sums @ cells - u / _STIFFNESS
+        if np.abs(slope).max() < 1e-12:
+            break
+        step, size = towards(sums[:, cells > 0], slope), 1.0
+        start, rise = height(u), float(slope @ step)
+        while size > 1e-10 and height(u + size * step) < start + 1e-4 * size * rise:
+            size /= 2
+        u = u + size * step
+    return np.asarray(np.maximum(sums.T @ u, 0))

@@ -1,0 +1,58 @@
+"""Post-processing of unbiased frequencies: no privacy cost, a little bias, and a label that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacita.errors import InvalidInput
+from tacita.tables.cells import Cells
+
+__all__ = ["Projected", "norm_sub", "project_table"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Projected:
+    """A distribution made from an unbiased estimate, and how.
+
+    Attributes:
+        frequencies: Non-negative, with the wanted sum.
+        shift: What was taken off every cell that stayed positive.
+        method: The name of the post-processing, for provenance.
+    """
+
+    frequencies: NDArray[np.float64]
+    shift: float
+    method: Literal["norm-sub"] = "norm-sub"
+
+
+def norm_sub(frequencies: ArrayLike, *, total: float = 1.0) -> Projected:
+    """The nearest point, in Euclidean distance, with non-negative cells that sum to `total`.
+
+    The minimiser is max(v - t, 0) for the one t that gives the sum (first-order conditions: every positive
+    cell moves by the same t, every other one is at 0 with v <= t). With the cells sorted downwards, t is
+    (v_1 + .. + v_m - total) / m for the largest m whose v_m still exceeds it.
+
+    >>> norm_sub([-0.05, 0.35, 0.70]).frequencies.round(3).tolist()
+    [0.0, 0.325, 0.675]
+    """
+    v = np.asarray(frequencies, dtype=np.float64)
+    if v.ndim != 1 or v.size == 0 or not np.isfinite(v).all():
+        raise InvalidInput("must be one axis of finite numbers, at least one", field="frequencies", value=v.shape)
+    if not (np.isfinite(total) and total > 0):
+        raise InvalidInput("must be positive and finite", field="total", value=total)
+    down = np.sort(v)[::-1]
+    shifts = (np.cumsum(down) - total) / np.arange(1, v.size + 1)
+    shift = float(shifts[np.flatnonzero(down > shifts)[-1]])
+    result = np.maximum(v - shift, 0.0)
+    result.setflags(write=False)
+    return Projected(frequencies=result, shift=shift)
+
+
+def project_table(table: Cells) -> Cells:
+    """A whole table of shares, projected as one distribution."""
+    flat = norm_sub(table.values.reshape(-1)).frequencies
+    return Cells(table.domain, np.asarray(flat).reshape(table.shape))

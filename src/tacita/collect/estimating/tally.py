@@ -1,0 +1,242 @@
+"""What an aggregator keeps: how often each cell was supported, for every question. Tallies of disjoint people add up.
+
+The respondents' side (`respond`) and the aggregator's side (`Tally.add`) are two functions; nothing but reports
+passes from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.collect.analysis.poisoning import influence
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.protocol import About, Channel
+from tacita.collect.estimating.pooling import pool_blocks
+from tacita.collect.planning.design import UNIT, Asked, Design
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.noise import SeededSource, Source
+from tacita.privacy.event import Pure
+from tacita.privacy.unit import Neighbours
+from tacita.tables.cells import Cells
+from tacita.tables.release import Provenance, Release, Releases, new_run
+from tacita.tables.uncertainty import Binomial, Correlated
+
+__all__ = ["Participation", "Reports", "Tally", "respond", "simulate"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participation:
+    """Who may send reports, and so how far one sender can move a table.
+
+    Args:
+        invited: Whether a report needs a one-time token. Otherwise the campaign is open: what one sender can move is
+            not bounded, because two of their reports look like those of two persons.
+        reports_a_minute: Most reports that one address may send to an open campaign; None where there is no limit.
+    """
+
+    invited: bool
+    reports_a_minute: int | None = None
+
+    def influence(self, counted: Sequence[tuple[Channel, int]]) -> dict[str, Any]:
+        """How far one sender can move a share of a table, as plain data.
+
+        m further reports beside n move an estimate that is linear in its counts as far as replacing m of n + m: by
+        m / ((n + m) slope) at most. Where blocks are pooled, no more than in the block that moves furthest.
+
+        Args:
+            counted: Each channel that the table was asked through, with the reports that were counted.
+        """
+
+        def moved(further: int) -> float:
+            return max(influence(channel, n + further).share(further) for channel, n in counted)
+
+        if self.invited:
+            return {"participation": "invited", "one_sender": moved(1), "one_report": moved(1)}
+        minute = self.reports_a_minute
+        return {
+            "participation": "open",
+            "one_sender": None,  # not bounded
+            "one_report": moved(1),
+            "reports_a_minute": minute,
+            "one_minute": None if minute is None else moved(minute),
+        }
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Reports by the number of their question, and whether they were drawn from a seed."""
+
+    by_question: Mapping[int, Array]
+    simulated: bool
+
+
+def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source: Source) -> Array:
+    """The cell of each person in the table of a question.
+
+    Everybody who is asked answers, or silence would tell. Who has no place in the table throws a fair die for a cell.
+    """
+    shape = tuple(domain[name].size for name in asked.attributes)
+    columns = [np.asarray(codes[name]).astype(np.int64) for name in asked.attributes]
+    placed = np.logical_and.reduce([column < size for column, size in zip(columns, shape, strict=True)])
+    cells = np.ravel_multi_index([np.where(placed, column, 0) for column in columns], shape)
+    die = (source.words(len(cells)) % np.uint64(asked.channel.levels)).astype(np.int64)
+    return np.where(placed, cells, die)
+
+
+def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
+    """What the devices of these people send: each is given one view by lot and randomises its own answers.
+
+    How many reports a question gets depends on the lot alone, not on what people would say.
+
+    Args:
+        design: The public design.
+        codes: True codes of every attribute, one row for each person. They do not leave this function.
+        source: Randomness of the channels.
+        seed: Of the lot, which is public; it must not have been used to make the people up.
+    """
+    people = len(next(iter(codes.values())))
+    views = design.lot()
+    lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
+    reports = {}
+    for drawn, view in enumerate(views):
+        chosen = lot == drawn
+        for number in view if chosen.any() else ():
+            asked = design.questions[number]
+            own = {name: codes[name][chosen] for name in asked.attributes}
+            reports[number] = asked.channel.randomize(joint_codes(design.domain, asked, own, source), source)
+    return Reports(reports, source.simulated)
+
+
+class Tally:
+    """Supports and numbers of reports of every question of a design."""
+
+    def __init__(self, design: Design, *, simulated: bool = False, participation: Participation | None = None) -> None:
+        self.design, self.simulated, self.participation = design, simulated, participation
+        self._counts: dict[int, NDArray[np.int64]] = {}
+
+    def add(self, reports: Reports) -> Tally:
+        """Count some reports, all of them or none; they need not be kept."""
+        questions = self.design.questions
+        for number in reports.by_question:
+            if not 0 <= number < len(questions):
+                raise InvalidInput(f"must be 0 to {len(questions) - 1}", field="question", value=number)
+        counted = {number: questions[number].channel.tally(batch) for number, batch in reports.by_question.items()}
+        self._join(counted, simulated=reports.simulated)
+        return self
+
+    def _join(self, counted: Mapping[int, NDArray[np.int64]], *, simulated: bool) -> None:
+        for number, counts in counted.items():
+            self._counts[number] = self._counts.get(number, np.zeros_like(counts)) + counts
+        self.simulated = self.simulated or simulated
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of both aggregators' people."""
+        if other.design is not self.design and other.design != self.design:
+            raise InvalidInput("must be of the same design", field="tally")
+        merged = Tally(self.design, participation=self.participation)
+        for part in (self, other):
+            merged._join(part._counts, simulated=part.simulated)
+        return merged
+
+    @classmethod
+    def counted(
+        cls,
+        design: Design,
+        counts: Mapping[int, NDArray[np.int64]],
+        *,
+        simulated: bool = False,
+        participation: Participation | None = None,
+    ) -> Tally:
+        """A tally of what was counted elsewhere, by the numbers of the questions."""
+        tally = cls(design, participation=participation)
+        tally._join(counts, simulated=simulated)
+        return tally
+
+    def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+        for number in sorted(self._counts):
+            yield self.design.questions[number], self._counts[number]
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def counts(self, number: int) -> NDArray[np.int64] | None:
+        """What was counted for one question, or None if nobody answered it."""
+        return self._counts.get(number)
+
+    def releases(
+        self, about: About = "population", *, at: Mapping[tuple[str, ...], NDArray[np.float64]] | None = None
+    ) -> Releases:
+        """Unbiased shares of every table that was asked; tables may disagree. Blocks of one table are pooled.
+
+        Args:
+            about: The population. About the respondents themselves only where there is one question: otherwise each
+                was answered by a part of them, drawn by lot.
+            at: Tables at which covariances are evaluated, by their attributes; the estimates themselves by default.
+        """
+        if about == "respondents" and len(self.design.views) > 1:
+            hint = "Each question was answered by a part of them, drawn by lot"
+            raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
+        blocks: dict[tuple[str, ...], list[int]] = {}
+        for number in sorted(self._counts):
+            blocks.setdefault(self.design.questions[number].attributes, []).append(number)
+        # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
+        run = new_run()
+        return Releases(self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items())
+
+    def _release(self, numbers: list[int], about: About, run: str, at: NDArray[np.float64] | None) -> Release:
+        asked = [self.design.questions[number] for number in numbers]
+        domain = self.design.domain.project(asked[0].attributes)
+        shares = None if at is None else at.reshape(-1)
+        counts = [self._counts[number] for number in numbers]
+        found = pool_blocks([q.channel for q in asked], counts, about=about, at=shares)
+        binomial = None
+        if found.binomial and about == "population":  # each report is one draw of the population through the channel
+            one_cell = isinstance(asked[0].channel, RandomizedResponse)
+            offset = np.asarray(found.offset)
+            binomial = Binomial(trials=found.respondents, slope=found.slope, offset=offset, sums=one_cell)
+        recipe: dict[str, Any] = {
+            "method": "collection",
+            "channel": type(asked[0].channel).__name__,
+            "respondents": found.respondents,
+            "blocks": len(asked),
+            "sheets": 1,  # that one device answers, whatever it is offered
+            "about": about,
+        }
+        if self.participation is not None:
+            reports = [
+                q.channel.estimate(self._counts[number]).respondents for q, number in zip(asked, numbers, strict=True)
+            ]
+            counted = list(zip((q.channel for q in asked), reports, strict=True))
+            recipe |= {"influence": self.participation.influence(counted)}
+        # a respondent answers a whole view: the release states the loss of all its questions
+        cost = max(self.design.loss(self.design.view_of[number]) for number in numbers)
+        return Release(
+            estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),
+            quantity="share",
+            uncertainty=Correlated(covariance=found.uncertainty, binomial=binomial),
+            event=Pure(epsilon=cost),
+            unit=UNIT,
+            neighbours=Neighbours.REPLACE_ONE,
+            trust="local",
+            provenance=Provenance(recipe=recipe, simulated=self.simulated, run=run),
+        )
+
+
+def simulate(design: Design, engine: Engine, source: SeededSource) -> Tally:
+    """Run a whole collection over the rows of an engine, as if each were a respondent. For planning and studies."""
+    UNIT.check(engine.domain)
+    names = sorted({name for asked in design.questions for name in asked.attributes})
+    tally = Tally(design)
+    for batch in engine.rows(names):
+        codes = engine.domain.encode(batch, names)
+        tally.add(respond(design, codes, source, seed=int(source.words(1)[0])))
+    return tally

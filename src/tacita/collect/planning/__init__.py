@@ -1,0 +1,1 @@
+"""Before anyone is asked: design, views, sizes, stop rules, rehearsals."""

@@ -1,0 +1,227 @@
+"""The design of a collection: which combinations are asked, through which channel, of how many.
+
+Either every respondent answers one question with the whole epsilon, or all questions of one *view* with a share of it
+each. The first is the default: splitting was measured to be worse at every epsilon that anybody would promise (the
+variance of an answer grows faster than its number falls); `compare_budgets` computes both, so that nobody has to
+believe it.
+
+A collection in rounds asks the same combinations again in every *block*, each time through another channel.
+
+How many are asked what: the error of a table, summed over its cells, is about c / sqrt(n) with c = sqrt(cells *
+directions * v), where v is the variance of one report and `directions` counts what is left of the noise after the table
+has been shrunk to low rank. Minimising the sum over tables gives shares proportional to c^(2/3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from tacita.collect.channels.oracles import best_oracle
+from tacita.collect.channels.protocol import Channel
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.privacy.unit import Unit
+
+__all__ = ["Asked", "Design", "Prediction", "ask", "compare_budgets", "scaled"]
+
+Mode = Literal["singles", "tables"]
+Oracle = Callable[[int, float, int], Channel]
+"""Gives the channel for so many levels, an epsilon, and so many answers."""
+
+UNIT = Unit.row()
+"""Who is protected: one answer. Where a person has many rows, rows are not people, and a design is refused."""
+FEWEST = 50
+"""Fewer answers than this to a question are not worth asking for."""
+SINGLES_SHARE = 0.2
+"""Share of respondents who are asked one attribute, when tables are asked: margins come cheap and help every table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One question: a combination of attributes, its channel, and which share of a block's respondents gets it."""
+
+    attributes: tuple[str, ...]
+    channel: Channel
+    share: float
+    block: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """The error that a table will have, as total variation distance, before anybody is asked."""
+
+    attributes: tuple[str, ...]
+    raw: float
+    published: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"attributes": list(self.attributes), "raw": self.raw, "published": self.published}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Which questions are asked of whom. Public: it is sent to every device.
+
+    Args:
+        domain: What the attributes mean.
+        questions: All questions, of all blocks.
+        epsilon: What each respondent may spend.
+        respondents: How many are expected.
+        mode: Whether tables or only single attributes are asked.
+        views: Numbers of the questions that one respondent answers together; each question alone if not given.
+        why: The reason for this design.
+        rehearsed: The error that a rehearsal had.
+        wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
+        floor: Where the fakes of later blocks follow what was learnt: the share of them that stays even.
+    """
+
+    domain: Domain = field(repr=False)
+    questions: tuple[Asked, ...]
+    epsilon: float
+    respondents: int
+    mode: Mode
+    views: tuple[tuple[int, ...], ...] = ()
+    why: str = ""
+    rehearsed: float | None = None
+    floor: float | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.views:
+            object.__setattr__(self, "views", tuple((number,) for number in range(len(self.questions))))
+        self._check_views()
+        for block in {question.block for question in self.questions}:
+            total = sum(share for view, share in self.lot(block).items())
+            if not math.isclose(total, 1.0, abs_tol=1e-9):
+                raise InvalidInput("shares must sum to 1", field="questions", value=total)
+        if len({(frozenset(q.attributes), q.block) for q in self.questions}) < len(self.questions):
+            raise InvalidInput("ask about the same attributes twice", field="questions")
+        UNIT.check(self.domain)
+
+    def _check_views(self) -> None:
+        if sorted(number for view in self.views for number in view) != list(range(len(self.questions))):
+            raise InvalidInput("must hold each question once", field="views", value=self.views)
+        for view in self.views:
+            together = [self.questions[number] for number in view]
+            if len({(question.share, question.block) for question in together}) > 1:
+                raise InvalidInput("must hold questions of one share and block", field="views", value=view)
+            names = [name for question in together for name in question.attributes]
+            if len(set(names)) < len(names):  # two answers about one attribute tell more than either
+                raise InvalidInput("must not ask about an attribute twice", field="views", value=view)
+
+    @property
+    def epsilon_upper(self) -> float:
+        """The most that answering costs: that of the dearest view, rounded outward."""
+        return max(self.loss(view) for view in self.views)
+
+    def loss(self, view: Sequence[int]) -> float:
+        """What answering the questions of a view costs: the sum, rounded outward."""
+        losses = [self.questions[number].channel.epsilon_upper for number in view]
+        return losses[0] if len(losses) == 1 else math.nextafter(math.fsum(losses), math.inf)
+
+    def promise(self, number: int) -> float:
+        """What one question may cost: epsilon, shared with the others of its view."""
+        return self.epsilon / len(self.view_of[number])
+
+    @cached_property
+    def view_of(self) -> dict[int, tuple[int, ...]]:
+        """The view of each question."""
+        return {number: view for view in self.views for number in view}
+
+    def lot(self, block: int = 1) -> dict[tuple[int, ...], float]:
+        """The views of a block, each with its share of the respondents."""
+        shares = {view: self.questions[view[0]] for view in self.views}
+        return {view: first.share for view, first in shares.items() if first.block == block}
+
+    def expected(self, question: Asked) -> int:
+        """How many answers a question will get."""
+        return max(1, round(self.respondents * question.share))
+
+    def predict(self) -> tuple[Prediction, ...]:
+        """Error of every table that is asked for directly."""
+        return tuple(_predict(self.domain, q.attributes, q.channel, self.expected(q)) for q in self.questions)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        questions = [
+            {
+                "attributes": list(q.attributes),
+                "channel": type(q.channel).__name__,
+                "levels": q.channel.levels,
+                "share": q.share,
+                "expected": self.expected(q),
+                "view": self.views.index(self.view_of[number]) + 1,
+            }
+            for number, q in enumerate(self.questions)
+        ]
+        return {
+            "mode": self.mode,
+            "answers": max(len(view) for view in self.views),
+            "why": self.why,
+            "rehearsed": self.rehearsed,
+            "epsilon": self.epsilon,
+            "epsilon_exact": self.epsilon_upper,
+            "respondents": self.respondents,
+            "questions": questions,
+            "predictions": [prediction.as_dict() for prediction in self.predict()],
+        }
+
+
+def _report_variance(channel: Channel) -> float:
+    """Variance of one report about a rare cell."""
+    even = np.full(channel.levels, 1 / channel.levels)
+    return float(np.mean(channel.covariance(even, respondents=1, about="respondents").variance()))
+
+
+def _directions(domain: Domain, attributes: Sequence[str]) -> int:
+    """What is left of the noise of a table after it is shrunk to rank one: one direction for each margin's freedom."""
+    return 1 + sum(domain[name].size - 1 for name in attributes)
+
+
+def _predict(domain: Domain, attributes: tuple[str, ...], channel: Channel, answers: int) -> Prediction:
+    cells, variance = channel.levels, _report_variance(channel) / answers
+    # E|x| = sqrt(2/pi) sd for normal noise; total variation is half of the sum of |x|, and never above 1
+    raw = 0.5 * cells * math.sqrt(2 / math.pi * variance)
+    kept = (
+        min(cells, _directions(domain, attributes)) if len(attributes) <= 2 else cells
+    )  # larger ones stay as they are
+    published = 0.5 * math.sqrt(2 / math.pi * cells * kept * variance)
+    return Prediction(attributes=attributes, raw=min(raw, 1.0), published=min(published, 1.0))
+
+
+def ask(
+    domain: Domain, keys: Sequence[tuple[str, ...]], epsilon: float, answers: int, *, oracle: Oracle = best_oracle
+) -> list[Asked]:
+    """Questions about these combinations, shared out so that the sum of their errors is smallest."""
+    channels = [oracle(domain.project(key).size, epsilon, max(answers // len(keys), 1)) for key in keys]
+    costs = [
+        math.sqrt(channel.levels * min(channel.levels, _directions(domain, key)) * _report_variance(channel))
+        for key, channel in zip(keys, channels, strict=True)
+    ]
+    weights = np.array(costs) ** (2 / 3)
+    return [
+        Asked(attributes=tuple(key), channel=channel, share=float(weight))
+        for key, channel, weight in zip(keys, channels, weights / weights.sum(), strict=True)
+    ]
+
+
+def scaled(questions: Sequence[Asked], factor: float) -> list[Asked]:
+    """The same questions for a part of the respondents."""
+    return [Asked(attributes=q.attributes, channel=q.channel, share=q.share * factor) for q in questions]
+
+
+def compare_budgets(levels: int, epsilon: float, respondents: int, answers: int) -> dict[str, float]:
+    """Standard error of a cell: one answer out of `answers` with all of epsilon, or all of them with a share each."""
+    one = best_oracle(levels, epsilon, respondents // answers)
+    split = best_oracle(levels, epsilon / answers, respondents)
+    return {
+        "one question for each respondent": math.sqrt(_report_variance(one) / (respondents / answers)),
+        "all questions with a share of epsilon": math.sqrt(_report_variance(split) / respondents),
+    }

@@ -1,0 +1,174 @@
+"""Planning a collection: both ways of asking are rehearsed, and the better one is taken, with the reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Literal
+
+from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.oracles import best_oracle
+from tacita.collect.channels.protocol import Channel
+from tacita.collect.planning.calm import choose_views
+from tacita.collect.planning.design import FEWEST, SINGLES_SHARE, Asked, Design, Oracle, ask, scaled
+from tacita.collect.planning.rehearse import rehearse
+from tacita.collect.planning.views import packed_views
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.tables.workload import Workload
+
+__all__ = ["DEPENDENCE", "plan_collection", "planning_seconds"]
+
+DEPENDENCE = 0.1
+"""How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
+
+_MANY = 100_000  # so many that one rehearsal tells enough
+_MANY_ATTRIBUTES = 10  # from here on larger views are worth a rehearsal of their own
+
+
+def plan_collection(
+    domain: Domain,
+    workload: Workload,
+    *,
+    respondents: int,
+    epsilon: float,
+    mode: Literal["auto", "singles", "tables", "views"] = "auto",
+    answers: Literal["one", "view"] = "one",
+    channel: Literal["auto", "rr"] = "auto",
+    dependence: float = DEPENDENCE,
+) -> Design:
+    """Plan a collection: which questions, through which channel, of how many; with the error to expect.
+
+    Args:
+        domain: What may be asked; all of it public.
+        workload: The tables that matter.
+        respondents: How many are expected to answer.
+        epsilon: What each may spend.
+        mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
+            multiplied, "views" for fewer, larger tables that hold those wanted (`choose_views`); "auto" takes what
+            comes nearest to the truth in a rehearsal.
+        answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
+            attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
+        channel: "rr" for randomized response throughout, which rounds need; otherwise the best for each question.
+        dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
+            not a fact from data.
+    """
+    domain.require_public()
+    workload.check(domain)
+    if isinstance(respondents, bool) or not isinstance(respondents, int) or respondents < 1:
+        raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
+    if not 0 <= dependence <= 1:
+        raise InvalidInput("must lie between 0 and 1", field="dependence", value=dependence)
+    if mode not in ("auto", "singles", "tables", "views"):
+        raise InvalidInput("must be auto, singles, tables or views", field="mode", value=mode)
+    if answers not in ("one", "view"):
+        raise InvalidInput("must be one or view", field="answers", value=answers)
+    if channel not in ("auto", "rr"):
+        raise InvalidInput("must be auto or rr", field="channel", value=channel)
+    if mode == "views" and answers == "one" and channel != "auto":
+        raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
+    oracle: Oracle = best_oracle if channel == "auto" else _randomized_response
+    found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
+    return replace(found, wanted=tuple(workload))
+
+
+def _planned(
+    domain: Domain,
+    workload: Workload,
+    respondents: int,
+    epsilon: float,
+    mode: str,
+    answers: str,
+    oracle: Oracle,
+    dependence: float,
+) -> Design:
+    if answers == "view":
+        return _split(domain, workload, respondents, epsilon, oracle)
+    singles = [(name,) for name in workload.attributes]
+    wide = [key for key in workload if len(key) > 1]
+    single = Design(
+        domain=domain,
+        questions=tuple(ask(domain, singles, epsilon, respondents, oracle=oracle)),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="singles",
+    )
+    if mode == "views":
+        return choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence).design()
+    if not wide:
+        return replace(single, why="only single attributes are asked for")
+    questions = scaled(ask(domain, wide, epsilon, respondents, oracle=oracle), 1 - SINGLES_SHARE)
+    questions += scaled(ask(domain, singles, epsilon, respondents, oracle=oracle), SINGLES_SHARE)
+    tables = replace(single, questions=tuple(questions), views=(), mode="tables")
+    if mode != "auto":
+        return replace(single if mode == "singles" else tables, why="chosen by the owner")
+    candidates = {"multiplying single attributes": single, "asking for tables": tables}
+    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_oracle:
+        chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
+        if chosen.size > 1:
+            candidates["asking for larger views"] = chosen.design()
+    return _best(candidates, workload, dependence)
+
+
+def planning_seconds(
+    domain: Domain, workload: Workload, *, respondents: int, mode: str = "auto", answers: str = "one"
+) -> float:
+    """Estimate how many seconds `plan_collection` computes; the order of magnitude, measured on one core.
+
+    A rehearsal fits a model to all tables: its time grows with the tables and their cells. Choosing views tries covers
+    of all tables.
+    """
+    wide = [key for key in workload if len(key) > 1]
+    if answers == "view" or not wide or mode in ("singles", "tables"):
+        return 0.001 * len(workload)
+    attributes = len(workload.attributes)
+    choosing = 0.05 * len(wide) if attributes >= _MANY_ATTRIBUTES or mode == "views" else 0.0
+    if mode == "views":
+        return choosing
+    cells = float(sum(math.prod(domain[name].size for name in key) for key in workload))
+    runs = 1 if respondents > _MANY else 2.0  # of three, each is a little faster than one alone
+    return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
+
+
+def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
+    return RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
+
+
+def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> Design:
+    """Every respondent answers all combinations of one view, each with the same share of epsilon."""
+    questions: list[Asked] = []
+    views: list[tuple[int, ...]] = []
+    packed = packed_views(tuple(workload))
+    weights = [sum(domain.project(key).size for key in view) for view in packed]
+    for view, weight in zip(packed, weights, strict=True):
+        asked = ask(domain, view, epsilon / len(view), respondents, oracle=oracle)
+        views.append(tuple(range(len(questions), len(questions) + len(view))))
+        questions += [replace(question, share=weight / sum(weights)) for question in asked]
+    return Design(
+        domain=domain,
+        questions=tuple(questions),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables" if any(len(key) > 1 for key in workload) else "singles",
+        views=tuple(views),
+        why="chosen by the owner: all questions of a view, with a share of epsilon each",
+    )
+
+
+def _best(candidates: dict[str, Design], workload: Workload, dependence: float) -> Design:
+    """The design that comes nearest to the truth in a rehearsal, without those whose questions get too few answers."""
+    fair = {
+        way: design
+        for way, design in candidates.items()
+        if design.mode == "singles" or min(design.expected(question) for question in design.questions) >= FEWEST
+    }
+    if len(fair) == 1:
+        (only,) = fair.values()
+        return replace(only, why=f"some table would get fewer than {FEWEST} answers")
+    runs = 1 if next(iter(fair.values())).respondents > _MANY else 3
+    errors = {way: rehearse(design, workload, dependence=dependence, runs=runs) for way, design in fair.items()}
+    best = min(errors, key=lambda way: errors[way])
+    missed = [f"{way} by {errors[way]:.3f}" for way in sorted(errors, key=lambda way: errors[way])]
+    why = f"in a rehearsal with tables {dependence:g} away from independent, {missed[0].replace(' by ', ' missed by ')}"
+    why += f" and {' and '.join(missed[1:])}"
+    return replace(fair[best], why=why, rehearsed=errors[best])

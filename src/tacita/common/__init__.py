@@ -1,0 +1,1 @@
+"""Helpers that know nothing of privacy: compiled loops, text formats, exact intervals, lazy packages."""

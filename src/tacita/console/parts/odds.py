@@ -1,0 +1,73 @@
+"""Numbers of the calculators in plain words, and their curves.
+
+Privacy: arithmetic; touches no data. Formulas have their homes in `tacita.privacy.risk`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tacita.privacy.risk.at_risk import Noise, Sides, confidence_of
+from tacita.privacy.risk.cost import CostModel
+from tacita.report.charts import Curve
+
+__all__ = ["belief_after", "budget_curves", "confidence_curve", "money", "odds_words", "share"]
+
+_POINTS = 120
+
+
+def belief_after(epsilon: float, before: float) -> float:
+    """The most that somebody can believe after a release what they believed with probability `before`.
+
+    The odds grow by a factor of e^epsilon at most: p' / (1 - p') <= e^epsilon p / (1 - p).
+
+    >>> round(belief_after(math.log(3), 0.5), 12)
+    0.75
+    """
+    return 1 / (1 + (1 / before - 1) * math.exp(-epsilon))
+
+
+def odds_words(epsilon: float, before: float = 0.5) -> str:
+    """Epsilon as odds, in a sentence."""
+    factor = math.exp(epsilon)
+    return (
+        f"Whatever is released changes the odds of any guess about one person by a factor of {factor:,.3g} at most. "
+        f"Somebody who was {share(before)} sure can become {share(belief_after(epsilon, before))} sure, and not more."
+    )
+
+
+def share(value: float) -> str:
+    """A probability as people say it: never 100 % of what is not certain."""
+    if value >= 1:
+        return "100 %"
+    return f"{min(100 * value, 99.999):.3g} %" if value < 0.999 else f"{min(100 * value, 99.999):.5g} %"
+
+
+def money(value: float) -> str:
+    """An amount, in whole units where they are many."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
+
+
+def confidence_curve(noise: float, kind: Noise, sides: Sides, releases: int = 1) -> Curve:
+    """How sure it is that the loss stays below epsilon, for all epsilons up to where nothing is left to be sure of."""
+    far = releases * noise if kind == "laplace" else math.sqrt(releases) * noise * 4 + releases * noise**2 / 2
+    places = np.linspace(0, far * 1.2, _POINTS + 1)
+    if kind == "laplace":  # it jumps to 1 there
+        places = np.sort(np.append(places, [far * (1 - 1e-9), far]))
+    heights = [confidence_of(float(each), noise, kind=kind, sides=sides, releases=releases) for each in places]
+    return Curve(label="P(loss stays below)", x=places.tolist(), y=heights)
+
+
+def budget_curves(model: CostModel, noise: float, releases: int = 1) -> list[Curve]:
+    """The budget over all epsilons at this noise level: with the confidence that each has, and taken for certain."""
+    jumps = [noise * step * side for step in range(1, releases) for side in (1 - 1e-6, 1 + 1e-6)]  # worst losses add up
+    places = np.sort(np.append(np.linspace(0, releases * noise, _POINTS + 1), jumps)).tolist()
+    least = releases * noise * 1e-6  # losses that cancel out are below any epsilon but 0
+    at_risk = [model.people * model.each_at_risk(max(each, least), noise, releases=releases) for each in places]
+    plain = [model.budget(each) for each in places]
+    return [
+        Curve(label="at risk: with its confidence", x=places, y=at_risk),
+        Curve(label="if the loss were surely below", x=places, y=plain),
+    ]

@@ -1,0 +1,122 @@
+"""What-if questions to a model that was released: who is likely to be what, given what is known of them.
+
+    read_model    a network or another model, from a release's model or a campaign's network
+    what_if       the shares of a target, among all and among those who have what is given
+    associations  how much each pair of attributes tells about each other, in bits
+
+Privacy: post-processing; whatever is asked of a released model costs nothing more.
+Utility: answers are the model's. What it was not told about, it takes to be independent, or fills in by its own kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.models import Network, conditional, draw_network, mutual_information
+from tacita.synthesize.result import Model, Synthesized
+
+__all__ = ["Found", "Known", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Known:
+    """A model, and what is said of it.
+
+    Attributes:
+        model: Gives tables of shares.
+        network: The same where it is a network.
+        promise: What is promised of it.
+        rests_on: What it was made from, in words.
+        weights: How much its edges matter, where that is known.
+    """
+
+    model: Model
+    network: Network | None
+    promise: str
+    rests_on: tuple[str, ...]
+    weights: Mapping[tuple[str, str], float] | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """What its attributes are."""
+        return self.model.domain
+
+
+def read_release(text: str) -> Known:
+    """From the JSON of a release's model."""
+    made = Synthesized.from_json(text)
+    network = made.model if isinstance(made.model, Network) else None
+    method = made.provenance.recipe.get("method", "unknown")
+    notes = made.notes or (f"Made by the method {method}.",)
+    return Known(model=made.model, network=network, promise=made.statement(), rests_on=notes)
+
+
+def read_campaign(data: Mapping[str, Any]) -> Known:
+    """From a campaign's network, as the REST interface tells it."""
+    network = Network.from_dict(data["network"])
+    weights = {(parent, link["child"]): float(link["bits"]) for link in data["links"] for parent in link["parents"]}
+    rests_on = tuple(
+        f"{link['child']} from {' and '.join(link['parents'])}: {link['bits']:.3f} bits, {_chance(link['p_value'])}"
+        for link in data["links"]
+        if link["parents"]
+    )
+    promise = "Learnt from tables of randomised answers: everybody was protected before their report was sent."
+    empty = ("No two attributes depend on each other beyond doubt: more reports may show more.",)
+    return Known(model=network, network=network, promise=promise, rests_on=rests_on or empty, weights=weights or None)
+
+
+def _chance(value: float) -> str:
+    return "by chance with less than 0.001" if value < 0.001 else f"by chance with {value:.3f}"
+
+
+def picture_of(known: Known) -> str:
+    """The network as a picture; the stronger an edge, the wider."""
+    assert known.network is not None
+    return draw_network(known.network.parents, weights=known.weights, title="Network of the attributes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Shares of a target's levels: among all, and among those who have what is given."""
+
+    levels: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    share_given: float
+    """How many have what is given, as the model has it."""
+
+
+def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
+    """P(target) and P(target | given), exactly as the model has them.
+
+    Args:
+        model: Gives tables of shares.
+        target: What is asked about.
+        given: Levels, by attribute; the target is not among them.
+    """
+    domain = model.domain
+    known = {name: domain[name].all_labels.index(level) for name, level in given.items() if name != target}
+    before = conditional(model, (target,), {}).values
+    after = conditional(model, (target,), known).values if known else before
+    table = model.project(tuple(known)).values if known else np.ones(())
+    return Found(
+        levels=domain[target].all_labels,
+        before=tuple(before.tolist()),
+        after=tuple(after.tolist()),
+        share_given=float(table[tuple(known.values())] / table.sum()),
+    )
+
+
+def associations(model: Model, most: int = 12) -> tuple[tuple[str, ...], list[list[float]]]:
+    """The mutual information of every pair of the first attributes, in bits, as the model has it."""
+    names = model.domain.countable[:most]
+    bits = np.zeros((len(names), len(names)))
+    for (i, one), (j, other) in combinations(enumerate(names), 2):
+        bits[i, j] = bits[j, i] = mutual_information(model.project((one, other)), (one,))
+    return names, bits.tolist()

@@ -1,0 +1,1 @@
+"""Neural networks as models of rows: layers, training, the released model."""

@@ -1,0 +1,117 @@
+"""Networks with the conventions of scikit-learn; see `estimators`. Training needs the extra `nets`.
+
+Privacy:  that of `Network`.   Claim: docs/claims/dp-sgd.md
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from tacita.learn.estimators import TARGET, PrivateClassifier, PrivateRegressor
+from tacita.learn.neural.network import Network, NetworkTask
+from tacita.privacy.ledger import Ledger
+
+__all__ = ["PrivateNetworkClassifier", "PrivateNetworkRegressor"]
+
+
+class PrivateNetworkClassifier(PrivateClassifier):
+    """A private network that tells classes.
+
+    Args:
+        hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
+        classes, epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLogisticRegression`.
+        neighbours: "add-remove"; others are refused.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        classes: Any = None,
+        hidden: tuple[int, ...] = (32,),
+        epochs: int = 20,
+        batch: int = 1024,
+        clip: float = 1.0,
+        learning_rate: float = 1.0,
+        people: int | None = None,
+        outside: str = "clip",
+        neighbours: str = "add-remove",
+        random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
+    ) -> None:
+        self.ledger, self.account = ledger, account
+        self.epsilon, self.delta, self.bounds, self.classes = epsilon, delta, bounds, classes
+        self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
+        self.learning_rate, self.people = learning_rate, people
+        self.outside, self.neighbours, self.random_state = outside, neighbours, random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateNetworkClassifier:
+        """Train once; costs the budget."""
+        columns, targets, domain = self._read(X, y)
+        recipe = _recipe(self, tuple(columns), "classes")
+        self._fit(recipe, domain, columns | {TARGET: pa.array(targets, pa.string())})
+        return self
+
+
+class PrivateNetworkRegressor(PrivateRegressor):
+    """A private network that tells a number.
+
+    Args:
+        target_bounds: Public (low, high) of the target.
+        hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
+        epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLinearRegression`.
+        neighbours: "add-remove"; others are refused.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        hidden: tuple[int, ...] = (32,),
+        epochs: int = 20,
+        batch: int = 1024,
+        clip: float = 1.0,
+        learning_rate: float = 1.0,
+        people: int | None = None,
+        outside: str = "clip",
+        neighbours: str = "add-remove",
+        random_state: int | None = None,
+        ledger: Ledger | None = None,
+        account: str | None = None,
+    ) -> None:
+        self.ledger, self.account = ledger, account
+        self.epsilon, self.delta, self.bounds, self.target_bounds = epsilon, delta, bounds, target_bounds
+        self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
+        self.learning_rate, self.people = learning_rate, people
+        self.outside, self.neighbours, self.random_state = outside, neighbours, random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateNetworkRegressor:
+        """Train once; costs the budget."""
+        columns, targets, domain = self._read(X, y)
+        self._fit(_recipe(self, tuple(columns), "linear"), domain, columns | {TARGET: targets})
+        return self
+
+
+def _recipe(
+    estimator: PrivateNetworkClassifier | PrivateNetworkRegressor, features: tuple[str, ...], task: NetworkTask
+) -> Network:
+    return Network(
+        target=TARGET,
+        features=features,
+        task=task,
+        hidden=estimator.hidden,
+        epochs=estimator.epochs,
+        batch=estimator.batch,
+        clip=estimator.clip,
+        learning_rate=estimator.learning_rate,
+        outside=estimator._outside(),
+        people=estimator.people,
+    )

@@ -1,0 +1,1 @@
+"""Linear and logistic regression under a budget: the recipe, its choices, moments and solvers."""

@@ -1,0 +1,74 @@
+"""What plans share that fit a line and do something private around it: choose a penalty, or narrow bounds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tacita.domain import Domain
+from tacita.learn.fitted import FittedModel
+from tacita.learn.regression.regression import CalibratedRegression
+from tacita.learn.regression.setting import Found
+from tacita.noise import Source
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+
+__all__ = ["AroundFit"]
+
+
+class _Recipe(Protocol):
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AroundFit(ABC):
+    """All noises, fixed. `budget` is that of the whole, of which `fit` has its part."""
+
+    recipe: _Recipe
+    fit: CalibratedRegression = field(repr=False)
+    budget: Budget
+    neighbours: Neighbours
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What the fit and what is around it cost together."""
+
+    @property
+    @abstractmethod
+    def why(self) -> str:
+        """Why this method, and what is done around it."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+        return self.fit.domain
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.fit.unit
+
+    def released(self, found: Found, source: Source, **more: Any) -> FittedModel:
+        """The model that was found, with what the whole cost."""
+        about = {"event": self.event, "neighbours": self.neighbours, "why": self.why}
+        return self.fit.released(found, source, recipe=self.recipe.as_dict(), **about | more)
+
+    def read(self, text: str, /) -> FittedModel:
+        """The model that `to_json` wrote."""
+        return FittedModel.from_json(text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return self.fit.as_dict() | {
+            "why": self.why,
+            "recipe": self.recipe.as_dict(),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+        }

@@ -1,0 +1,64 @@
+"""Which method: by what is public, before any data is read, and with a reason.
+
+    budget without a delta    the functional mechanism
+    rho                       Gaussian noise on moments
+    epsilon at a delta        the functional mechanism, or Gaussian noise on moments, whichever blurs less. Where the
+                              number of people is public, all features are numbers and torch is installed, both and
+                              DP-SGD are tried on made-up rows of that size (`tryout`): the best of them, DP-SGD only
+                              if it is better by more than 2 %
+
+Privacy:  looks at nothing private: the same public facts give the same method.
+          Claim: docs/claims/private-regression.md
+Utility:  which method is best depends on the data too, so no such rule is always right: `learn.compare` shows by how
+          much they differ.
+"""
+
+from __future__ import annotations
+
+from tacita.learn.regression.methods.dpsgd import Sgd
+from tacita.learn.regression.methods.functional import FromMoments, functional
+from tacita.learn.regression.methods.sufficient import sufficient
+from tacita.learn.regression.moments import Noise
+from tacita.learn.regression.setting import Method, Setting
+from tacita.learn.regression.tryout import can_be_tried, tried_errors
+
+__all__ = ["choose", "drowned"]
+
+_NEAR = 1.02
+_WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "Gaussian"}
+
+
+def drowned(setting: Setting, plan: FromMoments) -> float | None:
+    """How much noise there is in moments for the rows that there are; None where their number is not public."""
+    if setting.people is None:
+        return None
+    return float(plan.noise.std * setting.design.columns**0.5 / setting.people)
+
+
+def choose(setting: Setting) -> tuple[Method, str]:
+    """The method, and why."""
+    size = f"{setting.design.blocks} features in {setting.design.columns} columns at {setting.budget}"
+    if setting.budget.currency == "zcdp":
+        return sufficient(setting), f"sufficient: rho is what Gaussian noise costs; {size}"
+    best = functional(setting)
+    if setting.budget.currency == "pure":
+        reason = f"functional: without a delta, {_WORDS[best.noise.noise]} noise on moments is the narrowest"
+    else:
+        best, other = sorted((best, sufficient(setting)), key=lambda plan: plan.blur)
+        kind = _WORDS[best.noise.noise]
+        reason = f"{best.name}: {kind} noise of {best.blur:.4g} rows on a moment against {other.blur:.4g}"
+        if can_be_tried(setting):
+            errors = tried_errors(setting)
+            best = min((best, other), key=lambda plan: errors[plan.name])
+            figure = errors["dpsgd"] / errors[best.name]
+            tried = f"on {setting.people:,} made-up rows dpsgd has {figure:.2f} times the error of {best.name}"
+            if figure * _NEAR < 1:
+                return Sgd.plan(setting), f"dpsgd: {tried}; {size}"
+            reason = f"{best.name}: {tried}"
+    return best, f"{reason}; {size}{_hint(setting, best)}"
+
+
+def _hint(setting: Setting, plan: FromMoments) -> str:
+    """Whether anything but the mean can be learnt, where the number of rows is public."""
+    part = drowned(setting, plan)
+    return "; with so few rows little more than the mean will be learnt" if part and part > 1 / 3 else ""

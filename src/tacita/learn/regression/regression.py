@@ -1,0 +1,199 @@
+"""Linear and logistic regression under a budget: one recipe, eight methods.
+
+    functional   Laplace or cube noise on moments; pure          objective   a random tilt of the objective; pure
+    sufficient   Gaussian noise on moments                       output      noise on coefficients
+    adassp       Gaussian noise, a ridge that adapts             dpme        a noisy histogram
+    dpsgd        noisy gradients; needs the extra `nets`         auto        picks, and says why
+
+Privacy:  that of the method; what is charged is read off the noise that is drawn.
+          Claim: docs/claims/private-regression.md, docs/claims/functional-mechanism.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.learn.design import Design, Outside, Task
+from tacita.learn.fitted import FittedModel
+from tacita.learn.regression.auto import choose
+from tacita.learn.regression.methods.adassp import AdaSSP
+from tacita.learn.regression.methods.dpme import Histogram
+from tacita.learn.regression.methods.dpsgd import Sgd
+from tacita.learn.regression.methods.functional import functional
+from tacita.learn.regression.methods.objective import Objective
+from tacita.learn.regression.methods.output import Output
+from tacita.learn.regression.methods.sufficient import sufficient
+from tacita.learn.regression.setting import Found, Method, Setting, check_people
+from tacita.learn.regression.solve import Convexify, Penalty
+from tacita.noise import Source
+from tacita.plans.recipe import check_engine
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.release import Provenance
+
+__all__ = ["METHODS", "CalibratedRegression", "MethodName", "Regression"]
+
+MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "output", "dpme", "dpsgd"]
+METHODS: tuple[str, ...] = get_args(MethodName)
+
+_PLANS: dict[str, Callable[[Setting], Method]] = {
+    "functional": functional,
+    "sufficient": sufficient,
+    "adassp": AdaSSP.plan,
+    "objective": Objective.plan,
+    "output": Output.plan,
+    "dpme": Histogram.plan,
+    "dpsgd": Sgd.plan,
+}
+_NO_LASSO = ("objective", "output", "adassp", "dpme", "dpsgd")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """A line for a number, or for the odds of one of two levels.
+
+    Args:
+        target: What to predict.
+        features: What to predict from.
+        task: "linear" for a number with bounds, "logistic" for two levels.
+        method: How; "auto" picks by what is public.
+        penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
+            from -1 to 1; for odds, beside that of their second-order form, where b is half. alpha 1 is ridge, 0 LASSO.
+            A method that needs a ridge has at least that, and on the intercept too; `output` shrinks it as the rest.
+        convexify: How a noisy quadratic gets a minimum: "floor", "trim" or "ridge".
+        norm: The longest that a row of features from -1 to 1 may be; longer ones are scaled down.
+        intercept: Whether there is one.
+        outside: Rows beyond the bounds: "clip" or "leave-out". Their number leaves with noise, where moments do.
+        people: About how many rows there are, where that is public; some methods take steps by it.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    task: Task = "linear"
+    method: MethodName = "auto"
+    penalty: float = 0.0
+    alpha: float = 1.0
+    convexify: Convexify = "floor"
+    norm: float | None = None
+    intercept: bool = True
+    outside: Outside = "clip"
+    people: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", tuple(self.features))
+        if self.task not in ("linear", "logistic"):
+            raise InvalidInput("must be linear or logistic", field="task", value=self.task)
+        if self.method not in METHODS:
+            raise InvalidInput("must be one of " + ", ".join(METHODS), field="method", value=self.method)
+        penalty = Penalty(size=self.penalty, alpha=self.alpha)
+        if self.convexify not in get_args(Convexify):
+            raise InvalidInput("must be floor, trim or ridge", field="convexify", value=self.convexify)
+        if penalty.size and penalty.alpha < 1 and self.method in _NO_LASSO:
+            raise InvalidInput("LASSO and elastic net go with moments", field="alpha", value=self.alpha)
+        if penalty.size and self.method == "dpsgd":
+            raise InvalidInput("DP-SGD has no penalty here", field="penalty", value=self.penalty, hint="Use sufficient")
+        if self.norm is not None and self.method in _NO_LASSO:
+            raise InvalidInput("a norm goes with moments", field="norm", value=self.norm)
+        if self.norm is not None and not 1e-6 <= self.norm <= 1e6:
+            raise InvalidInput("must lie between 1e-06 and 1e+06", field="norm", value=self.norm)
+        check_people(self.people)
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedRegression:
+        """Fix the noise so that running costs at most the budget; reads no data."""
+        domain.require_public()
+        unit.check(domain)
+        design = Design(domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside)
+        setting = Setting(
+            design=design,
+            budget=budget,
+            unit=unit,
+            neighbours=neighbours,
+            penalty=Penalty(size=self.penalty, alpha=self.alpha),
+            convexify=self.convexify,
+            norm=self.norm,
+            intercept=self.intercept,
+            people=self.people,
+        )
+        method: Method
+        if self.method == "auto":
+            method, why = choose(setting)
+        else:
+            method, why = _PLANS[self.method](setting), "as asked"
+        return CalibratedRegression(recipe=self, domain=domain, setting=setting, method=method, why=why)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"recipe": "regression"} | plain | {"features": list(self.features)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedRegression:
+    """A regression with its noise fixed."""
+
+    recipe: Regression
+    domain: Domain = field(repr=False)
+    setting: Setting = field(repr=False)
+    method: Method
+    why: str
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit."""
+        return self.method.event
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.setting.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+        return self.setting.neighbours
+
+    def run(self, engine: Engine, source: Source) -> FittedModel:
+        """Read once, fit, add noise."""
+        check_engine(self, engine)
+        found = self.method.fit(self.setting.design.read(engine, self.unit), source)
+        return self.released(found, source, recipe=self.recipe.as_dict())
+
+    def released(self, found: Found, source: Source, *, recipe: dict[str, Any], **more: Any) -> FittedModel:
+        """The model that was found; plans around this one say what is theirs."""
+        about: dict[str, Any] = {"why": self.why, "event": self.event, "neighbours": self.neighbours}
+        return FittedModel(
+            design=self.setting.design,
+            coefficients=np.asarray(found.coefficients, float),
+            intercept=float(found.intercept),
+            method=str(self.method.as_dict()["method"]),
+            unit=self.unit,
+            provenance=Provenance(recipe=recipe, simulated=source.simulated),
+            **about | {"notes": found.notes} | more,
+        )
+
+    def read(self, text: str, /) -> FittedModel:
+        """The model that `to_json` wrote."""
+        return FittedModel.from_json(text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        budget = self.setting.budget
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], budget, self.neighbours)),
+            "event": self.event.as_dict(),
+            "method": self.method.as_dict(),
+            "why": self.why,
+        }

@@ -1,0 +1,42 @@
+"""Bayesian networks over a domain: what attributes tell about each other, structures, parameters, made-up rows.
+
+Works on tables of shares, whoever made them. Nothing here looks at rows or adds noise: what comes out costs what the
+tables did, and tables that were exact make a network that is as sensitive as they are.
+"""
+
+from tacita.models.bif import read_bif, write_bif
+from tacita.models.blend import Blend
+from tacita.models.chow_liu import chow_liu
+from tacita.models.draw import draw_network
+from tacita.models.exact_search import best_parents
+from tacita.models.fit import fit_network
+from tacita.models.greedy import greedy_parents, useful_cells
+from tacita.models.hill_climb import hill_climb
+from tacita.models.inference import conditional, rejected_rows, weighted_rows
+from tacita.models.information import bias_bits, entropy, mutual_information, noise_bits
+from tacita.models.mixture import Mixture
+from tacita.models.network import Network
+from tacita.models.synthetic import synthetic_rows
+
+__all__ = [
+    "Blend",
+    "Mixture",
+    "Network",
+    "best_parents",
+    "bias_bits",
+    "chow_liu",
+    "conditional",
+    "draw_network",
+    "entropy",
+    "fit_network",
+    "greedy_parents",
+    "hill_climb",
+    "mutual_information",
+    "noise_bits",
+    "read_bif",
+    "rejected_rows",
+    "synthetic_rows",
+    "useful_cells",
+    "weighted_rows",
+    "write_bif",
+]

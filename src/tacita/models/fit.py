@@ -1,0 +1,94 @@
+"""Conditional tables from any source of tables: exact, noisy, published or modelled.
+
+Privacy: post-processing; it looks at tables only.
+Utility: what is wrong with a noisy table is repaired in this order:
+
+    negative cells        projected, by `repair`
+    margins               scaled to what single attributes say, which are better known than their joint table
+    parents without mass  back off to the child's own table: the data says nothing about them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.models.network import Network
+from tacita.tables.cells import Cells
+
+__all__ = ["Tables", "clipped", "fit_network", "rake"]
+
+Tables = Callable[[tuple[str, ...]], Cells]
+"""Whatever gives the table over some attributes, such as `Releases.project(..).estimate` or `Modelled.project`."""
+
+_ROUNDS = 50
+_CLOSE = 1e-10
+
+
+def clipped(table: Cells) -> Cells:
+    """Negative cells set to 0, and the rest scaled to sum to 1. Enough where few are; a projection is better."""
+    values = np.maximum(table.values.astype(np.float64), 0.0)
+    if not values.sum() > 0:
+        raise InvalidInput("must have a positive cell", field="table", value=list(table.attributes))
+    return Cells(table.domain, values / values.sum())
+
+
+def rake(table: Cells, margins: Sequence[Cells], *, rounds: int = _ROUNDS, tolerance: float = _CLOSE) -> Cells:
+    """The table scaled to some margins, again and again until it has them: the nearest such one in relative entropy.
+
+    [Deming, Stephan 1940]. A cell that is 0 stays 0, so margins that need it are reached as nearly as can be.
+    """
+    for _ in range(rounds):
+        worst = 0.0
+        for margin in margins:
+            held = table.project(margin.attributes)
+            worst = max(worst, float(np.abs(held.values - margin.values).max()))
+            table = Cells(table.domain, (table * (margin / held)).project(table.attributes).values)
+        if worst < tolerance:
+            break
+    return table.normalize()
+
+
+def fit_network(
+    domain: Domain,
+    parents: Mapping[str, tuple[str, ...]],
+    tables: Tables,
+    *,
+    least: float = 0.0,
+    repair: Callable[[Cells], Cells] = clipped,
+) -> Network:
+    """A network with given parents.
+
+    Args:
+        domain: The attributes.
+        parents: Of each attribute.
+        tables: Gives the shares (or counts) over an attribute, and over each attribute with its parents.
+        least: A cell of the parents with a share of at most this backs off to the child's own table.
+        repair: Makes a distribution of a noisy table.
+    """
+    if not 0 <= least < 1:
+        raise InvalidInput("must be 0 or more and below 1", field="least", value=least)
+    singles = {name: repair(tables((name,))) for name in domain.names}
+    conditionals = {
+        name: _conditional((*parents[name], name), singles, tables, least, repair) if parents[name] else singles[name]
+        for name in domain.names
+    }
+    return Network(domain=domain, parents=parents, conditionals=conditionals)
+
+
+def _conditional(
+    family: tuple[str, ...],
+    singles: Mapping[str, Cells],
+    tables: Tables,
+    least: float,
+    repair: Callable[[Cells], Cells],
+) -> Cells:
+    joint = rake(repair(tables(family)), [singles[name] for name in family])
+    mass = joint.values.sum(axis=-1, keepdims=True)
+    own = singles[family[-1]].values
+    known = mass > least
+    rows = np.where(known, joint.values / np.where(known, mass, 1.0), own)
+    return Cells(joint.domain, rows / rows.sum(axis=-1, keepdims=True))

@@ -1,0 +1,6 @@
+"""Methods that several verbs share: each a recipe that is calibrated, then run."""
+
+from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.recipe import Answer, Calibrated, Plan, Prediction, Recipe
+
+__all__ = ["Answer", "Calibrated", "CalibratedTables", "NoisyTables", "Plan", "Prediction", "Recipe"]

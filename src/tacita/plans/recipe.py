@@ -1,0 +1,120 @@
+"""Recipe, calibrate, run: the shape of every method.
+
+    recipe = NoisyTables(workload)                                   what to do; frozen, printable, no budget in it
+    plan   = recipe.calibrate(domain, budget, unit=..., neighbours=...)   fixes the noise; states cost and error
+    result = plan.run(engine, source)                                touches data; needs randomness as an argument
+
+Calibrating reads no data: the plan is what a person looks at, what the server reserves, and what then runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.errors import InvalidInput
+from tacita.noise import Source
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.release import Releases
+from tacita.tables.workload import Workload
+
+__all__ = ["Answer", "Calibrated", "Plan", "Prediction", "Recipe", "check_engine"]
+
+
+class Answer(Protocol):
+    """What a plan gives when it has run: all that may leave."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+
+    def to_json(self) -> str:
+        """The answer as JSON text."""
+
+
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+
+class Plan(Protocol[A_co]):
+    """What can be charged and run, whatever it answers."""
+
+    @property
+    def domain(self) -> Domain:
+        """What the data must look like."""
+
+    @property
+    def event(self) -> Event:
+        """What running it costs each unit; exact, and the same thing that is charged."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Against what change."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data, the recipe as its member `recipe`."""
+
+    def run(self, engine: Engine, source: Source) -> A_co:
+        """Do it. Charge the event first: see `tacita.query.Session`."""
+
+    def read(self, text: str, /) -> A_co:
+        """The answer that `to_json` wrote."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """The error that one table of a plan will have, known before any data is read."""
+
+    attributes: tuple[str, ...]
+    cells: int
+    std: float
+    half_width: float
+    level: float = 0.95
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "attributes": list(self.attributes),
+            "cells": self.cells,
+            "std": self.std,
+            "half_width": self.half_width,
+            "level": self.level,
+        }
+
+
+@runtime_checkable
+class Calibrated(Plan[Releases], Protocol):
+    """A recipe for tables with its noise fixed."""
+
+    @property
+    def workload(self) -> Workload:
+        """The only tables it will ask an engine for."""
+
+    def predict(self) -> tuple[Prediction, ...]:
+        """The error of every table, before any data is read."""
+
+
+class Recipe(Protocol):
+    """What to do, without a budget."""
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> Calibrated:
+        """Fix the noise so that running costs at most the budget."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+
+
+def check_engine(plan: Plan[Any], engine: Engine) -> None:
+    """Refuse an engine whose data is described otherwise than the plan was made for."""
+    if engine.domain.fingerprint != plan.domain.fingerprint:
+        raise InvalidInput(
+            "the engine's schema is not the one that the plan was made for",
+            field="engine",
+            value=engine.domain.title,
+        )

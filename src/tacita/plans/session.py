@@ -1,0 +1,200 @@
+"""The only way from a plan to an answer: reserve, run, settle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+from tacita.engines.base import Engine
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
+from tacita.noise import Source
+from tacita.plans.recipe import Answer, Plan
+from tacita.privacy.event import Nothing
+from tacita.privacy.ledger import Balance, Charge, DataMarks, Ledger
+from tacita.tables.release import Releases
+
+__all__ = ["Predictable", "Resumable", "Session", "question_of"]
+
+A = TypeVar("A", bound=Answer)
+
+
+@runtime_checkable
+class _Chargeable(Protocol):
+    """An answer that can name what paid for it: statistics, models, synthesizers."""
+
+    def with_charge(self, charge: str, dataset: str, /) -> Answer:
+        """The same answer, naming what paid for it."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A plan that may write down where it stands, and go on from there: training with checkpoints."""
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it does."""
+
+    def check_resumable(self, charge: str | None, /) -> None:
+        """Refuse unless what is written down belongs to this charge, or nothing is and there is no charge yet."""
+
+    def paid_by(self, charge: str, /) -> Any:
+        """The same plan, which writes down only what belongs to this charge."""
+
+
+@runtime_checkable
+class Predictable(Protocol):
+    """A plan that knows from public things alone whether its answer would be mostly noise."""
+
+    def check_error(self, engine: Engine, /) -> None:
+        """Refuse an answer that would be mostly noise. Reads what the account's neighbours leave public, no more."""
+
+
+def question_of(plan: Plan[Answer]) -> str:
+    """What a plan asks, as text: a ledger key stands for one question only."""
+    parts = {"recipe": plan.as_dict()["recipe"], "domain": plan.domain.fingerprint}
+    return json.dumps(parts | ({"resumes": True} if _resumes(plan) else {}), sort_keys=True)
+
+
+def _resumes(plan: Plan[Answer]) -> bool:
+    return isinstance(plan, Resumable) and plan.resumes
+
+
+class Session:
+    """One party asking one dataset, on one account.
+
+    Args:
+        engine: Where the data is.
+        ledger: Where it is paid.
+        account: The dataset's account; its unit and neighbours are the ones that plans must have.
+        principal: Who asks; stands in the history.
+        source: Randomness. A `SeededSource` makes releases that are marked as simulated.
+        version: Which state of the data is asked about, in any words; a stored answer is about the same version.
+        data: What the data is recognised by, where it can be: another account on the same data is refused.
+        again: Why this account may pay for data that another account was charged for.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        ledger: Ledger,
+        account: str,
+        principal: str,
+        source: Source,
+        version: str = "",
+        data: DataMarks | None = None,
+        again: str | None = None,
+    ) -> None:
+        self.engine = engine
+        self.account = ledger.account(account)
+        self._ledger, self._principal, self._source, self._version = ledger, principal, source, version
+        self._data, self._again = data, again
+
+    def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
+        """Charge the plan's event, run it, store the answer, and return what was stored.
+
+        With the same key a second time, the stored answer comes back and nothing is charged: the way to retry after a
+        lost connection or a crash. A run that was killed runs again. One that failed does not, since failing may have
+        told something: unless its source could not be reached before it gave anything, or the plan has written down
+        where it stood, and goes on from there.
+
+        With `repeat` false, the question is its own key: whoever asks the same with the same budget of the same
+        version of the data gets the answer that is there, and nothing is charged. If that run failed, it is paid anew.
+        """
+        if not repeat and key is not None:
+            raise InvalidInput("the question is the key", field="key", value=key)
+        if plan.domain.fingerprint != self.engine.domain.fingerprint:
+            raise InvalidInput("the plan was made for another schema", field="plan")
+        charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
+        if charge.answer is not None:
+            return plan.read(charge.answer)
+        if _spoilt(plan, charge):
+            raise Conflict(
+                "the run that it paid for failed, and may have told something", field="key", hint="Use a new key"
+            )
+        running = plan.paid_by(charge.id) if isinstance(plan, Resumable) else plan
+        watched = _Watched(self.engine)
+        try:
+            answer = running.run(cast(Engine, watched), self._source)
+        except BaseException as error:
+            # a source that was never reached has done nothing: the charge may run again
+            if watched.gave or not isinstance(error, SourceUnavailable) or error.reached:
+                self._ledger.fail(charge)
+            raise
+        return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
+
+    def _reserve(self, plan: Plan[A], purpose: str, key: str | None) -> Charge:
+        if isinstance(plan, Resumable | Predictable):  # before anything is paid for
+            before = None if key is None else self._ledger.find(self.account.name, key)
+            if before is None or before.answer is None:
+                if isinstance(plan, Resumable):
+                    plan.check_resumable(None if before is None else before.id)
+                if isinstance(plan, Predictable) and before is None:
+                    plan.check_error(self.engine)
+        return self._ledger.reserve(
+            self.account.name,
+            plan.event,
+            question=question_of(plan),
+            unit=plan.unit,
+            neighbours=plan.neighbours,
+            principal=self._principal,
+            purpose=purpose,
+            key=key,
+            data=self._data,
+            again=self._again,
+        )
+
+    def _reserve_once(self, plan: Plan[A], purpose: str) -> Charge:
+        """The charge of this question that has not failed, or a new one."""
+        first, attempt = self.key_of(plan), 1
+        charge = self._reserve(plan, purpose, first)
+        while _spoilt(plan, charge):
+            attempt += 1
+            charge = self._reserve(plan, purpose, f"{first}:{attempt}")
+        return charge
+
+    def key_of(self, plan: Plan[Answer]) -> str:
+        """A key that stands for the question, its noise and the version of the data.
+
+        Simulated answers have keys of their own, so that none is ever taken for a real one.
+        """
+        parts = [question_of(plan), plan.event.to_json(), self._version, "simulated" if self._source.simulated else ""]
+        return "question:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def balance(self) -> Balance:
+        """What is left."""
+        return self._ledger.balance(self.account.name)
+
+
+class _Watched:
+    """An engine that knows whether it gave anything about its data. A call that was made and has not failed counts."""
+
+    _PUBLIC = frozenset({"domain", "supports"})
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.gave = engine, False
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if name in self._PUBLIC or not callable(found):
+            return found
+
+        def watched(*positional: Any, **named: Any) -> Any:
+            given = found(*positional, **named)
+            self.gave = True
+            return given
+
+        return watched
+
+
+def _spoilt(plan: Plan[Any], charge: Charge) -> bool:
+    """Whether a run failed that may have told something, and does not go on where it stopped."""
+    return charge.state == "failed" and not isinstance(charge.event, Nothing) and not _resumes(plan)
+
+
+def _charged(answer: Answer, charge: Charge) -> Answer:
+    """The answer, naming what paid for it."""
+    if isinstance(answer, Releases):
+        return Releases(release.with_charge(charge.id, charge.account) for release in answer.values())
+    return answer.with_charge(charge.id, charge.account) if isinstance(answer, _Chargeable) else answer

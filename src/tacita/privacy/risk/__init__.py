@@ -1,0 +1,1 @@
+"""Privacy at risk, what a loss of privacy costs, and sensitivities that are sampled."""

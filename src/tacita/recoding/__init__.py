@@ -1,7 +1,0 @@
-"""Which equivalence class the rows of a table go to, and what stands in them instead of their values."""
-
-from tacita.recoding.axis import MISSING, OTHER, Axis
-from tacita.recoding.recoding import SUPPRESSED, Recoding
-from tacita.recoding.render import recode
-
-__all__ = ["MISSING", "OTHER", "SUPPRESSED", "Axis", "Recoding", "recode"]

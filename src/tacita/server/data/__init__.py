@@ -1,0 +1,1 @@
+"""Datasets, their sources and what their owner allows."""

@@ -1,0 +1,134 @@
+"""Anonymized releases: made by a job, kept as a file, fetched in pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacita.anonymize import Anonymized
+from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.privacy.event import NonPrivate
+from tacita.report.release_log import Released, concerns, digest_of, digest_rows
+from tacita.report.signing import SigningKey
+from tacita.report.statement import Statement, state
+from tacita.server.data.datasets import Dataset
+from tacita.server.jobs.jobs import Job, Task, register
+from tacita.server.releasing.kept import rows_of
+from tacita.server.services import Services
+from tacita.tables.release import Provenance
+
+__all__ = ["MARK", "make_anonymized", "record", "state_anonymized", "write_rows"]
+
+MARK = {"tacita": "anonymized/1"}
+_ROWS = 65_536
+
+
+def make_anonymized(
+    services: Services,
+    dataset: Dataset,
+    *,
+    recipient: str,
+    purpose: str = "release",
+    columns: Sequence[str] | None = None,
+    **asked: Any,
+) -> tuple[Anonymized, tuple[str, ...]]:
+    """Run a recipe that the dataset's policy allows, write it down, and say what it could be laid over.
+
+    Classes are made over all quasi-identifiers, whichever columns are wanted, so that two buyers with two choices of
+    columns cannot put together more than one with all of them. What goes wrong at the source is told without its
+    details: they are the owner's, and the caller is a buyer.
+    """
+    policy = services.policies.get(dataset.name)
+    chosen, recipe = policy.chosen(columns), policy.recipe(**asked)
+    try:
+        made = recipe.prepare(dataset.domain).run(services.engine(dataset, purpose))
+    except (SourceUnavailable, DataError) as error:
+        hint = "Ask the steward to check the source"
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint=hint) from error
+    classes = made.rows.select(policy.quasi)
+    warnings = record(services, dataset, chosen, classes, made.recipe, recipient, same_classes=not policy.several)
+    if chosen == policy.columns:
+        return made, warnings
+    rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
+    return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen])), warnings
+
+
+def record(
+    services: Services,
+    dataset: Dataset,
+    leaving: Sequence[str],
+    classes: pa.Table,
+    recipe: Any,
+    recipient: str,
+    *,
+    kind: str = "k-anonymous",
+    same_classes: bool = False,
+) -> tuple[str, ...]:
+    """Write a release down before it leaves, and say what it could be laid over; names no other recipient."""
+    entry = Released(
+        dataset=dataset.name,
+        kind=kind,
+        recipe=digest_of(recipe),
+        attributes=tuple(leaving),
+        classes=digest_rows(classes),
+        recipient=recipient,
+    )
+    earlier = services.release_log.record(entry, same_classes=same_classes)
+    # who else bought what is the owner's to know
+    anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "somebody") for old in earlier]
+    return concerns(entry, anonymous)
+
+
+def write_rows(rows: pa.Table, path: Path) -> None:
+    """Write rows so that they are there as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        pq.write_table(rows.replace_schema_metadata(MARK), part, row_group_size=_ROWS)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
+
+
+def state_anonymized(services: Services, job: Job) -> Statement:
+    """What holds for anonymized rows, signed by this installation, with the digest of its Parquet file.
+
+    It claims no differential privacy. The mechanism says what was asked for; the rows were recounted to hold it.
+    """
+    known = json.loads(job.result or "{}")
+    dataset = services.datasets.get(str(job.request["dataset"]))
+    asked = ", ".join(f"{name} {value}" for name, value in known["asked"].items() if value is not None)
+    return state(
+        event=NonPrivate(reason=f"rows of real people were made alike ({asked}), which is not differential privacy"),
+        unit=dataset.account.unit,
+        neighbours=dataset.account.neighbours,
+        provenance=Provenance(
+            recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]},
+            simulated=False,
+            dataset=dataset.name,
+            created=job.created.isoformat(timespec="seconds"),
+        ),
+        files={"rows.parquet": rows_of(services, job.id)},
+        key=SigningKey.of(services.settings.home),
+    )
+
+
+@register("anonymize")
+def _anonymize(task: Task) -> str:
+    """Make the rows and keep them; what is known about them is the result of the job."""
+    given = dict(task.job.request)
+    dataset = task.services.datasets.get(given.pop("dataset"))
+    task.progress.step(0.1, "reading and cutting")
+    made, warnings = make_anonymized(task.services, dataset, **given)
+    task.progress.step(0.9, "writing")
+    write_rows(made.rows, rows_of(task.services, task.job.id))
+    return json.dumps(made.as_dict() | {"warnings": [*made.warnings, *warnings]})

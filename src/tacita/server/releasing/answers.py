@@ -1,0 +1,186 @@
+"""How what is released leaves the server: these responses take releases, statistics, made-up and anonymized rows.
+
+Nothing else has a response that would send it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.ipc
+import pyarrow.parquet as pq
+from starlette.responses import Response, StreamingResponse
+
+from tacita.errors import InternalError, InvalidInput
+from tacita.query import Answer
+from tacita.synthesize import Synthesized
+from tacita.tables.release import Release, Releases
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "ModelResponse",
+    "PageResponse",
+    "ReleaseResponse",
+    "RowsResponse",
+    "StatisticsResponse",
+    "SyntheticResponse",
+]
+
+
+class ReleaseResponse(Response):
+    """A release, or several, as JSON; one whose noise could be repeated is refused (privacy rule 6)."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Release | Releases) -> None:
+        if not isinstance(content, Release | Releases):
+            raise InternalError("only a release can be served", field="content")
+        parts = content.values() if isinstance(content, Releases) else [content]
+        if any(release.provenance.simulated for release in parts):
+            raise InternalError("a simulated release must not be served", field="content")
+        super().__init__(content.to_json())
+
+
+class SyntheticResponse(Response):
+    """Made-up rows as CSV; rows that do not say of themselves that they are made up are refused."""
+
+    media_type = "text/csv"
+
+    def __init__(self, content: pa.Table) -> None:
+        mark = (content.schema.metadata or {}).get(b"tacita") if isinstance(content, pa.Table) else None
+        if mark is None or json.loads(mark).get("synthetic") is not True:
+            raise InternalError("only made-up rows can be served", field="content")
+        out = io.BytesIO()
+        pacsv.write_csv(content, out)
+        super().__init__(out.getvalue())
+
+
+class ModelResponse(Response):
+    """What made-up rows are drawn from, as JSON; only with a guarantee, and with real noise."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Synthesized) -> None:
+        good = isinstance(content, Synthesized) and content.guarantee != "none" and not content.provenance.simulated
+        if not good:
+            raise InternalError("only a private model with real noise can be served", field="content")
+        super().__init__(content.to_json())
+
+
+class PageResponse(Response):
+    """A page about an assessment, for the steward of the data; it may be framed by nobody and runs nothing."""
+
+    media_type = "text/html"
+
+    def __init__(self, content: Path) -> None:
+        if content.suffix != ".html" or not content.is_file():
+            raise InternalError("only a page that was written can be served", field="content")
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+        super().__init__(content.read_bytes(), headers=headers)
+
+
+class StatisticsResponse(Response):
+    """Released statistics as JSON; one whose noise could be repeated is refused (privacy rule 6)."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Answer) -> None:
+        if not isinstance(content, Answer) or content.provenance.simulated:
+            raise InternalError("only statistics with real noise can be served", field="content")
+        super().__init__(content.to_json())
+
+
+Format = Literal["csv", "ndjson", "arrow", "parquet"]
+FORMATS: dict[Format, str] = {
+    "csv": "text/csv",
+    "ndjson": "application/x-ndjson",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
+}
+_ROWS = 65_536
+
+
+class RowsResponse(StreamingResponse):
+    """The rows of a release from its file, in pieces; a file that does not say what it is is refused.
+
+    Args:
+        content: The file.
+        format: What the rows leave as.
+        limit: Only so many rows, the first; a Parquet file leaves whole.
+    """
+
+    def __init__(self, content: Path, format: Format, limit: int | None = None) -> None:
+        found = pq.ParquetFile(content)
+        if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
+            raise InternalError(
+                "only anonymized rows, and made-up rows with real noise, can be served", field="content"
+            )
+        if format == "parquet":
+            if limit is not None:
+                raise InvalidInput("a Parquet file leaves whole", field="limit", hint="Ask for another format")
+            pieces = _bytes(content)
+        else:
+            made = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow}[format]
+            pieces = made(found.schema_arrow, _batches(found, limit))
+        super().__init__(pieces, media_type=FORMATS[format])
+
+
+def _may_leave(mark: bytes | None) -> bool:
+    if mark is None or mark == b"anonymized/1":
+        return mark is not None
+    said = json.loads(mark)
+    made_up = said.get("synthetic") is True and not said.get("simulated", False)
+    return made_up and said.get("event", {}).get("kind", "non-private") != "non-private"
+
+
+def _batches(found: pq.ParquetFile, limit: int | None) -> Iterator[pa.RecordBatch]:
+    left = found.metadata.num_rows if limit is None else limit
+    for batch in found.iter_batches(_ROWS if limit is None else min(_ROWS, limit)):
+        if left <= 0:
+            return
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+
+
+def _csv(_: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    header = True
+    for batch in batches:
+        out = io.BytesIO()
+        pacsv.write_csv(pa.table(batch), out, pacsv.WriteOptions(include_header=header))
+        header = False
+        yield out.getvalue()
+
+
+def _ndjson(_: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    for batch in batches:
+        lines = [json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist()]
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _arrow(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    out = io.BytesIO()
+    with pyarrow.ipc.new_stream(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield _taken(out)
+    yield _taken(out)
+
+
+def _taken(out: io.BytesIO) -> bytes:
+    piece = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return piece
+
+
+def _bytes(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            yield piece

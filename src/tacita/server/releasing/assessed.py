@@ -1,0 +1,97 @@
+"""Assessments of releases: made by a job, for the steward of the data, kept as figures and as a page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacita.assess.assessment import Wishes, assess
+from tacita.assess.case import read_case
+from tacita.assess.compare.page import write_assessment, write_comparison
+from tacita.assess.compare.plan import ComparePlan
+from tacita.assess.compare.run import compare
+from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.server.data.datasets import Dataset
+from tacita.server.jobs.jobs import Task, register
+from tacita.server.releasing.kept import page_of, rows_of
+from tacita.server.services import Services
+from tacita.wire import AssessmentRequest, ComparisonRequest
+
+__all__: list[str] = []  # importing it is what adds its kinds of job
+
+
+def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
+    try:
+        batches = list(services.engine(dataset, "assessment").rows(names))
+    except (SourceUnavailable, DataError) as error:
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error
+    return pa.Table.from_batches(batches)
+
+
+@register("assess")
+def _assess(task: Task) -> str:
+    """Attack a release with the rows that it was made from. Charges nothing: nothing leaves but to the steward."""
+    request = AssessmentRequest.model_validate(dict(task.job.request))
+    services = task.services
+    release = services.jobs.get(request.release)
+    path = rows_of(services, release.id)
+    if not path.is_file():
+        raise Conflict("was deleted, or is not done", field="release", value=release.id)
+    dataset = services.datasets.get(str(release.request["dataset"]))
+    made = pq.read_table(path)
+    names = [name for name in dataset.domain.countable if name in made.column_names]
+    task.progress.step(0.05, "reading")
+    control = None
+    if request.control is not None:
+        control = _rows(services, services.datasets.get(request.control), names)
+    case = read_case(
+        dataset.domain,
+        real=_rows(services, dataset, names),
+        released=[made],
+        control=control,
+        names=names,
+        rng=np.random.default_rng(request.seed),
+    )
+    wishes = Wishes(
+        attempts=request.attempts,
+        secrets=tuple(request.secrets or ()),
+        target=request.target,
+        group=request.group,
+    )
+
+    def tell(share: float, what: str) -> None:
+        task.progress.step(0.1 + 0.85 * share, what)
+
+    found = assess(case, np.random.default_rng(request.seed), wishes=wishes, progress=tell)
+    page = page_of(services, task.job.id)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_assessment(page, found, f"{release.kind} release of {dataset.name}")
+    plain: dict[str, Any] = found.as_dict() | {"release": release.id, "dataset": dataset.name}
+    return json.dumps(plain, allow_nan=False)
+
+
+@register("compare")
+def _compare(task: Task) -> str:
+    """Make releases in simulation and assess them. Charges nothing: nothing of it leaves but to the steward."""
+    request = ComparisonRequest.model_validate(dict(task.job.request))
+    services = task.services
+    dataset = services.datasets.get(request.dataset)
+    plan = ComparePlan.from_dict(request.plan())
+
+    def tell(share: float, what: str) -> None:
+        task.progress.step(min(0.99, share), what)
+
+    try:
+        found = compare(plan, source=(dataset.domain, services.engine(dataset, "assessment")), progress=tell)
+    except (SourceUnavailable, DataError) as error:
+        rule = "the data of this dataset cannot be read now"
+        raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error
+    page = page_of(services, task.job.id)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_comparison(page, found)
+    return json.dumps(found.as_dict() | {"dataset": dataset.name}, allow_nan=False)

@@ -1,0 +1,103 @@
+"""Federated runs: planned for nothing, run by a job that asks holders step by step, kept as made-up rows.
+
+A run is named after its job. Holders bind terms to that name and store what they answered, so that an attempt which
+follows a killed one gets the same answers, and nobody pays twice.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from tacita.client.holder import HolderClient, read_token
+from tacita.domain import Domain
+from tacita.errors import InternalError, InvalidInput, TacitaError, UnknownName
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.jobs.jobs import Task, register
+from tacita.server.releasing.synthetic import keep_made
+from tacita.server.services import Services
+from tacita.synthesize.federated import Party, Terms, federate
+from tacita.synthesize.federated.analyst import takes_mixture
+from tacita.synthesize.federated.planning import plan_run
+from tacita.wire import FederatedRequest
+
+__all__ = ["describe_all", "show_run", "terms_of"]
+
+_PATIENCE = 2.0
+
+
+def terms_of(services: Services, request: FederatedRequest, run: str) -> tuple[Terms, Domain]:
+    """What all parties of the run agree on, checked; and the schema that it names."""
+    for name in request.holders:
+        if name not in services.settings.holders:
+            raise UnknownName(name, field="holders", available=services.settings.holders)
+    if request.neighbours not in list(Neighbours):
+        raise InvalidInput("must be " + " or ".join(Neighbours), field="neighbours", value=request.neighbours)
+    domain = Domain.from_dict(request.domain)
+    terms = Terms(
+        run=run,
+        schema=domain.fingerprint,
+        attributes=domain.countable if request.attributes is None else tuple(request.attributes),
+        method=request.method,
+        budget=request.budget.budget(),
+        unit=Unit.parse(request.unit),
+        neighbours=Neighbours(request.neighbours),
+        holders=tuple(request.holders),
+        quorum=len(request.holders) if request.quorum is None else request.quorum,
+        overlap=request.overlap,
+        degree=request.degree,
+        split=0.3,
+        theta=4.0,
+        people=request.people,
+    )
+    takes_mixture(terms, domain, request.fit)
+    return terms, domain
+
+
+def show_run(services: Services, request: FederatedRequest) -> dict[str, Any]:
+    """Cost and noise, beside those of one curator of all data; asks nobody."""
+    terms, domain = terms_of(services, request, "plan")
+    return plan_run(terms, domain).as_dict()
+
+
+def describe_all(services: Services) -> list[dict[str, Any]]:
+    """What every holder says of itself, asked at once."""
+    names = list(services.settings.holders)
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return list(pool.map(lambda name: _described(services, name), names))
+
+
+def _described(services: Services, name: str) -> dict[str, Any]:
+    try:
+        client = _client(services, name, seconds=_PATIENCE)
+        try:
+            return {"name": name, "reached": True, "problem": None, "about": client.describe()}
+        finally:
+            client.close()
+    except TacitaError as error:  # where it is, and where its token lies, is the operator's to know
+        return {"name": name, "reached": False, "problem": error.rule, "about": None}
+
+
+def _client(services: Services, name: str, *, seconds: float) -> HolderClient:
+    place = services.settings.holders[name]
+    return HolderClient(place.url, read_token(place.token_file.expanduser()), timeout=seconds, patience=seconds)
+
+
+@register("federate")
+def _federate(task: Task) -> str:
+    """Ask, combine, write. Every attempt has the same run, so that holders answer it once."""
+    request = FederatedRequest.model_validate(dict(task.job.request))
+    terms, domain = terms_of(task.services, request, task.job.id)
+    task.progress.step(0.05, "asking the holders")
+    clients = {name: _client(task.services, name, seconds=request.deadline) for name in terms.holders}
+    try:
+        parties = [Party(name=name, ask=client.ask) for name, client in clients.items()]
+        made = federate(terms, domain, parties, deadline=request.deadline, rng=np.random.default_rng(), fit=request.fit)
+    finally:
+        for client in clients.values():
+            client.close()
+    if made.provenance.simulated:
+        raise InternalError("simulated rows must not be served", field="release")
+    return keep_made(task, made, request.rows, request.decode)

@@ -1,0 +1,112 @@
+"""Asking a dataset: plan, then answer. Shared by the route and by jobs."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tacita.domain import Domain
+from tacita.errors import Conflict, InvalidInput
+from tacita.plans import Answer, CalibratedTables, NoisyTables, Plan
+from tacita.plans.session import Session
+from tacita.privacy.accountant import INFINITE
+from tacita.query.aggregates import CalibratedAggregates
+from tacita.server.data.datasets import Dataset
+from tacita.server.services import Services
+from tacita.tables.workload import Workload
+from tacita.wire import SqlRequest, TableQuery
+from tacita.wire.refusals import without_details
+
+__all__ = ["answer", "check_cells", "make_plan", "make_sql_plan", "show_plan", "show_sql_plan"]
+
+A = TypeVar("A", bound=Answer)
+
+
+def make_plan(services: Services, dataset: Dataset, request: TableQuery) -> CalibratedTables:
+    """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
+    workload = Workload(tuple(tuple(table) for table in request.tables), tuple(request.weights or ()))
+    account = dataset.account
+    check_cells(services, sum(dataset.domain.project(key).size for key in workload.check(dataset.domain)), "tables")
+    return NoisyTables(workload, request.family).calibrate(
+        dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours
+    )
+
+
+def check_cells(services: Services, cells: int, field: str) -> None:
+    """Refuse a question whose answer would be too large."""
+    most = services.settings.max_cells
+    if cells > most:
+        raise InvalidInput(
+            f"must have at most {most} cells together",
+            field=field,
+            value=cells,
+            hint="Ask for fewer tables, fewer attributes or coarser bins; an admin can raise max_cells",
+        )
+
+
+def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> CalibratedAggregates:
+    """The same for a question in SQL."""
+    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+
+    account = dataset.account
+    recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level)
+    check_cells(services, dataset.domain.project(recipe.by).size * len(recipe.aggregates), "by")
+    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def show_sql_plan(services: Services, dataset: Dataset, plan: CalibratedAggregates) -> dict[str, Any]:
+    """The plan, with what it would take from the account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+        "expected": [expected.as_dict() for expected in plan.expect()],
+    }
+
+
+def show_plan(services: Services, dataset: Dataset, plan: CalibratedTables) -> dict[str, Any]:
+    """The plan, with what it would take from the account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+    }
+
+
+def answer(
+    services: Services,
+    dataset: Dataset,
+    plan: Plan[A],
+    *,
+    principal: str,
+    purpose: str,
+    key: str | None,
+    repeat: bool = True,
+    domain: Domain | None = None,
+) -> A:
+    """Reserve, run, settle. Without `repeat`, what was answered before is answered again and costs nothing.
+
+    With a `domain` of its own the same data is read with other bins.
+
+    What goes wrong at the source is told without its details: they are the owner's, and the caller is a
+    buyer.
+    """
+    try:
+        with without_details("dataset", ask="the steward", value=dataset.name):
+            engine = services.engine(dataset, purpose, domain)
+            session = Session(
+                engine=engine,
+                ledger=services.ledger,
+                account=dataset.account.name,
+                principal=principal,
+                source=services.randomness,
+                version=services.datasets.version(dataset, purpose),
+            )
+            return session.ask(plan, purpose=purpose, key=key, repeat=repeat)
+    except Conflict as error:
+        if error.field != "key":
+            raise
+        # the ledger's key is not what the caller sent
+        rule = error.rule.replace("question", "request")
+        raise Conflict(rule, field="Idempotency-Key", hint="Use a new key") from None

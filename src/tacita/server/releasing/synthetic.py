@@ -1,0 +1,117 @@
+"""Made-up rows: paid for once, made by a job, kept as a file, fetched in pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tacita.domain import Decode
+from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
+from tacita.privacy.accountant import INFINITE
+from tacita.report.signing import SigningKey
+from tacita.report.statement import Statement, state
+from tacita.server.data.datasets import Dataset
+from tacita.server.jobs.jobs import Task, register
+from tacita.server.releasing.kept import model_of, rows_of
+from tacita.server.releasing.queries import answer
+from tacita.server.services import Services
+from tacita.synthesize import Synthesize, Synthesized
+from tacita.synthesize.plan import SynthesisPlan
+from tacita.wire import SyntheticRequest
+
+__all__ = ["check_affordable", "keep_made", "make_synthesis", "show_synthesis", "statement_of"]
+
+
+def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
+    """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
+    names = None if request.attributes is None else tuple(request.attributes)
+    recipe = Synthesize(method=request.method, attributes=names, people=request.people, seconds=request.seconds)
+    account = dataset.account
+    return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def show_synthesis(services: Services, dataset: Dataset, plan: SynthesisPlan) -> dict[str, Any]:
+    """The plan, with what it would take from the account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+    }
+
+
+def check_affordable(services: Services, dataset: Dataset, plan: SynthesisPlan) -> None:
+    """Refuse what the account cannot pay now, as the ledger would when the job runs."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    if not quote.affordable:
+        raise BudgetExceeded(
+            account=dataset.account.name,
+            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
+            remaining=f"{float(quote.remaining):.6g}",
+            budget=str(dataset.account.budget),
+        )
+
+
+def statement_of(services: Services, id: str, request: Mapping[str, Any]) -> Statement:
+    """What is promised about a release, signed by this installation, with the digest of its Parquet file."""
+    made = Synthesized.from_json(model_of(services, id).read_text(encoding="utf-8"))
+    people = request.get("people")
+    return state(
+        event=made.event,
+        unit=made.unit,
+        neighbours=made.neighbours,
+        provenance=made.provenance,
+        delta=request["budget"].get("delta") or 0.0,
+        guarantee="central differential privacy",
+        public=() if people is None else (f"about {people} rows",),
+        files={"rows.parquet": rows_of(services, id)},
+        key=SigningKey.of(services.settings.home),
+    )
+
+
+@register("synthesize")
+def _synthesize(task: Task) -> str:
+    """Charge, fit, draw, write. Every attempt has the job's key, so a killed one is charged once."""
+    given = dict(task.job.request)
+    principal = given.pop("principal")
+    request = SyntheticRequest.model_validate(given)
+    services = task.services
+    dataset = services.datasets.get(request.dataset)
+    plan = make_synthesis(dataset, request)
+    task.progress.step(0.1, "measuring and fitting")
+    made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
+    if made.provenance.simulated:
+        raise InternalError("simulated rows must not be served", field="release")
+    return keep_made(task, made, request.rows, request.decode)
+
+
+def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode) -> str:
+    """Write rows and model where they are kept; what is known of them, for the job's result."""
+    rows = wanted if wanted is not None else max(0, round(made.people))
+    _write(task, made, rows, decode)
+    plain = made.as_dict()
+    del plain["model"]
+    return json.dumps(plain | {"rows": rows, "columns": list(made.domain.names), "statement": made.statement()})
+
+
+def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
+    target, model = rows_of(task.services, task.job.id), model_of(task.services, task.job.id)
+
+    def tell(done: int) -> None:
+        task.progress.step(0.5 + 0.5 * done / max(rows, 1), "writing rows")
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.write(target, rows, np.random.default_rng(), policy=decode, progress=tell)
+        part = model.with_suffix(f".{os.getpid()}.part")
+        part.write_text(made.to_json(), encoding="utf-8")
+        os.replace(part, model)
+    except (OSError, InvalidInput) as error:
+        if isinstance(error, InvalidInput) and error.field != "path":  # not the disk: the request
+            raise
+        # where it lies is the server's to know
+        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error

@@ -1,0 +1,1 @@
+"""A parent table and its children, synthesised together."""

@@ -1,0 +1,1 @@
+"""Counts and estimates over a domain: cells, exact tables, workloads, recodings, releases with their error."""

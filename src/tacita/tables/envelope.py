@@ -1,0 +1,77 @@
+"""What leaves beside a release of tables: what it cost, who is protected, where it comes from, and its JSON."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+from tacita.errors import InvalidInput
+from tacita.privacy.event import Event, event_from_dict
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.release import Provenance
+
+__all__ = ["Envelope"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Envelope(ABC):
+    """The part that answers and models share; each adds `mark`, `parts` and `parts_of`.
+
+    Attributes:
+        event, unit, neighbours: What it cost, who is protected, against what change.
+        provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
+    """
+
+    mark: ClassVar[str]
+
+    event: Event
+    unit: Unit
+    neighbours: Neighbours
+    provenance: Provenance = field(repr=False)
+
+    @abstractmethod
+    def parts(self) -> dict[str, Any]:
+        """What is its own, as plain data."""
+
+    @staticmethod
+    @abstractmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again."""
+
+    def with_charge(self, charge: str, dataset: str | None) -> Self:
+        """The same, naming the ledger's charge that paid for it."""
+        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
+
+    def paid(self) -> dict[str, Any]:
+        """What is not its own, as plain data."""
+        return {
+            "event": self.event.as_dict(),
+            "unit": self.unit.as_dict(),
+            "neighbours": str(self.neighbours),
+            "provenance": self.provenance.as_dict(),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"tacita": self.mark} | self.parts() | self.paid()
+
+    def to_json(self) -> str:
+        """All of it as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        data = json.loads(text)
+        if data.get("tacita") != cls.mark:
+            raise InvalidInput(f"must be `{cls.mark}`", field="tacita", value=data.get("tacita"))
+        return cls(
+            **cls.parts_of(data),
+            event=event_from_dict(data["event"]),
+            unit=Unit.from_dict(data["unit"]),
+            neighbours=Neighbours(data["neighbours"]),
+            provenance=Provenance(**data["provenance"]),
+        )

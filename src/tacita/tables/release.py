@@ -1,0 +1,292 @@
+"""What may leave: an estimate with its uncertainty, its cost, who it protects, and where it came from.
+
+A `Release` is the only thing here that has a form on the wire. It cannot be made from a `Table`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import platform
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput, UnknownName
+from tacita.privacy.event import Event, NonPrivate, event_from_dict
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.cells import Cells
+from tacita.tables.table import Table
+from tacita.tables.uncertainty import Uncertainty, uncertainty_from_dict
+
+__all__ = ["Provenance", "Release", "Releases", "new_run"]
+
+Array = npt.NDArray[np.float64]
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("tacita", "numpy", "opendp", "dp-accounting", "cryptography"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a release came from: enough to make another like it and to tell it from a simulation.
+
+    Attributes:
+        created: When; now, unless it is said.
+        run: Which run made it, so that two runs are told apart and what one run made together is not paid twice. Drawn
+            with the time, so what was written before there were runs has none when it is read. It is no part of what
+            a seed repeats: it comes from the system's randomness alone, not from the data and not from the noise.
+    """
+
+    recipe: Mapping[str, Any]
+    simulated: bool
+    dataset: str | None = None
+    charge: str | None = None
+    created: str = ""
+    versions: Mapping[str, str] = field(default_factory=lambda: dict(_versions()))
+    run: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.created:
+            return
+        object.__setattr__(self, "created", dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
+        if self.run is None:
+            object.__setattr__(self, "run", new_run())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        names = ("recipe", "simulated", "dataset", "charge", "created", "versions")
+        return {name: getattr(self, name) for name in names} | ({} if self.run is None else {"run": self.run})
+
+
+def new_run() -> str:
+    """The id of a run that begins: 64 bits that nobody can guess."""
+    return f"run_{secrets.token_hex(8)}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """Released numbers over some attributes. Answers `project`, so that it can feed every later step.
+
+    Attributes:
+        estimate: The numbers; unbiased unless the recipe says otherwise, so cells may be negative.
+        quantity: Whether they are counts of units' rows or shares of a whole.
+        uncertainty: How far they may lie from the truth.
+        event: What making it cost each unit.
+        unit, neighbours: Who is protected and against what change.
+        trust: "central" when a curator held the data, "local" when nobody did.
+        provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
+    """
+
+    estimate: Cells
+    quantity: Literal["count", "share"]
+    uncertainty: Uncertainty
+    event: Event
+    unit: Unit
+    neighbours: Neighbours
+    trust: Literal["central", "local"]
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        if isinstance(self.estimate, Table):
+            raise InvalidInput("exact counts cannot be released as they are", field="estimate")
+
+    # -- Projectable ----------------------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> Domain:
+        """What the attributes are."""
+        return self.estimate.domain
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the axes, in order."""
+        return self.estimate.attributes
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The numbers, with one axis for each attribute."""
+        return self.estimate.values
+
+    def supports(self, attributes: Iterable[str]) -> bool:
+        """Whether all these attributes are here."""
+        return self.estimate.supports(attributes)
+
+    def project(self, attributes: Iterable[str]) -> Release:
+        """Sum out all but these attributes; free, because it looks at nothing but the release."""
+        names = tuple(attributes)
+        found = self if set(names) == set(self.attributes) else self.derived()
+        return replace(
+            found,
+            estimate=self.estimate.project(names),
+            uncertainty=self.uncertainty.project(self.domain, names),
+        )
+
+    def derived(self) -> Release:
+        """The same release without what holds for its cells as they were counted: how far one sender moves them."""
+        recipe = dict(self.provenance.recipe)
+        if "influence" not in recipe:
+            return self
+        unknown = dict.fromkeys(recipe["influence"]) | {"participation": recipe["influence"]["participation"]}
+        return replace(self, provenance=replace(self.provenance, recipe=recipe | {"influence": unknown}))
+
+    # -- error ----------------------------------------------------------------------------------------------------
+
+    def std(self) -> Array:
+        """Standard error of each cell."""
+        return self.uncertainty.std(self.estimate)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper end for each cell; each interval holds its level by itself."""
+        return self.uncertainty.interval(self.estimate, level)
+
+    @property
+    def guarantee(self) -> str:
+        """In one word, what kind of promise the event makes."""
+        return "none" if isinstance(self.event, NonPrivate) else self.trust
+
+    # -- leaving --------------------------------------------------------------------------------------------------
+
+    def with_charge(self, charge: str, dataset: str | None) -> Release:
+        """The same release, naming the ledger's charge that paid for it."""
+        return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data: what the server sends and the client reads."""
+        return {
+            "tacita": "release/1",
+            "domain": self.domain.as_dict() if len(self.domain) else {"tacita": 1, "attributes": []},
+            "quantity": self.quantity,
+            "estimate": self.values.reshape(-1).tolist(),
+            "uncertainty": self.uncertainty.as_dict(),
+            "guarantee": self.guarantee,
+            "trust": self.trust,
+            "event": self.event.as_dict(),
+            "unit": self.unit.as_dict(),
+            "neighbours": str(self.neighbours),
+            "provenance": self.provenance.as_dict(),
+        }
+
+    def to_json(self) -> str:
+        """The release as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Release:
+        """The release that `as_dict` wrote."""
+        if data.get("tacita") != "release/1":
+            raise InvalidInput("must be `release/1`", field="tacita", value=data.get("tacita"))
+        empty = not data["domain"]["attributes"]
+        domain = Domain.model_construct(attributes=()) if empty else Domain.from_dict(data["domain"])
+        estimate = np.array(data["estimate"]).reshape(domain.shape)
+        return cls(
+            estimate=Cells(domain, estimate),
+            quantity=data["quantity"],
+            uncertainty=uncertainty_from_dict(data["uncertainty"]),
+            event=event_from_dict(data["event"]),
+            unit=Unit.from_dict(data["unit"]),
+            neighbours=Neighbours(data["neighbours"]),
+            trust=data["trust"],
+            provenance=Provenance(**data["provenance"]),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """The release that `to_json` wrote."""
+        return cls.from_dict(json.loads(text))
+
+    def to_arrow(self, level: float = 0.95) -> pa.Table:
+        """One row for each cell: its labels, the estimate, its standard error and interval."""
+        low, high = self.interval(level)
+        grids = np.indices(self.estimate.shape).reshape(len(self.attributes), self.values.size)
+        columns = {
+            name: pa.array(self.domain[name].all_labels).take(pa.array(codes))
+            for name, codes in zip(self.attributes, grids, strict=True)
+        }
+        numbers = {"estimate": self.values, "std": self.std(), "low": low, "high": high}
+        columns |= {name: pa.array(np.asarray(array, float).reshape(-1)) for name, array in numbers.items()}
+        meta = {"tacita": json.dumps(self.as_dict() | {"estimate": None, "level": level})}
+        return pa.table(columns).replace_schema_metadata(meta)
+
+
+class Releases(Mapping[tuple[str, ...], Release]):
+    """Releases that were made together, by their attributes. Answers `project` from the most accurate one that can."""
+
+    def __init__(self, releases: Iterable[Release]) -> None:
+        self._releases = {release.attributes: release for release in releases}
+        if not self._releases:
+            raise InvalidInput("must hold at least one release", field="releases")
+
+    def __getitem__(self, key: Iterable[str]) -> Release:
+        wanted = tuple(key)
+        if wanted not in self._releases:
+            available = [" x ".join(known) for known in self._releases]
+            raise UnknownName(" x ".join(wanted), field="release", available=available)
+        return self._releases[wanted]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._releases
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    @property
+    def domain(self) -> Domain:
+        """All attributes that occur."""
+        domains = [release.domain for release in self.values() if len(release.domain)]
+        whole = domains[0]
+        for domain in domains[1:]:
+            whole = whole.merge(domain)
+        return whole
+
+    def supports(self, attributes: Iterable[str]) -> bool:
+        """Whether some release holds all of these."""
+        wanted = tuple(attributes)
+        return any(release.supports(wanted) for release in self.values())
+
+    def project(self, attributes: Iterable[str]) -> Release:
+        """The release over these attributes with the smallest error."""
+        wanted = tuple(attributes)
+        fitting = [release.project(wanted) for release in self.values() if release.supports(wanted)]
+        if not fitting:
+            raise UnknownName(" x ".join(wanted), field="release", available=[" x ".join(key) for key in self])
+        return min(fitting, key=lambda release: float(np.mean(release.std())))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"tacita": "releases/1", "releases": [release.as_dict() for release in self.values()]}
+
+    def to_json(self) -> str:
+        """All releases as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Releases:
+        """The releases that `as_dict` wrote."""
+        if data.get("tacita") != "releases/1":
+            raise InvalidInput("must be `releases/1`", field="tacita", value=data.get("tacita"))
+        return cls(Release.from_dict(part) for part in data["releases"])
+
+    @classmethod
+    def from_json(cls, text: str) -> Releases:
+        """The releases that `to_json` wrote."""
+        return cls.from_dict(json.loads(text))

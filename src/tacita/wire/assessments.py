@@ -1,0 +1,100 @@
+"""What releases give away, for stewards."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tacita.wire.base import Name, Sent, Told
+
+__all__ = ["AssessmentInfo", "AssessmentRequest", "ComparisonInfo", "ComparisonRequest"]
+
+
+class AssessmentRequest(Sent):
+    """Attack a release, with the rows that it was made from."""
+
+    release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
+    control: Name | None = Field(
+        default=None, description="A dataset of people like them who were not used; without, leaks look like guesses."
+    )
+    attempts: int = Field(default=2000, ge=50, le=100_000, description="Trials of each attack.")
+    secrets: list[str] | None = Field(default=None, description="What nobody should infer.")
+    target: str | None = Field(default=None, description="What classifiers learn to predict.")
+    group: str | None = Field(default=None, description="Compare accuracy over its levels.")
+    seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
+
+
+class ComparisonRequest(Sent):
+    """Make several releases in simulation and assess them alike."""
+
+    dataset: Name
+    releases: list[dict[str, Any]] = Field(min_length=1, max_length=20, description="As in `tacita compare`.")
+    control: float = Field(default=0.3, gt=0, lt=1, description="The share of rows that is held back.")
+    sensitive: list[str] = Field(default_factory=list)
+    quasi: list[str] = Field(default_factory=list)
+    attributes: list[str] = Field(default_factory=list)
+    target: str | None = None
+    group: str | None = None
+    attempts: int = Field(default=2000, ge=97, le=100_000, description="Trials of each attack on each release.")
+    most_risk: float = Field(default=0.1, gt=0, le=1)
+    seed: int = Field(default=0, ge=0)
+
+    def plan(self) -> dict[str, Any]:
+        """As a plan's file would say it."""
+        given = self.model_dump(exclude={"dataset"}, exclude_none=True)
+        return given | {"data": self.dataset, "schema": self.dataset}
+
+
+class ComparisonInfo(Told):
+    """Several releases side by side; figures were read off exact rows, and all noise was simulated."""
+
+    tacita: Literal["comparison/1"]
+    dataset: str
+    people: int
+    control: int
+    most_risk: float
+    trials: str = Field(default="", description="How often each attack was tried, and what that can show.")
+    results: list[dict[str, Any]]
+    references: list[dict[str, Any]]
+    ranking: list[list[str]] = Field(default=[], description="By growing risk; releases in one group tie.")
+    front: list[str]
+    recommended: str | None
+    reasons: list[str]
+
+
+class AssessmentInfo(Told):
+    """What a release gives away and what it is worth; figures were read off exact rows, for their owner."""
+
+    tacita: Literal["assessment/1"]
+    release: str
+    dataset: str
+    rows: int
+    people: int
+    control: int
+    risk: float
+    shown: float | None = Field(
+        default=None, description="What is more than chance: the largest lower end of an attack's interval."
+    )
+    interval: tuple[float, float] | None = Field(
+        default=None, description="Of the risk, at 95 % for all attacks together; null in assessments from before."
+    )
+    worst: str
+    headline: str = Field(default="", description="What the attacks found, in words that agree with `risks`.")
+    risks: list[dict[str, Any]] = Field(
+        default_factory=list, description="Every attack: its name, what it achieved beyond a guess, and the interval."
+    )
+    kept: float
+    leaks: list[dict[str, Any]]
+    membership: list[dict[str, Any]]
+    nearness: dict[str, Any] | None
+    disclosure: dict[str, Any] | None
+    margins: dict[str, Any]
+    associations: dict[str, Any] | None
+    propensity: dict[str, Any] | None
+    queries: dict[str, Any] | None
+    learned: dict[str, Any] | None
+    means: list[dict[str, Any]]
+    regression: list[dict[str, Any]]
+    structure: dict[str, Any] | None
+    skipped: list[list[str]]

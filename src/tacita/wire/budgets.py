@@ -1,0 +1,65 @@
+"""Budgets, balances and charges."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tacita.privacy.budget import Budget
+from tacita.wire.base import Sent, Told
+
+__all__ = ["Balance", "BudgetModel", "ChargeInfo", "ChargePage", "RaiseBudget"]
+
+
+class BudgetModel(Sent):
+    """Epsilon, epsilon at a delta, or rho."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+
+    def budget(self) -> Budget:
+        """The budget, checked."""
+        return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+
+
+class RaiseBudget(Sent):
+    """A new, larger total."""
+
+    budget: BudgetModel
+
+
+class Balance(Told):
+    """Where an account stands, in the currency of its budget."""
+
+    account: str
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    currency: str
+    spent: float | None = Field(description="null when something without a guarantee was charged.")
+    remaining: float
+    charges: int
+
+
+class ChargeInfo(Told):
+    """One entry of an account's history."""
+
+    id: str
+    account: str
+    key: str
+    event: dict[str, Any]
+    principal: str
+    purpose: str
+    state: Literal["reserved", "settled", "failed"]
+    created: dt.datetime
+    settled: dt.datetime | None
+
+
+class ChargePage(Told):
+    """A part of the history, oldest first."""
+
+    charges: list[ChargeInfo]
+    next_offset: int | None = Field(description="Where the next page begins; null at the end.")

@@ -1,0 +1,297 @@
+"""Campaigns, and what comes out of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tacita.wire.base import Moment, Name, Sent, Told
+
+__all__ = [
+    "Accepted",
+    "BlindSignature",
+    "BlockInfo",
+    "BlockModel",
+    "CampaignInfo",
+    "CampaignQuestion",
+    "CollectionPlan",
+    "IntegrityInfo",
+    "InvitationCodes",
+    "InvitationsInfo",
+    "MeasureInfo",
+    "NetworkInfo",
+    "NewCampaign",
+    "NewInvitations",
+    "PlannedCollection",
+    "PlannedQuestion",
+    "Redemption",
+    "ReportBatch",
+    "RoundsModel",
+    "RuleInfo",
+    "Sheet",
+    "StopModel",
+    "TallyInfo",
+    "TallyModel",
+    "VerdictInfo",
+]
+
+
+class CollectionPlan(Sent):
+    """What is to be known, of whom, and what answering may cost each of them."""
+
+    domain: dict[str, Any] = Field(alias="schema", description="Attributes and levels, as `tacita schema` writes.")
+    tables: list[list[str]] = Field(min_length=1, description="The tables that matter.")
+    epsilon: float
+    respondents: int = Field(ge=1, description="How many are expected to answer.")
+    mode: Literal["auto", "singles", "tables", "views"] = "auto"
+    answers: Literal["one", "view"] = "one"
+    channel: Literal["auto", "rr"] = "auto"
+    dependence: float = Field(default=0.1, ge=0, le=1)
+
+
+class RoundsModel(Sent):
+    """Blocks of respondents."""
+
+    size: int = Field(ge=1, description="Reports that fill a block.")
+    floor: float = Field(default=0.5, gt=0, le=1, description="Weight of the uniform among the fakes.")
+    seconds: float | None = Field(default=None, gt=0, description="A block closes after so long in any case.")
+
+
+class StopModel(Sent):
+    """When a campaign is accurate enough to close by itself."""
+
+    half_width: float = Field(gt=0, description="Half the width of every cell's interval.")
+    level: float = Field(default=0.95, gt=0, lt=1)
+
+
+class NewCampaign(CollectionPlan):
+    """Questions to ask, the most that answering may cost, and how long to go on."""
+
+    title: str = Field(min_length=1, max_length=200)
+    minimum: int = Field(default=100, ge=1, description="No table is released before so many have answered for it.")
+    closes: Moment | None = None
+    rounds: RoundsModel | None = None
+    stop: StopModel | None = None
+    keep_reports: bool = Field(default=False, description="Keep reports after they were counted.")
+    shard: tuple[int, int] | None = Field(default=None, strict=False, description="(i, m): the i-th of m aggregators.")
+    aggregators: list[str] | None = Field(
+        default=None, description="With `shard`: the origins by which respondents reach the m aggregators, in order."
+    )
+    invited: bool = Field(
+        default=False, description="Respondents need one-time codes: each moves at most one sheet of reports."
+    )
+    raised_limits: bool = Field(
+        default=False,
+        description="Respondents have raised the limits of their devices; otherwise epsilon above 2 is refused.",
+    )
+    draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
+    id: Name | None = Field(
+        default=None, description="A readable id, or that of the same campaign at another aggregator."
+    )
+
+
+class PlannedQuestion(Told):
+    """One question of a plan."""
+
+    attributes: list[str]
+    channel: str
+    levels: int
+    share: float
+    expected: int
+    view: int
+
+
+class PlannedCollection(Told):
+    """What would be asked of whom, and how exact it would be."""
+
+    mode: Literal["singles", "tables"]
+    answers: int = Field(description="Questions that one respondent answers.")
+    why: str
+    rehearsed: float | None
+    epsilon: float
+    epsilon_exact: float
+    respondents: int
+    questions: list[PlannedQuestion]
+    predictions: list[dict[str, Any]]
+
+
+class CampaignQuestion(Told):
+    """One question of a campaign."""
+
+    id: str
+    attributes: list[str]
+    channel: str
+    cells: int
+    block: int
+    share: float
+    received: int
+    one_report: float = Field(description="The most that one further report moves an estimated share.")
+
+
+class CampaignInfo(Told):
+    """A campaign and how many have answered."""
+
+    id: str
+    title: str
+    state: Literal["draft", "open", "closed"]
+    reason: str
+    block: int
+    fingerprint: str = Field(description="Publish it: respondents compare it with what their page shows.")
+    received: int = Field(description="Reports that counted.")
+    respondents: int = Field(description="People who answered; one may send several reports.")
+    epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
+    participation: Literal["open", "invited"]
+    influence: str = Field(description="How far one sender can move a table.")
+    terms: dict[str, Any]
+    questions: list[CampaignQuestion]
+    created: dt.datetime
+    closed: dt.datetime | None
+
+
+class Sheet(Told):
+    """The questions for one respondent; a device checks them before it answers."""
+
+    title: str = Field(description="What the campaign calls itself.")
+    questions: list[dict[str, Any]]
+    digests: list[str] = Field(description="Of all questions of the block; with the title they give the fingerprint.")
+
+
+class TallyModel(Sent):
+    """What another aggregator of the same campaign has counted."""
+
+    tacita: Literal["tally/1"]
+    campaign: str
+    questions: dict[str, str]
+    counts: dict[str, list[int]]
+    received: dict[str, int]
+    reports: list[str]
+
+
+class TallyInfo(Told):
+    """Counts of randomised answers, for another aggregator of the same campaign."""
+
+    tacita: Literal["tally/1"]
+    campaign: str
+    questions: dict[str, str] = Field(description="Digest of each question.")
+    counts: dict[str, list[int]]
+    received: dict[str, int]
+    reports: list[str] = Field(description="Ids of the reports that the counts hold.")
+
+
+class BlockModel(Sent):
+    """The questions of a block, as the leading aggregator of the campaign has opened it."""
+
+    tacita: Literal["block/1"]
+    campaign: str
+    block: int
+    questions: list[dict[str, Any]]
+
+
+class BlockInfo(Told):
+    """The questions of the block that is open, for aggregators that share the campaign."""
+
+    tacita: Literal["block/1"]
+    campaign: str
+    block: int
+    questions: list[dict[str, Any]]
+
+
+class NewInvitations(Sent):
+    """How many one-time codes to make."""
+
+    count: int = Field(ge=1, le=100_000)
+
+
+class InvitationCodes(Told):
+    """One-time codes. They are shown once: only digests are stored."""
+
+    codes: list[str]
+
+
+class InvitationsInfo(Told):
+    """How many codes there are, and how many were traded for a token."""
+
+    made: int
+    used: int
+
+
+class Redemption(Sent):
+    """A code, and the blinded message that it is traded for a signature of (RFC 9474)."""
+
+    code: str = Field(min_length=1, max_length=100)
+    blinded: str = Field(pattern="^[0-9a-f]{512}$")
+
+
+class BlindSignature(Told):
+    """The signature of a blinded message."""
+
+    signature: str
+
+
+class VerdictInfo(Told):
+    """The outcome of a test of independence."""
+
+    hypothesis: str
+    method: str
+    statistic: float
+    df: int
+    p_value: float
+    valid: bool = Field(description="Whether the test holds its level.")
+    caution: str | None = Field(description="Why it may not hold it this time.")
+
+
+class NetworkInfo(Told):
+    """A Bayesian network, and what its edges rest on."""
+
+    network: dict[str, Any]
+    links: list[dict[str, Any]]
+    event: dict[str, Any]
+
+
+class MeasureInfo(Told):
+    """A number with its error."""
+
+    value: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+
+
+class RuleInfo(Told):
+    """If `given`, then `then`."""
+
+    given: dict[str, str]
+    then: dict[str, str]
+    support: MeasureInfo
+    confidence: MeasureInfo
+    lift: MeasureInfo
+    p_value: float
+    adjusted: float
+
+
+class IntegrityInfo(Told):
+    """How far liars could have moved one table, and whether its tally looks like honest reports."""
+
+    attributes: list[str]
+    block: int
+    reports: int
+    one_report: float
+    one_percent: float
+    excess: float | None
+    p_value: float | None
+    note: str
+
+
+class ReportBatch(Sent):
+    """Reports from devices; wire form in docs/reference/wire.md."""
+
+    reports: list[dict[str, Any]] = Field(min_length=1)
+
+
+class Accepted(Told):
+    """What became of a batch; durable when it is sent."""
+
+    accepted: int
+    replayed: list[str] = Field(description="Ids that had counted before.")

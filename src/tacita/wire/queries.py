@@ -1,0 +1,114 @@
+"""Questions and their answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tacita.wire.base import Sent, Told
+from tacita.wire.budgets import BudgetModel
+
+__all__ = [
+    "Plan",
+    "QueryRequest",
+    "ReleaseModel",
+    "ReleasesModel",
+    "SqlPlan",
+    "SqlRequest",
+    "StatisticsModel",
+    "TableQuery",
+]
+
+
+class TableQuery(Sent):
+    """Tables to release with noise, and what they may cost."""
+
+    tables: list[list[str]] = Field(max_length=1000, description="One list of attributes for each table.")
+    weights: list[float] | None = Field(default=None, description="How much each table matters; all the same.")
+    family: Literal["auto", "laplace", "gaussian"] = "auto"
+    budget: BudgetModel
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+
+
+class QueryRequest(TableQuery):
+    """A query that is answered at once, or only planned."""
+
+    dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
+
+
+class Plan(Told):
+    """What a query would cost and how good it would be, before any data is read."""
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float = Field(description="In the currency of the request's budget.")
+    event: dict[str, Any]
+    noise: list[dict[str, Any]]
+    predictions: list[dict[str, Any]]
+    account_cost: float | None = Field(description="In the currency of the account; null when infinite.")
+    account_remaining: float
+    affordable: bool
+
+
+class ReleaseModel(Told):
+    """Released numbers with their error, cost and provenance."""
+
+    tacita: Literal["release/1"]
+    domain: dict[str, Any]
+    quantity: Literal["count", "share"]
+    estimate: list[float]
+    uncertainty: dict[str, Any]
+    guarantee: str
+    trust: Literal["central", "local"]
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class ReleasesModel(Told):
+    """Releases that were made together."""
+
+    tacita: Literal["releases/1"]
+    releases: list[ReleaseModel]
+
+
+class SqlRequest(Sent):
+    """A question in SQL; the name after FROM is the dataset."""
+
+    sql: str = Field(min_length=1, max_length=20_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
+    budget: BudgetModel
+    family: Literal["auto", "laplace", "gaussian"] = "auto"
+    level: float = Field(default=0.95, gt=0, lt=1, description="Of the intervals.")
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+    fresh: bool = Field(default=False, description="Pay for new noise although it has been answered before.")
+    dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
+
+
+class StatisticsModel(Told):
+    """Released statistics: one row for each group."""
+
+    tacita: Literal["statistics/1"]
+    by: list[str]
+    groups: list[list[str]]
+    columns: dict[str, dict[str, list[float | None]]]
+    level: float
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class SqlPlan(Told):
+    """What a question would cost, how its budget is split, and how exact the answer would be."""
+
+    recipe: dict[str, Any]
+    cost: float
+    account_cost: float | None
+    account_remaining: float
+    affordable: bool
+    split: list[dict[str, Any]]
+    expected: list[dict[str, Any]]

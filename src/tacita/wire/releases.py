@@ -1,0 +1,202 @@
+"""Rows that leave: policies, anonymized and made-up rows, statements."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tacita.domain import Decode
+from tacita.synthesize.auto import Method
+from tacita.wire.base import Name, Sent, Told
+from tacita.wire.budgets import BudgetModel
+
+__all__ = [
+    "AnonymizedInfo",
+    "AnonymizedPlan",
+    "AnonymizedRequest",
+    "PolicyInfo",
+    "PolicyModel",
+    "ReleasedInfo",
+    "StatementInfo",
+    "SyntheticInfo",
+    "SyntheticPlan",
+    "SyntheticRequest",
+]
+
+
+class PolicyModel(Sent):
+    """What an owner lets leave as rows."""
+
+    quasi: list[str] = Field(min_length=1, description="What somebody could know; leaves generalised.")
+    sensitive: list[str] = Field(default=[], description="What nobody should learn; leaves as it is.")
+    keep: list[str] = Field(default=[], description="What else leaves as it is.")
+    k: int = Field(ge=2, description="Least people that nobody can tell apart.")
+    l: float | None = Field(  # noqa: E741
+        default=None,
+        ge=1,
+        description="Least diversity of sensitive values; 1 for none. Where there are any, l or t must be given.",
+    )
+    t: float | None = Field(default=None, ge=0, le=1, description="Most distance of sensitive values from the whole.")
+    suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
+    hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
+    several: bool = Field(default=False, description="Whether rows may leave in other classes than before.")
+    presence: tuple[float, float] | None = Field(
+        default=None, description="Delta-presence: least and most share of a class's population that is released."
+    )
+    part: str | None = Field(
+        default=None,
+        description="For presence: a boolean attribute; its rows may leave, the others are the population.",
+    )
+
+    @model_validator(mode="after")
+    def _check_sensitive(self) -> Self:
+        if self.sensitive and self.l is None and self.t is None:
+            raise ValueError("l or t must be chosen for sensitive attributes; l of 1 releases them without diversity")
+        return self
+
+    def policy(self) -> dict[str, Any]:
+        """Plain data for a policy."""
+        return self.model_dump() | {"l": 1.0 if self.l is None else self.l}
+
+
+class PolicyInfo(Told):
+    """What an owner lets leave as rows."""
+
+    quasi: list[str]
+    sensitive: list[str]
+    keep: list[str]
+    k: int
+    l: float  # noqa: E741
+    t: float | None
+    suppress: float
+    hierarchies: dict[str, list[list[str]]]
+    several: bool
+    presence: tuple[float, float] | None = None
+    part: str | None = None
+
+
+class ReleasedInfo(Told):
+    """One release that left, for the owner."""
+
+    id: str
+    kind: str
+    attributes: list[str]
+    classes: str = Field(description="Digest of which rows were made equal.")
+    recipient: str
+    at: dt.datetime
+
+
+class AnonymizedRequest(Sent):
+    """A release of rows that goes at least as far as the owner asks."""
+
+    dataset: Name
+    k: int = Field(ge=2)
+    l: float | None = Field(default=None, ge=1)  # noqa: E741
+    t: float | None = Field(default=None, ge=0, le=1)
+    suppress: float | None = Field(default=None, ge=0, lt=1)
+    columns: list[str] | None = Field(default=None, description="Among those that may leave; all if not given.")
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
+
+    def asked(self) -> dict[str, Any]:
+        """What a policy makes a recipe of."""
+        return self.model_dump(exclude={"dataset", "columns", "purpose"})
+
+
+class SyntheticRequest(Sent):
+    """Made-up rows, paid for by the account of the dataset."""
+
+    dataset: Name
+    budget: BudgetModel
+    method: Method = Field(default="quality", description="`quality` picks one and says why.")
+    attributes: list[str] | None = Field(default=None, description="All that can be counted if not given.")
+    rows: int | None = Field(
+        default=None, ge=0, le=100_000_000, description="How many; about as many as the data has if not given."
+    )
+    people: int | None = Field(default=None, ge=2, description="About how many rows the data has, where it is public.")
+    seconds: float = Field(
+        default=60.0,
+        gt=0,
+        le=3600,
+        description="About how long fitting may take; it fixes the number of steps before data is read.",
+    )
+    decode: Decode = Field(default="label", description="What stands for a bin.")
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
+
+
+class SyntheticPlan(Told):
+    """What made-up rows would cost, and how they would be made."""
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float
+    event: dict[str, Any]
+    attributes: list[str]
+    reason: str
+    account_cost: float | None = Field(description="null when no budget would be enough.")
+    account_remaining: float
+    affordable: bool
+
+
+class SyntheticInfo(Told):
+    """What is known of made-up rows: what they cost, what is promised, how they were made."""
+
+    tacita: Literal["synthesized/1"]
+    guarantee: str
+    statement: str
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    people: float = Field(description="About how many rows the data has, read off noise.")
+    people_std: float
+    notes: list[str]
+    rows: int
+    columns: list[str]
+    provenance: dict[str, Any]
+
+
+class StatementInfo(Told):
+    """What is promised about a release, signed; `tacita verify` checks it."""
+
+    tacita: Literal["privacy-statement/1"]
+    mechanism: dict[str, Any]
+    guarantee: str
+    unit: str
+    neighbours: str
+    epsilon: float | None
+    delta: float
+    event: dict[str, Any]
+    public: list[str]
+    not_protected: list[str]
+    digests: dict[str, str]
+    provenance: dict[str, Any]
+    key: str
+    signature: str
+
+
+class AnonymizedPlan(Told):
+    """What a release would be, before any data is read."""
+
+    columns: list[str]
+    generalised: list[str]
+    conditions: dict[str, Any]
+    warnings: list[str] = Field(default=[], description="Sensitive attributes that nothing protects.")
+
+
+class AnonymizedInfo(Told):
+    """What is known of a release: what was asked, what holds for its rows, what was lost."""
+
+    tacita: Literal["anonymized/1"]
+    guarantee: Literal["none"] = Field(description="In the sense of differential privacy.")
+    asked: dict[str, Any]
+    achieved: dict[str, Any]
+    loss: dict[str, Any]
+    rows: int
+    columns: list[str]
+    recipe: dict[str, Any]
+    warnings: list[str] = Field(
+        description="Sensitive attributes that nothing protects; earlier releases that this one could be joined with."
+    )

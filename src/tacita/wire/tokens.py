@@ -1,0 +1,47 @@
+"""Tokens, and how the service is."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Literal
+
+from pydantic import Field
+
+from tacita.wire.base import Moment, Name, Sent, Told
+from tacita.wire.roles import Role
+
+__all__ = ["Health", "NewToken", "TokenInfo", "TokenIssued"]
+
+
+class NewToken(Sent):
+    """A token to make."""
+
+    name: str
+    role: Role
+    datasets: list[Name] | None = Field(default=None, description="Datasets and campaigns; null for all.")
+    expires: Moment | None = None
+
+
+class TokenInfo(Told):
+    """A token without its secret."""
+
+    id: str
+    name: str
+    role: Role
+    datasets: list[str] | None
+    created: dt.datetime
+    expires: dt.datetime | None
+    revoked: dt.datetime | None
+
+
+class TokenIssued(TokenInfo):
+    """A new token. The text is shown here and never again."""
+
+    token: str
+
+
+class Health(Told):
+    """Whether the server is well."""
+
+    status: Literal["ok"]
+    version: str

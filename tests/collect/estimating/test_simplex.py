@@ -1,0 +1,54 @@
+"""Norm-sub is the Euclidean projection on the simplex."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacita.collect.estimating.simplex import norm_sub
+from tacita.errors import InvalidInput
+
+VECTORS = st.lists(st.floats(-5, 5), min_size=1, max_size=20)
+
+
+def test_worked_example():
+    result = norm_sub([-0.05, 0.35, 0.70])
+    np.testing.assert_allclose(result.frequencies, [0, 0.325, 0.675])
+    assert result.method == "norm-sub"
+    assert result.shift == pytest.approx(0.025)
+
+
+@given(VECTORS)
+@settings(deadline=None)
+def test_is_a_distribution_and_nothing_nearer_is_one(vector):
+    v = np.array(vector)
+    x = norm_sub(v).frequencies
+    assert (x >= 0).all()
+    assert x.sum() == pytest.approx(1)
+    # x is the projection if and only if (v - x) . (corner - x) <= 0 for every corner of the simplex
+    assert ((v - x) - (v - x) @ x <= 1e-9).all()
+
+
+@given(VECTORS)
+@settings(deadline=None)
+def test_projecting_twice_changes_nothing(vector):
+    once = norm_sub(vector).frequencies
+    np.testing.assert_allclose(norm_sub(once).frequencies, once, atol=1e-12)
+
+
+def test_other_totals():
+    assert norm_sub([3, -1, 5], total=10).frequencies.tolist() == [4, 0, 6]
+
+
+@pytest.mark.parametrize("vector", [[], [[1.0]], [math.nan], [math.inf]])
+def test_bad_frequencies_are_refused(vector):
+    with pytest.raises(InvalidInput, match="frequencies"):
+        norm_sub(vector)
+
+
+@pytest.mark.parametrize("total", [0, -1, math.inf])
+def test_bad_totals_are_refused(total):
+    with pytest.raises(InvalidInput, match="total"):
+        norm_sub([1.0], total=total)

@@ -1,0 +1,57 @@
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from tacita.errors import TacitaError
+from tacita.models import draw_network
+
+DIAMOND = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "alone": ()}
+
+
+def boxes(svg):
+    root = ElementTree.fromstring(svg)
+    space = {"s": root.tag.split("}")[0][1:]} if "}" in root.tag else {}
+    assert not space
+    return {
+        group.find("title").text: tuple(float(group.find("rect").get(side)) for side in ("x", "y", "width", "height"))
+        for group in root.findall("g")
+    }
+
+
+def test_every_attribute_has_a_box_and_every_edge_an_arrow():
+    svg = draw_network(DIAMOND)
+    found = boxes(svg)
+    assert set(found) == set(DIAMOND)
+    assert svg.count("marker-end=") == 4
+    assert "script" not in svg
+    assert "http" not in svg
+
+
+def test_parents_stand_above_children_and_boxes_do_not_overlap():
+    wide = {f"n{i}": () if i < 3 else (f"n{i % 3}", f"n{i - 1}") for i in range(12)}
+    for parents in (DIAMOND, wide):
+        found = boxes(draw_network(parents))
+        for child, above in parents.items():
+            assert all(found[parent][1] + found[parent][3] < found[child][1] for parent in above)
+        placed = list(found.values())
+        for place, (x, y, w, h) in enumerate(placed):
+            assert all(x + w <= u or u + w <= x or y + h <= v or v + h <= y for u, v, _, _ in placed[:place])
+
+
+def test_the_heaviest_arrow_is_the_widest():
+    svg = draw_network({"a": (), "b": ("a",), "c": ("a",)}, weights={("a", "b"): 0.1, ("a", "c"): 0.4})
+    widths = [float(width) for width in re.findall(r'stroke-width="([\d.]+)"', svg)]
+    assert widths == [1.4, 3.2]
+
+
+def test_names_are_text_not_markup():
+    svg = draw_network({"<b>&": (), "a very long name of an attribute": ("<b>&",)})
+    assert set(boxes(svg)) == {"<b>&", "a very long name of an attribute"}
+    assert "a very long name…" in svg
+
+
+def test_bad_input():
+    for parents in ({}, {"a": ("b",), "b": ("a",)}, {"a": ("nobody",)}):
+        with pytest.raises(TacitaError):
+            draw_network(parents)

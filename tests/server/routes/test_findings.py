@@ -1,0 +1,86 @@
+"""What can be read off a campaign over HTTP."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow.csv as pacsv
+import pytest
+
+from tacita.demo.survey import DOMAIN, simulate
+from tacita.tables.release import Releases
+from tacita.testing.respondents import answer_campaign
+
+
+@pytest.fixture
+def survey(world) -> tuple[Any, str]:
+    campaign = world.campaign(
+        schema=DOMAIN.as_dict(),
+        tables=[["A", "E"], ["E", "O"], ["E", "R"], ["O", "T"], ["R", "T"], ["S", "E"]],
+        epsilon=4.0,
+        raised_limits=True,
+        respondents=6000,
+        mode="tables",
+    )
+    codes = DOMAIN.encode(simulate(6000, seed=1), DOMAIN.names)
+    answer_campaign(world.services.campaigns, campaign["id"], codes)
+    return world, f"/v1/campaigns/{campaign['id']}"
+
+
+def test_all_findings(survey) -> None:
+    world, path = survey
+    analyst = world.token("analyst")
+
+    def get(what: str) -> Any:
+        response = world.call("GET", f"{path}/{what}", token=analyst)
+        assert response.status_code == 200, response.text
+        return response
+
+    for published in ("raw", "pooled", "consistent", "singles", "modelled", "auto"):
+        found = Releases.from_json(get(f"releases?published={published}").text)
+        assert ("O", "T") in found
+        low, high = found["O", "T"].interval(0.95)
+        assert np.isfinite(high - low).all()
+    assert found["O", "T"].provenance.recipe["automatic"]["way"] in ("consistent", "singles", "modelled", "averaged")
+    larger = Releases.from_json(get("releases?published=consistent&by=A,E,O").text)["A", "E", "O"]
+    assert np.isfinite(larger.std()).all()
+    assert 0 <= get("test?by=E,A").json()["p_value"] <= 1
+    assert "Monte Carlo" in get("test?by=E,A&simulations=19").json()["method"]
+    assert set(get("network").json()["network"]["parents"]) == set(DOMAIN.names)
+    assert isinstance(get("rules?lift=1").json(), list)
+    assert {tuple(each["attributes"]) for each in get("integrity").json()} >= {("O", "T")}
+    rows = pacsv.read_csv(io.BytesIO(get("synthetic?rows=50").content))
+    assert rows.num_rows == 50
+
+
+@pytest.mark.parametrize(
+    ("what", "status"),
+    [
+        ("test?by=A", 422),
+        ("test?by=A,T", 422),
+        ("test?by=A,nothing", 422),
+        ("test?by=E,A&simulations=3", 422),
+        ("synthetic?rows=0", 422),
+        ("synthetic?rows=100000000", 422),
+        ("network?degree=9", 422),
+        ("releases?published=exact", 422),
+        ("releases?published=modelled&about=respondents", 422),
+        ("releases?about=respondents", 422),
+    ],
+)
+def test_what_cannot_be_asked(survey, what: str, status: int) -> None:
+    world, path = survey
+    response = world.call("GET", f"{path}/{what}", token=world.token("analyst"))
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_findings_wait_for_the_minimum_and_need_a_token(world) -> None:
+    path = f"/v1/campaigns/{world.campaign()['id']}"
+    for what in ("releases", "test?by=smokes,x", "network", "rules", "integrity", "synthetic"):
+        assert world.call("GET", f"{path}/{what}", token=world.token("analyst")).status_code == 409, what
+        assert world.call("GET", f"{path}/{what}").status_code == 401
+        other = world.token("analyst", datasets=["x"])
+        assert world.call("GET", f"{path}/{what}", token=other).status_code == 403
