@@ -71,4 +71,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test test-browser pictures lint format serve fuzz faults bench docs clean
+.PHONY: help setup nets demo test test-browser pictures lint format serve fuzz faults bench study docs clean

@@ -17,15 +17,19 @@ from tacita.store import private_file
 
 __all__ = ["Queue"]
 
+_NAME = "work"
+_STORED_NAME = "tacita.server.queue.work"
+"""What messages call the one task in the file, wherever its module is: huey would write the module's name."""
+
 
 class _Json(Serializer):  # type: ignore[misc]  # huey has no types
     """Messages as JSON: huey's own way is pickle, which runs whatever somebody wrote into the file."""
 
     def _serialize(self, data: Message) -> bytes:
-        return json.dumps(list(data)).encode()
+        return json.dumps(list(data._replace(name=_STORED_NAME))).encode()
 
     def _deserialize(self, data: bytes) -> Message:
-        return Message(*json.loads(data))
+        return Message(*json.loads(data))._replace(name=f"{__name__}.{_NAME}")
 
 
 class Queue:
@@ -39,7 +43,7 @@ class Queue:
         private_file(file)
         self._work: Callable[[str], None] | None = None
         self._huey = SqliteHuey("tacita", filename=str(file), results=False, serializer=_Json(), fsync=True, timeout=10)
-        self._task = self._huey.task(name="work")(self._run)
+        self._task = self._huey.task(name=_NAME)(self._run)
         self._lock = threading.Lock()
 
     def put(self, id: str) -> None:
