@@ -26,9 +26,9 @@ from bench.rows import Row, cpu
 from bench.synthesize import ADD, DATA, DELTA, NAMES, ROW, adult, engine_of, mean_variation
 from tacita.client.holder import HolderClient
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
-from tacita.query import Session
 from tacita.server.holder import create_holder_app
 from tacita.store import Database
 from tacita.synthesize import PrivBayes

@@ -31,10 +31,10 @@ from tacita.learn.bayes import Bayes
 from tacita.learn.models import read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.noise import SecureSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.report.report import bars
 from tacita.store import Database
 from tacita.synthesize import Synthesized

@@ -8,12 +8,12 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, SourceUnavailable
 from tacita.noise import SecureSource, SeededSource
 from tacita.plans import CalibratedTables, NoisyTables
-from tacita.plans.session import question_of
+from tacita.plans.session import Session, question_of
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Nothing
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Aggregate, Aggregates, Session
+from tacita.query import Aggregate, Aggregates
 from tacita.store import Database
 from tacita.tables.workload import Workload
 

@@ -17,11 +17,11 @@ from tacita.client.holder import HolderClient, read_token
 from tacita.domain import Categorical, Domain
 from tacita.errors import BudgetExceeded, Conflict, DataError, InvalidInput, SourceUnavailable, Unauthorized
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.server.events import Events
 from tacita.server.holder import create_holder_app
 from tacita.store import Database
@@ -253,7 +253,7 @@ SERVE = textwrap.dedent(
     from tacita.engines.local import LocalEngine
     from tacita.noise import SecureSource
     from tacita.privacy.ledger import Ledger
-    from tacita.query import Session
+    from tacita.plans.session import Session
     from tacita.server.holder import create_holder_app, serve_holder
     from tacita.store import Database
     from tacita.synthesize.federated import Holder, Limits

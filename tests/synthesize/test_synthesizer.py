@@ -7,10 +7,10 @@ from tacita.domain import Boolean, Categorical, Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import Conflict, InvalidInput, PrivacyWarning
 from tacita.noise import SecureSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize import Synthesizer
 

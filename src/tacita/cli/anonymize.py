@@ -18,10 +18,11 @@ from tacita.cli.parts import show
 from tacita.cli.parts.files import PAGE, ROWS, check_files
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
+from tacita.common.number_text import number
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
-from tacita.report.report import Section, number, write
+from tacita.report.report import Section, write
 from tacita.synthesize.writing import write_file
 
 __all__ = ["anonymize"]
@@ -84,7 +85,7 @@ def anonymize(
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     json: Json = False,
 ) -> None:
-    """Release rows in which nobody stands out, or nothing.
+    """Release k-anonymous rows, or nothing.
 
     [dim]tacita anonymize people.csv -s people.yaml --k 10 --l 3 -o out.csv --report out.html[/]
     """

@@ -163,7 +163,7 @@ def compare(
     data: Annotated[Path | None, typer.Option("--json-file", help="Where all figures go, JSON.")] = None,
     json: Json = False,
 ) -> None:
-    """Make several releases in simulation, assess them alike, and say which to take and why.
+    """Make several releases in simulation, assess them alike, and recommend one with reasons.
 
     [dim]tacita compare plan.yaml -o comparison.html[/]
     """

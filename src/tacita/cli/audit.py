@@ -46,7 +46,7 @@ def audit(
     broken: Annotated[bool, typer.Option("--broken", help="Audit the catalogue of broken mechanisms instead.")] = False,
     json: Json = False,
 ) -> None:
-    """Audit the library, the catalogue of broken mechanisms, a trained model, or a function of your own.
+    """Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.
 
     A function gives one output at a call: a number, a list of numbers, or anything that can be compared. A breach comes
     with its reason: the low bits of floating point, support, or bias.

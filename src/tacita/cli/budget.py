@@ -16,7 +16,7 @@ from tacita.privacy.unit import Neighbours, Unit
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Open accounts and see what was spent.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The account.")]
 

@@ -15,10 +15,10 @@ from tacita.collect.planning.design import Design
 from tacita.collect.planning.plan import DEPENDENCE, plan_collection
 from tacita.collect.planning.sizing import half_widths, respondents_planned
 from tacita.collect.planning.stopping import StopRule
+from tacita.common.number_text import number
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
-from tacita.report.report import number
 from tacita.tables.workload import Workload
 
 __all__ = [
@@ -35,9 +35,7 @@ __all__ = [
     "workload_of",
 ]
 
-app = typer.Typer(
-    help="Collect from people who tell nobody: plan, run a campaign, see what came out.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 By = Annotated[
     list[str] | None,

@@ -19,7 +19,7 @@ def demo(
     people: Annotated[int, typer.Option(help="Rows of the made-up census.", min=1000)] = 60_000,
     respondents: Annotated[int, typer.Option(help="How many answer on a device of their own.", min=100)] = 2_000,
 ) -> None:
-    """Make up a census, take private statistics of it, collect one attribute from respondents, write a report."""
+    """Simulate a census, release private statistics, collect one attribute from respondents, write a report."""
     from tacita.demo.run import run
 
     def progress(numbers: range, what: str) -> Iterator[int]:

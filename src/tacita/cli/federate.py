@@ -14,21 +14,22 @@ from tacita.cli.parts import show
 from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
 from tacita.cli.parts.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
 from tacita.client.holder import HolderClient, read_holders, read_token
+from tacita.common.number_text import number
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import cost
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.report.report import Section, number, write
-from tacita.synthesize import Synthesized
+from tacita.report.report import Section, write
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import Fit, takes_mixture
 from tacita.synthesize.federated.planning import plan_run
 from tacita.synthesize.federated.terms import SHARING, Overlap, Sharing
+from tacita.synthesize.result import Synthesized
 from tacita.synthesize.writing import check_target
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Synthesize from several holders; their data stays with them.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 HoldersFile = Annotated[Path, typer.Option("--holders", help="YAML with name, url and token_file of each holder.")]
 Attributes = Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")]

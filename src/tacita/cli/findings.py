@@ -17,8 +17,8 @@ from tacita.cli.parts.options import Json, State
 from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.rules import find_rules
+from tacita.common.number_text import number
 from tacita.models import write_bif
-from tacita.report.report import number
 from tacita.synthesize.writing import write_file
 from tacita.tables.release import Releases
 

@@ -45,7 +45,7 @@ from tacita.settings import Settings
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Functions of private rows, released once and asked for ever.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Ref = Annotated[str, typer.Argument(help="Its name, name@version, or id.")]
 

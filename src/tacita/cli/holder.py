@@ -19,7 +19,7 @@ from tacita.synthesize.federated.terms import SHARING, Sharing
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Take part in a federated synthesis; the data stays here.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -76,7 +76,7 @@ def impute(
     ] = True,
     json: Json = False,
 ) -> None:
-    """Draw sensitive cells anew, several times. There is no guarantee: look at the assessment before anything leaves.
+    """Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.
 
     [dim]tacita impute people.csv -s people.yaml -o out --replace income,age --m 5 --backend cart --no-guarantee[/]
     """

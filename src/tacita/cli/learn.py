@@ -47,7 +47,7 @@ from tacita.synthesize.writing import write_file
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Models under a budget.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 _MOST_SHOWN = 20
 _HERE = ("127.0.0.1", "::1", "localhost")

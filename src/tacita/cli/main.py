@@ -17,33 +17,10 @@ import typer
 
 from tacita import errors
 from tacita._version import __version__
-from tacita.cli import (
-    anonymize,
-    assess,
-    audit,
-    budget,
-    campaign,
-    collect,
-    demo,
-    federate,
-    findings,
-    functions,
-    holder,
-    impute,
-    learn,
-    query,
-    risk,
-    schema,
-    serve,
-    synthesize,
-    token,
-    verify,
-)
 from tacita.cli.parts import show
+from tacita.cli.verbs import Verbs
 
 __all__ = ["EXIT_CODES", "app", "main"]
-
-_ADD_TO_COLLECT = (campaign, findings)  # importing them is what adds their commands
 
 EXIT_CODES: dict[type[errors.TacitaError], int] = {
     errors.InvalidInput: 2,
@@ -59,30 +36,12 @@ EXIT_CODES: dict[type[errors.TacitaError], int] = {
 
 app = typer.Typer(
     name="tacita",
+    cls=Verbs,
     help="Collect, release and audit sensitive data under privacy guarantees that anyone can check.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.add_typer(schema.app, name="schema")
-app.add_typer(budget.app, name="budget")
-app.add_typer(collect.app, name="collect")  # with the commands of `campaign` and `findings`
-app.add_typer(token.app, name="token")
-app.add_typer(holder.app, name="holder")
-app.add_typer(federate.app, name="federate")
-app.add_typer(risk.app, name="risk")
-app.add_typer(learn.app, name="learn")
-app.add_typer(functions.app, name="function")
-app.command("anonymize")(anonymize.anonymize)
-app.command("query")(query.query)
-app.command("synthesize")(synthesize.synthesize)
-app.command("impute")(impute.impute)
-app.command("assess")(assess.assess)
-app.command("compare")(assess.compare)
-app.command("audit")(audit.audit)
-app.command("verify")(verify.verify)
-app.command("serve")(serve.serve)
-app.command("demo")(demo.demo)
 
 
 def _version(wanted: bool) -> None:

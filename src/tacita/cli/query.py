@@ -24,15 +24,15 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.common.number_text import number
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.plans import Answer as Anything
 from tacita.plans import NoisyTables, Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Account
-from tacita.query import Answer
 from tacita.query.aggregates import CalibratedAggregates
-from tacita.report.report import number
+from tacita.query.answer import Answer
 from tacita.tables.workload import Workload
 
 __all__ = ["query"]
@@ -74,7 +74,7 @@ def query(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Take private counts, histograms and statistics, paid from an account.
+    """Release private counts, histograms and statistics, paid from an account.
 
     [dim]tacita query census.csv -s census.yaml -a census --by age,sex --by region --epsilon 0.5[/]
 

@@ -8,14 +8,14 @@ import typer
 
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Json
+from tacita.common.number_text import number
 from tacita.errors import InvalidInput
 from tacita.privacy.risk.at_risk import Calculus, Noise, Risk, Sides, at_risk
 from tacita.privacy.risk.cost import CostModel
-from tacita.report.report import number
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Privacy at risk and its price; touches no data.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Level = Annotated[
     float | None,

@@ -20,7 +20,7 @@ from tacita.errors import Conflict, DataError
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Draft, check and confirm what is public about the data.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -27,15 +27,17 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.common.number_text import number
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.models import Network, chow_liu, draw_network, mutual_information
-from tacita.report.report import Section, number, write
+from tacita.report.report import Section, write
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
-from tacita.synthesize import Rules, Synthesize, Synthesized
-from tacita.synthesize.auto import Method
+from tacita.synthesize.auto import Method, Synthesize
+from tacita.synthesize.result import Synthesized
+from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import check_parts, check_target
 
 __all__ = ["synthesize"]
@@ -80,7 +82,7 @@ def synthesize(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Release made-up rows, paid from an account.
+    """Release synthetic rows, paid from an account.
 
     [dim]tacita synthesize census.csv -s census.yaml -a census --epsilon 1 --delta 1e-9 -n 100000 -o out.parquet[/]
     """

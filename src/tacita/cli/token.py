@@ -14,7 +14,7 @@ from tacita.wire.roles import Role
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Create, list and revoke the service's tokens.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

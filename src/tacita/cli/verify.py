@@ -24,7 +24,7 @@ def verify(
     key: Annotated[str | None, typer.Option(help="The public key that must have signed it.")] = None,
     json: Json = False,
 ) -> None:
-    """Check signature, files and arithmetic of a privacy statement. Exit status 3 when something does not hold.
+    """Check signature, files and arithmetic of a privacy statement. Exit status 3 if something does not hold.
 
     [dim]tacita verify made.statement.json --file made.parquet[/]
     """

@@ -17,10 +17,11 @@ from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.noise import SecureSource
 from tacita.plans import CalibratedTables, NoisyTables
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Balance, Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session, Statistic, mean, quantile, share, total
+from tacita.query.statistics import Statistic, mean, quantile, share, total
 from tacita.report import report
 from tacita.store import Database
 from tacita.tables.release import Release, Releases

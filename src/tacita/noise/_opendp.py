@@ -10,11 +10,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import opendp.prelude as dp
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_geometric, make_laplace, make_noisy_max
+from opendp.measures import max_divergence
+from opendp.metrics import absolute_distance, l1_distance, l2_distance, linf_distance
+from opendp.mod import enable_features
 
-dp.enable_features("contrib")
+# modules one by one: the prelude imports what takes seconds and is not used here
+enable_features("contrib")
 
-_VECTOR = dp.vector_domain(dp.atom_domain(T="i64"))
+_VECTOR = vector_domain(atom_domain(T="i64"))
 
 
 def _up(value: Fraction | float) -> float:
@@ -25,12 +30,12 @@ def _up(value: Fraction | float) -> float:
 
 @lru_cache(maxsize=256)
 def _laplace(scale: float) -> Any:
-    return dp.m.make_laplace(_VECTOR, dp.l1_distance(T="i64"), scale=scale)
+    return make_laplace(_VECTOR, l1_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=256)
 def _gaussian(scale: float) -> Any:
-    return dp.m.make_gaussian(_VECTOR, dp.l2_distance(T="i64"), scale=scale)
+    return make_gaussian(_VECTOR, l2_distance(T="i64"), scale=scale)
 
 
 def laplace(count: int, scale: Fraction) -> npt.NDArray[np.int64]:
@@ -48,16 +53,14 @@ def gaussian(count: int, sigma2: Fraction) -> npt.NDArray[np.int64]:
 
 def bounded_geometric(value: int, scale: float, low: int, high: int) -> int:
     """The truncated geometric mechanism on one integer, in near constant time."""
-    mechanism = dp.m.make_geometric(
-        dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale, bounds=(low, high)
-    )
+    mechanism = make_geometric(atom_domain(T="i64"), absolute_distance(T="i64"), scale=scale, bounds=(low, high))
     return int(mechanism(min(max(value, low), high)))
 
 
 @lru_cache(maxsize=256)
 def _noisy_max(scale: float) -> Any:
-    scores = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
-    return dp.m.make_noisy_max(scores, dp.linf_distance(T="f64"), dp.max_divergence(), scale)
+    scores = vector_domain(atom_domain(T="f64", nan=False))
+    return make_noisy_max(scores, linf_distance(T="f64"), max_divergence(), scale)
 
 
 def noisy_max(scores: Sequence[float], scale: float) -> int:

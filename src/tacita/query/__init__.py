@@ -1,8 +1,27 @@
 """Private statistics: plan, charge, answer."""
 
-from tacita.plans.session import Session
-from tacita.query.aggregates import Aggregate, Aggregates
-from tacita.query.answer import Answer
-from tacita.query.statistics import Statistic, mean, quantile, share, top, total
+from typing import Any
 
-__all__ = ["Aggregate", "Aggregates", "Answer", "Session", "Statistic", "mean", "quantile", "share", "top", "total"]
+from tacita.common.lazy import load_name
+
+_HOMES = {
+    "Aggregate": "aggregates",
+    "Aggregates": "aggregates",
+    "Answer": "answer",
+    "Statistic": "statistics",
+    "mean": "statistics",
+    "quantile": "statistics",
+    "share": "statistics",
+    "top": "statistics",
+    "total": "statistics",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    return load_name(__name__, _HOMES, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

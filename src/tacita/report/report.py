@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacita.common.number_text import number
 from tacita.errors import InvalidInput
 from tacita.query.statistics import Statistic
 from tacita.tables.release import Release
@@ -58,19 +59,6 @@ class Section:
     facts: Sequence[tuple[str, str]] = field(default=())
     picture: str = ""
     """An SVG of our own making, such as `draw_network` gives: it stands in the page as it is."""
-
-
-def number(value: float, *, share: bool = False, digits: int = 1) -> str:
-    """A number as a reader wants it; `digits` are those of a share in percent.
-
-    >>> number(1234.5), number(0.1234, share=True)
-    ('1,234', '12.3 %')
-    """
-    if not math.isfinite(value):
-        return "unknown"
-    if share:
-        return f"{100 * value:.{digits}f} %"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def bars(release: Release, level: float = 0.95) -> str:

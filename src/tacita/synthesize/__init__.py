@@ -4,41 +4,37 @@ Every method is a recipe that is calibrated, charged and run. What comes out is 
 and as many rows as one likes.
 """
 
-from tacita.engines.linked import Linked
-from tacita.synthesize.auto import Synthesize
-from tacita.synthesize.estimate import fit_mixture
-from tacita.synthesize.gan.conditional import ConditionalGan
-from tacita.synthesize.gan.pate_gan import PateGan
-from tacita.synthesize.gan.wgan import Wgan
-from tacita.synthesize.imputation import Impute, Imputed
-from tacita.synthesize.marginals import Independent, Pairs
-from tacita.synthesize.privbayes import PrivBayes
-from tacita.synthesize.relational.related import Related
-from tacita.synthesize.relational.relational import Relational
-from tacita.synthesize.result import Synthesized
-from tacita.synthesize.ruled import Ruled
-from tacita.synthesize.rules import Rules
-from tacita.synthesize.select import Adaptive, SpanningTree
-from tacita.synthesize.synthesizer import Synthesizer
+from typing import Any
 
-__all__ = [
-    "Adaptive",
-    "ConditionalGan",
-    "Impute",
-    "Imputed",
-    "Independent",
-    "Linked",
-    "Pairs",
-    "PateGan",
-    "PrivBayes",
-    "Related",
-    "Relational",
-    "Ruled",
-    "Rules",
-    "SpanningTree",
-    "Synthesize",
-    "Synthesized",
-    "Synthesizer",
-    "Wgan",
-    "fit_mixture",
-]
+from tacita.common.lazy import load_name
+
+_HOMES = {
+    "Adaptive": "select",
+    "ConditionalGan": "gan.conditional",
+    "Impute": "imputation",
+    "Imputed": "imputation",
+    "Independent": "marginals",
+    "Pairs": "marginals",
+    "PateGan": "gan.pate_gan",
+    "PrivBayes": "privbayes",
+    "Related": "relational.related",
+    "Relational": "relational.relational",
+    "Ruled": "ruled",
+    "Rules": "rules",
+    "SpanningTree": "select",
+    "Synthesize": "auto",
+    "Synthesized": "result",
+    "Synthesizer": "synthesizer",
+    "Wgan": "gan.wgan",
+    "fit_mixture": "estimate",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    return load_name(__name__, _HOMES, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

@@ -21,10 +21,10 @@ from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.report.signing import SigningKey, canonical
 from tacita.store import Database, now
 from tacita.store.schema import models

@@ -9,11 +9,11 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import BudgetExceeded
 from tacita.learn import NarrowedRegression, Regression, TunedRegression
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 
 ADD, ROW = Neighbours.ADD_REMOVE, Unit.row()

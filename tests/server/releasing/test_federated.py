@@ -7,8 +7,8 @@ import uvicorn
 from tests.support.ports import free_port
 
 from tacita.noise import SecureSource
+from tacita.plans.session import Session
 from tacita.privacy.ledger import Ledger
-from tacita.query import Session
 from tacita.server.holder import create_holder_app
 from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tacita.noise import SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize.federated import Holder, Limits, Party, Terms
 from tacita.testing.mechanism import FixedEngine

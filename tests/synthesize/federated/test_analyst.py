@@ -12,11 +12,11 @@ from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import Network
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize import PrivBayes, Synthesized
 from tacita.synthesize.federated import Holder, Limits, Party, Schedule, Terms, federate

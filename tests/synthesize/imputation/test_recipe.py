@@ -10,10 +10,10 @@ from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import BudgetExceeded, DataError, InvalidInput, NotPublic
 from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize.imputation import Cart, Impute, Linear, Replace
 

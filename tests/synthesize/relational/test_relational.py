@@ -14,11 +14,11 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.noise import SecureSource, SeededSource
 from tacita.plans.additive import table_event
+from tacita.plans.session import Session
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query import Session
 from tacita.store import Database
 from tacita.synthesize import Independent, PrivBayes
 from tacita.synthesize.marginals import EMPTY

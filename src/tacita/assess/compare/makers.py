@@ -30,7 +30,8 @@ from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize import Impute, Synthesize
+from tacita.synthesize.auto import Synthesize
+from tacita.synthesize.imputation import Impute
 from tacita.tables.workload import Workload
 
 __all__ = ["MAKERS", "Made", "Wanted", "make"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacita.errors import InvalidInput, TacitaError
-from tacita.query import Answer
+from tacita.query.answer import Answer
 from tacita.synthesize.writing import write_file
 from tacita.tables.release import Releases
 

@@ -8,19 +8,21 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
+from tacita.common.number_text import number
 from tacita.errors import TacitaError
-from tacita.plans import Calibrated
-from tacita.privacy.ledger import Balance
-from tacita.query import Statistic
-from tacita.report.report import number
-from tacita.tables.release import Release
+
+if TYPE_CHECKING:
+    from tacita.plans import Calibrated
+    from tacita.privacy.ledger import Balance
+    from tacita.query.statistics import Statistic
+    from tacita.tables.release import Release
 
 __all__ = [
     "balance",

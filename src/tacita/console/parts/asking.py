@@ -19,7 +19,7 @@ from tacita.errors import InvalidInput
 from tacita.learn.models import recipe_of
 from tacita.learn.rehearsal import RehearsedFit, rehearse_fit
 from tacita.privacy.budget import Budget
-from tacita.synthesize import Synthesize
+from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.rehearsal import rehearse
 
 __all__ = ["KINDS", "Anonymized", "Asked", "Expected", "Made", "Model", "Statistics"]

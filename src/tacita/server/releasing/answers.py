@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from starlette.responses import Response, StreamingResponse
 
 from tacita.errors import InternalError, InvalidInput
-from tacita.query import Answer
-from tacita.synthesize import Synthesized
+from tacita.query.answer import Answer
+from tacita.synthesize.result import Synthesized
 from tacita.tables.release import Release, Releases
 
 __all__ = [

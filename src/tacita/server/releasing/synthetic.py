@@ -19,8 +19,9 @@ from tacita.server.jobs.jobs import Task, register
 from tacita.server.releasing.kept import model_of, rows_of
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
-from tacita.synthesize import Synthesize, Synthesized
+from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.plan import SynthesisPlan
+from tacita.synthesize.result import Synthesized
 from tacita.wire import SyntheticRequest
 
 __all__ = ["check_affordable", "keep_made", "make_synthesis", "show_synthesis", "statement_of"]

@@ -25,8 +25,8 @@ from tacita.server.releasing.synthetic import check_affordable, make_synthesis, 
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.synthesize import Synthesized
 from tacita.synthesize.plan import SynthesisPlan
+from tacita.synthesize.result import Synthesized
 from tacita.wire import (
     AnonymizedInfo,
     AnonymizedPlan,

@@ -1,0 +1,110 @@
+"""The verbs of the command line, each in a module that is loaded when the verb is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["VERBS", "Verbs"]
+
+
+class Verb(NamedTuple):
+    """Where a verb is, and what `tacita --help` says of it: the help of a group, the first line of a command's."""
+
+    help: str
+    module: str
+    attribute: str = "app"
+    also: tuple[str, ...] = ()
+    """Modules that add commands to it."""
+
+
+VERBS = {
+    "schema": Verb("Draft, check and confirm the public schema of the data.", "schema"),
+    "budget": Verb("Open accounts and see what was spent.", "budget"),
+    "collect": Verb(
+        "Run local-privacy surveys: plan, run a campaign, read the results.", "collect", also=("campaign", "findings")
+    ),
+    "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
+    "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
+    "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
+    "impute": Verb(
+        "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",
+        "impute",
+        "impute",
+    ),
+    "learn": Verb("Fit differentially private models.", "learn"),
+    "function": Verb("Release functions of private rows, which may then be asked any number of times.", "functions"),
+    "federate": Verb("Synthesize from several holders; their data stays with them.", "federate"),
+    "holder": Verb("Take part in a federated synthesis; the data stays here.", "holder"),
+    "assess": Verb(
+        "Attack a release and measure what it keeps. For the owner: figures are read off exact rows.",
+        "assess",
+        "assess",
+    ),
+    "compare": Verb(
+        "Make several releases in simulation, assess them alike, and recommend one with reasons.", "assess", "compare"
+    ),
+    "audit": Verb(
+        "Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.",
+        "audit",
+        "audit",
+    ),
+    "verify": Verb(
+        "Check signature, files and arithmetic of a privacy statement. Exit status 3 if something does not hold.",
+        "verify",
+        "verify",
+    ),
+    "risk": Verb("Compute privacy at risk and its price; touches no data.", "risk"),
+    "serve": Verb(
+        "Serve the REST interface and the console, with a worker for long jobs. Settings: docs/reference/settings.md.",
+        "serve",
+        "serve",
+    ),
+    "token": Verb("Create, list and revoke the service's tokens.", "token"),
+    "demo": Verb(
+        "Simulate a census, release private statistics, collect one attribute from respondents, write a report.",
+        "demo",
+        "demo",
+    ),
+}
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs: help is written from the table, and a verb's module is imported when it is asked for."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb; while help is written only its name and line."""
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        if self._listing:
+            return TyperCommand(cmd_name, help=verb.help)
+        for module in verb.also:
+            import_module(f"tacita.cli.{module}")
+        found = getattr(import_module(f"tacita.cli.{verb.module}"), verb.attribute)
+        if isinstance(found, typer.Typer):
+            command: Any = typer.main.get_group(found)
+            command.help = verb.help
+        else:
+            alone = typer.Typer(add_completion=False)
+            alone.command(cmd_name)(found)
+            command = typer.main.get_command(alone)
+        command.name = cmd_name
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of verbs."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
