@@ -74,3 +74,22 @@ def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):
         assert re.search(rf"^{word}:.*## \w", makefile, re.MULTILINE), word
+
+
+ROOMS = sorted({file.parent for file in (ROOT / "src" / "tacita").rglob("*.py")} - {ROOT / "src" / "tacita"})
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(ROOT / "src" / "tacita")))
+def test_rooms_say_what_is_in_them(room):
+    """A room of more than ten files has a README that names each of them, and nothing that is not there."""
+    modules = {file.stem for file in room.glob("*.py")} - {"__init__"}
+    page = room / "README.md"
+    if not page.exists():
+        assert len(modules) <= 10, "needs a README"
+        return
+    text = page.read_text()
+    assert len(text.split("\n")) <= 45, "must fit one screen"
+    table = "\n".join(line.split("|")[1] for line in text.split("\n") if line.startswith("| `"))
+    named = set(re.findall(r"`([\w/]+)`", table))
+    assert {name for name in named if not name.endswith("/")} == modules
+    assert all((room / name).is_dir() for name in named if name.endswith("/"))
