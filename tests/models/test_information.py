@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.estimating.simplex import project_table
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.models import bias_bits, entropy, mutual_information, noise_bits
 from tacita.tables.cells import Cells
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated, Covariance
 
 

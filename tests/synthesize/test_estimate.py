@@ -10,7 +10,8 @@ from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Adaptive, Pairs, PrivBayes, SpanningTree
-from tacita.synthesize.estimate import LOST, Target, fit_mixture, lost_rows, projected, rows_of, singles_of, targets_of
+from tacita.synthesize.estimate import LOST, Target, fit_mixture, lost_rows, rows_of, singles_of, targets_of
+from tacita.tables.simplex import to_distribution
 from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("0", "1", "2", "3")) for name in "abc"])
@@ -82,12 +83,12 @@ def test_singles_are_averaged_by_how_well_they_are_told():
 def test_projection_is_the_nearest_distribution():
     """Against a search over all distributions on a grid."""
     values = np.array([0.9, 0.3, -0.2])
-    found = projected(values)
+    found = to_distribution(values)
     grid = [np.array([i, j, 40 - i - j]) / 40 for i in range(41) for j in range(41 - i)]
     best = min(np.sum((values - point) ** 2) for point in grid)
     assert np.sum((values - found) ** 2) <= best + 1e-12
     assert found.sum() == pytest.approx(1)
-    assert projected(np.array([-1.0, 0.5])) == pytest.approx([0.5, 0.5])
+    assert to_distribution(np.array([-1.0, 0.5])) == pytest.approx([0.5, 0.5])
 
 
 def test_larger_tables_are_refused():

@@ -121,7 +121,7 @@ def test_f5_the_distance_from_a_model_moves_both_ways_and_pays_for_it():
     )
     # the law of the choice is tested in test_choose.py with moves of both signs; here: it is what is charged
     assert zcdp_rho(plan.choice.event, ADD) == plan.choice.epsilon**2 / 2
-    assert plan.purse.moves == 1
+    assert plan.split.moves == 1
 
 
 @each_recipe

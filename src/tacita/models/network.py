@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Any
 
@@ -31,13 +33,21 @@ _ROUNDING = 1e-9
 
 def topological_order(names: Iterable[str], parents: Parents) -> tuple[str, ...]:
     """The names so that parents come before children, otherwise as given; a cycle is refused."""
-    left, order = list(names), []
-    while left:
-        ready = [name for name in left if not set(parents[name]) & set(left)]
-        if not ready:
-            raise InvalidInput("must not form a cycle", field="parents", value=sorted(left))
-        order.append(ready[0])
-        left.remove(ready[0])
+    listed = list(names)
+    place = {name: index for index, name in enumerate(listed)}
+    sorter = TopologicalSorter({name: [above for above in parents[name] if above in place] for name in listed})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise InvalidInput("must not form a cycle", field="parents", value=sorted(set(error.args[1]))) from None
+    order: list[str] = []
+    ready = [place[name] for name in sorter.get_ready()]
+    heapify(ready)
+    while ready:
+        order.append(listed[heappop(ready)])
+        sorter.done(order[-1])
+        for name in sorter.get_ready():
+            heappush(ready, place[name])
     return tuple(order)
 
 

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteLaplace, Law, Source, Stepped
-from tacita.noise.exponential import noisy_max
 from tacita.privacy.event import Event, Pure
+from tacita.privacy.selection import noisy_max
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.measures import COARSE, Integers, Ranged
 from tacita.query.numbers import Array

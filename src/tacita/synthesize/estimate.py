@@ -28,6 +28,7 @@ from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
+from tacita.tables.simplex import to_distribution
 
 __all__ = [
     "LOST",
@@ -36,7 +37,6 @@ __all__ = [
     "check_width",
     "fit_mixture",
     "lost_rows",
-    "projected",
     "rows_of",
     "shares_of",
     "singles_of",
@@ -156,31 +156,15 @@ def singles_of(domain: Domain, targets: Sequence[Target]) -> dict[str, NDArray[n
             known[name] += 1 / variance
     found = {}
     for name, total in sums.items():
-        shares = projected(total) if known[name] else np.full(total.size, 1 / total.size)
+        shares = to_distribution(total) if known[name] else np.full(total.size, 1 / total.size)
         shares = np.maximum(shares, _LEAST / total.size)
         found[name] = shares / shares.sum()
     return found
 
 
-def projected(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The distribution nearest to these numbers over their sum: the same amount is taken off all, none goes below 0.
-
-    [Duchi et al. 2008]. Where noise has left no positive total, all cells are even.
-    """
-    flat = values.reshape(-1)
-    total = flat.sum()
-    if not total > 0:
-        return np.full(values.shape, 1 / values.size)
-    ordered = np.sort(flat / total)[::-1]
-    over = (np.cumsum(ordered) - 1) / np.arange(1, ordered.size + 1)
-    taken = over[np.flatnonzero(ordered > over)[-1]]
-    kept = np.maximum(flat / total - taken, 0.0)
-    return np.asarray((kept / kept.sum()).reshape(values.shape))
-
-
 def shares_of(release: Release) -> Cells:
-    """Released counts as a distribution, see `projected`."""
-    return Cells(release.domain, projected(np.asarray(release.values, float)))
+    """Released counts as a distribution, see `to_distribution`."""
+    return Cells(release.domain, to_distribution(np.asarray(release.values, float)))
 
 
 def _std(release: Release) -> float:

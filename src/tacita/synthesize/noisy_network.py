@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from tacita.domain import Domain
 from tacita.models.fit import fit_network
 from tacita.models.network import Network
-from tacita.synthesize.estimate import projected, singles_of, targets_of
+from tacita.synthesize.estimate import singles_of, targets_of
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
+from tacita.tables.simplex import to_distribution
 
 __all__ = ["network_of"]
 
@@ -28,6 +29,6 @@ def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases:
         if len(key) == 1:
             return Cells(domain.project(key), singles[key[0]])
         noisy = by_set[frozenset(key)].project(key)
-        return Cells(noisy.domain, projected(noisy.values.astype(float)))
+        return Cells(noisy.domain, to_distribution(noisy.values.astype(float)))
 
     return fit_network(domain, parents, table, repair=lambda cells: cells)

@@ -27,15 +27,15 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.models.network import topological_order
 from tacita.noise import Law, Source
+from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
+from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choose import Choice
 from tacita.synthesize.estimate import lost_rows, targets_of
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.result import Model
 from tacita.synthesize.scores import SCORES, Score, sensitivity
 from tacita.tables.table import Table
@@ -95,7 +95,7 @@ class PrivBayes:
     ) -> PrivBayesPlan:
         """Fix choices and noise so that all together cost at most the budget; reads no data."""
         names = check_attributes(domain, self.attributes, unit)
-        purse = Purse.of(budget, unit, neighbours)
+        split = BudgetSplit.of(budget, unit, neighbours)
         degree = self._degree(len(names))
         choosing = self.structure is None and len(names) > 1 and degree != 0
         if self.structure is not None:
@@ -106,7 +106,7 @@ class PrivBayes:
             raise InvalidInput("F needs attributes of two levels, but for the first", field=wide, hint=hint)
         bound = sensitivity(self.score, unit, neighbours, self.people) if choosing else 1.0
         counting = _COUNTING if choosing and self.people is None else Fraction(0)
-        split = Fraction(repr(self.split)) if choosing else Fraction(0)
+        structure = Fraction(repr(self.split)) if choosing else Fraction(0)
         return PrivBayesPlan(
             recipe=self,
             domain=domain,
@@ -115,12 +115,12 @@ class PrivBayes:
             budget=budget,
             names=names,
             reason=reason,
-            purse=purse,
-            count=purse.law(counting, 1) if counting else None,
-            choice=purse.choice(split, len(names) - 1) if choosing else None,
+            split=split,
+            count=split.law(counting, 1) if counting else None,
+            choice=split.choice(structure, len(names) - 1) if choosing else None,
             bound=bound,
             degree=degree,
-            tables=purse.law(1 - counting - split, len(names)),
+            tables=split.law(1 - counting - structure, len(names)),
         )
 
     def _degree(self, attributes: int) -> int:
@@ -189,9 +189,9 @@ def useful_parents(domain: Domain, child: str, placed: Key, degree: int, most_ce
 class PrivBayesPlan(SynthesisPlan):
     """Choices and noise of a private network."""
 
-    purse: Purse
+    split: BudgetSplit
     count: Law | None
-    choice: Choice | None
+    choice: ExponentialMechanism | None
     bound: float
     """Sensitivity of the scores."""
     degree: int
@@ -202,10 +202,10 @@ class PrivBayesPlan(SynthesisPlan):
         """The count, the choices, the tables."""
         events: list[Event] = []
         if self.count is not None:
-            events.append(self.purse.table_event(self.count))
+            events.append(self.split.table_event(self.count))
         if self.choice is not None:
             events.append(Repeated(event=self.choice.event, count=len(self.names) - 1))
-        events.append(Repeated(event=self.purse.table_event(self.tables), count=len(self.names)))
+        events.append(Repeated(event=self.split.table_event(self.tables), count=len(self.names)))
         return in_sequence(*events)
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:

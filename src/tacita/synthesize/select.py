@@ -26,16 +26,16 @@ from tacita.errors import InvalidInput
 from tacita.models.chow_liu import chow_liu
 from tacita.models.network import Network
 from tacita.noise import Law, Source
+from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
+from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choose import Choice
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
 from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, rows_of, targets_of
 from tacita.synthesize.marginals import EMPTY, product_of
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
-from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.result import Model
 from tacita.tables.cells import MAX_DENSE, Projectable
 from tacita.tables.release import Release
@@ -133,7 +133,7 @@ def _planned(
     neighbours: Neighbours,
     reason: str,
 ) -> ChosenPlan:
-    purse = Purse.of(budget, unit, neighbours)
+    split = BudgetSplit.of(budget, unit, neighbours)
     ones = _ONES if rounds else Fraction(1)
     return ChosenPlan(
         recipe=recipe,
@@ -143,10 +143,10 @@ def _planned(
         budget=budget,
         names=names,
         reason=reason,
-        purse=purse,
-        ones=purse.law(ones, len(names)),
-        pairs=purse.law(1 - _ONES - _CHOICES, rounds) if rounds else None,
-        choice=purse.choice(_CHOICES, rounds) if rounds else None,
+        split=split,
+        ones=split.law(ones, len(names)),
+        pairs=split.law(1 - _ONES - _CHOICES, rounds) if rounds else None,
+        choice=split.choice(_CHOICES, rounds) if rounds else None,
         rounds=rounds,
     )
 
@@ -155,19 +155,19 @@ def _planned(
 class ChosenPlan(SynthesisPlan):
     """Noise of singles and pairs, and the choices between them."""
 
-    purse: Purse
+    split: BudgetSplit
     ones: Law
     pairs: Law | None
-    choice: Choice | None
+    choice: ExponentialMechanism | None
     rounds: int
 
     @property
     def event(self) -> Event:
         """Singles, then a choice and a table in each round."""
-        events: list[Event] = [Repeated(event=self.purse.table_event(self.ones), count=len(self.names))]
+        events: list[Event] = [Repeated(event=self.split.table_event(self.ones), count=len(self.names))]
         if self.pairs is not None and self.choice is not None:
             events.append(Repeated(event=self.choice.event, count=self.rounds))
-            events.append(Repeated(event=self.purse.table_event(self.pairs), count=self.rounds))
+            events.append(Repeated(event=self.split.table_event(self.pairs), count=self.rounds))
         return in_sequence(*events)
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
@@ -197,7 +197,7 @@ class ChosenPlan(SynthesisPlan):
         noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}
         # a pair counts no more rows than either of its attributes does
         scores = [distance(tables[key], model, min(rows[name] for name in key)) - noise[key] for key in keys]
-        return keys[self.choice.draw(scores, sensitivity=self.purse.moves, source=source)]
+        return keys[self.choice.draw(scores, sensitivity=self.split.moves, source=source)]
 
     def _tree(
         self,

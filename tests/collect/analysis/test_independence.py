@@ -19,7 +19,6 @@ from tacita.collect.analysis.independence_wald import _departure, _interactions,
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.unary import UnaryEncoding
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.collect.estimating.tally import Reports, Tally
 from tacita.collect.planning.design import Asked, Design
 from tacita.domain import Categorical, Domain
@@ -30,6 +29,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.cells import Cells
 from tacita.tables.release import Provenance, Release
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import AdditiveNoise, Correlated, Unknown
 from tacita.tables.workload import Workload
 

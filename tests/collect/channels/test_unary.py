@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacita.collect.channels.unary import UnaryEncoding
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.errors import InvalidInput
 from tacita.noise.source import SecureSource, SeededSource
+from tacita.tables.simplex import norm_sub
 from tacita.testing.channel import ChannelContract, PackedBits, coverage, error_over_theory, zipf
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)

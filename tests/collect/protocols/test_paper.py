@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.collect.protocols import rrba_paper as paper
 from tacita.collect.protocols.rrba_rounds import Rounds, simulate
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
+from tacita.tables.simplex import norm_sub
 
 TRUTH = np.array([0.446, 0.224, 0.116, 0.072, 0.071, 0.071])
 SIX = Domain(attributes=[Categorical(name="v", levels=list("abcdef"))])

@@ -12,8 +12,8 @@ from tacita.noise import SeededSource
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Nothing
+from tacita.privacy.selection import GRID
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choose import GRID
 from tacita.synthesize.federated import Schedule, Terms
 from tacita.synthesize.federated.exchange import Step
 from tacita.synthesize.federated.steps import Joining

@@ -21,11 +21,11 @@ from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.noise import SecureSource, Source
-from tacita.noise.exponential import noisy_max
 from tacita.noise.gaussian import DiscreteGaussian
 from tacita.noise.laplace import DiscreteLaplace
 from tacita.privacy.accountant import epsilon_at
 from tacita.privacy.event import DiscreteGaussianNoise
+from tacita.privacy.selection import noisy_max
 from tacita.privacy.unit import Neighbours
 
 __all__ = ["audit_broken", "audit_library"]

@@ -20,10 +20,10 @@ from scipy import stats
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.independence_wald import product
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.tables.release import Release
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import AdditiveNoise
 
 __all__ = ["central_monte_carlo_test", "paper_chi_square"]

@@ -25,11 +25,11 @@ from tacita.collect.channels.following import following_channel
 from tacita.collect.channels.matrix import MatrixChannel
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.estimating.pooling import pool
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.collect.estimating.tally import Tally
 from tacita.collect.planning.design import Asked
 from tacita.errors import InvalidInput, UnknownName
 from tacita.noise import SeededSource
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Covariance
 
 __all__ = ["fit_null", "monte_carlo_test", "product_of_margins"]

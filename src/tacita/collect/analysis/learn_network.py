@@ -21,7 +21,6 @@ import numpy as np
 
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.independence_wald import known_total, wald_test
-from tacita.collect.estimating.simplex import project_table
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models import Network, chow_liu, fit_network, greedy_parents, mutual_information, noise_bits
@@ -30,6 +29,7 @@ from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event, Pure
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release, Releases
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated
 
 __all__ = ["Learned", "Link", "Structure", "candidate_families", "learn_network", "learn_structure"]

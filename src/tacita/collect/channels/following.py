@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.estimating.simplex import norm_sub
+from tacita.tables.simplex import norm_sub
 
 __all__ = ["following_channel"]
 

@@ -48,7 +48,7 @@ class FrequencyEstimate:
 
     Single ones may lie outside [0, 1], and where a report may support any number of levels (unary encoding, hashing,
     Hadamard) they do not sum to 1: that is the price of no bias.
-    `tacita.collect.estimating.simplex.norm_sub` makes a distribution of them, and says that it did.
+    `tacita.tables.simplex.norm_sub` makes a distribution of them, and says that it did.
 
     Attributes:
         frequencies: The unbiased estimate.

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacita.collect.estimating.simplex import project_table
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.fit import rake
@@ -31,6 +30,7 @@ from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event
 from tacita.tables.cells import Cells
 from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import anchored
 
 __all__ = ["agree", "complete", "complete_min_norm", "consistent", "possible", "settle"]

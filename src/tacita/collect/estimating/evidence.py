@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.estimating.pooling import pool_blocks
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Covariance
 
 __all__ = ["Evidence", "Key", "Source"]

@@ -23,8 +23,8 @@ from tacita.collect.channels._em import Fitted
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
 from tacita.collect.channels.protocol import About, Channel, EnumerableChannel
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.errors import InvalidInput
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Covariance
 
 __all__ = ["pool", "pool_blocks", "pooled_mle"]

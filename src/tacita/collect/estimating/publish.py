@@ -27,13 +27,13 @@ from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.latent import LatentClasses, Measurement, fit_latent_classes
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.shrink import shrink_weighted
-from tacita.collect.estimating.simplex import project_table
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.event import Event, Pure
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release, Releases
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated, anchored
 
 __all__ = ["CLASSES", "Fitted", "Modelled", "fit_model", "measurements_of", "model"]

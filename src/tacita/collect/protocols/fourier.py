@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.estimating.simplex import project_table
 from tacita.collect.planning.design import UNIT
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -38,6 +37,7 @@ from tacita.privacy.event import Pure
 from tacita.privacy.unit import Neighbours
 from tacita.tables.cells import Cells
 from tacita.tables.release import Provenance, Release
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated, Covariance
 
 __all__ = ["Coefficients", "FourierDesign", "FourierReports", "FourierTally"]

@@ -23,7 +23,6 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
 from tacita.collect.channels.protocol import About
 from tacita.collect.estimating.pooling import pool_blocks, pooled_mle
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, Refused
 from tacita.noise import SeededSource, Source
@@ -31,6 +30,7 @@ from tacita.privacy.event import Pure
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.cells import Cells
 from tacita.tables.release import Provenance, Release
+from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Correlated
 
 __all__ = ["Block", "Rounds", "answer", "simulate"]

@@ -30,10 +30,10 @@ from tacita.learn.regression.regression import MethodName, Regression
 from tacita.learn.regression.setting import Found, gather
 from tacita.learn.regression.solve import Penalty, solve_moments
 from tacita.noise import Source
-from tacita.noise.exponential import noisy_max
 from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Parallel, Pure
+from tacita.privacy.selection import noisy_max
 from tacita.privacy.unit import Neighbours, Unit
 
 __all__ = ["CalibratedTuning", "TunedRegression", "errors_of"]

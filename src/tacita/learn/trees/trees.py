@@ -28,12 +28,12 @@ from tacita.learn.design import Array
 from tacita.learn.trees.fitted_trees import FittedTrees, Tree
 from tacita.learn.trees.splitting import Codes, Split, grow, shrunk, splits_of
 from tacita.noise import DiscreteLaplace, Source
-from tacita.noise.exponential import noisy_max
 from tacita.plans.recipe import check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import DiscreteLaplaceNoise, Event, Parallel, Pure, Repeated, Sequence
+from tacita.privacy.selection import noisy_max
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Provenance
 

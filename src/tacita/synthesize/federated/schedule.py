@@ -27,15 +27,15 @@ from tacita.errors import InvalidInput
 from tacita.noise import Law
 from tacita.plans.additive import CalibratedTables, NoisyTables, table_event
 from tacita.plans.recipe import Plan
+from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.event import Event, Parallel, Pure, Repeated, Sequence, Zcdp
+from tacita.privacy.selection import GRID, ExponentialMechanism
 from tacita.privacy.unit import Neighbours
-from tacita.synthesize.choose import GRID, Choice
 from tacita.synthesize.federated.exchange import Step
 from tacita.synthesize.federated.steps import Measuring, Pair, Voting
 from tacita.synthesize.federated.terms import Terms
 from tacita.synthesize.plan import Key
 from tacita.synthesize.privbayes import PrivBayes, PrivBayesPlan, useful_parents
-from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.scores import sensitivity
 from tacita.tables.workload import Workload
 
@@ -57,7 +57,7 @@ class Schedule:
     tables: Law
     """Noise on every cell of the final tables, of one holder."""
     count: Law | None = None
-    choice: Choice | None = None
+    choice: ExponentialMechanism | None = None
     keys: tuple[Key, ...] = ()
     """The tables of SL1."""
     private_network: PrivBayesPlan | None = None
@@ -170,7 +170,7 @@ class Schedule:
         """Sensitivity of the scores, by which they are divided before a choice."""
         return sensitivity("R", self.terms.unit, self.terms.neighbours, None)
 
-    def _choice_event(self, choice: Choice, neighbours: Neighbours) -> Event:
+    def _choice_event(self, choice: ExponentialMechanism, neighbours: Neighbours) -> Event:
         """What a choice costs when scores move less far than the bound that they were divided by.
 
         A score that moves by r bounds moves by at most ceil(r G) of the G steps that it is rounded to, and by one more
@@ -243,7 +243,7 @@ def _sharing_tables(terms: Terms, domain: Domain) -> Schedule:
 
 
 def _voting(terms: Terms, domain: Domain) -> Schedule:
-    purse, d = Purse.of(terms.budget, terms.unit, terms.neighbours), len(terms.attributes)
+    split, d = BudgetSplit.of(terms.budget, terms.unit, terms.neighbours), len(terms.attributes)
     counting = _COUNTING if terms.people is None and d > 1 else Fraction(0)
     structure = Fraction(repr(float(terms.split))) if d > 1 else Fraction(0)
     if counting + structure >= 1:
@@ -251,9 +251,9 @@ def _voting(terms: Terms, domain: Domain) -> Schedule:
     return Schedule(
         terms=terms,
         domain=domain,
-        count=purse.law(counting, 1) if counting else None,
-        choice=purse.choice(structure, d - 1) if d > 1 else None,
-        tables=purse.law(1 - counting - structure, d),
+        count=split.law(counting, 1) if counting else None,
+        choice=split.choice(structure, d - 1) if d > 1 else None,
+        tables=split.law(1 - counting - structure, d),
     )
 
 

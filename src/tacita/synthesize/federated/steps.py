@@ -22,8 +22,8 @@ from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables
 from tacita.plans.recipe import check_engine
 from tacita.privacy.event import Event, Nothing
+from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choose import Choice
 from tacita.synthesize.federated.exchange import Joined, Measured, Step, Vote
 from tacita.synthesize.federated.terms import Terms
 from tacita.synthesize.plan import Key
@@ -112,7 +112,7 @@ class Measuring(_Planned):
 class Voting(_Planned):
     """One private choice among candidates that do not depend on the holder's data."""
 
-    choice: Choice
+    choice: ExponentialMechanism
     bound: float
     """Sensitivity of the scores."""
     candidates: tuple[Pair, ...] = field(repr=False)

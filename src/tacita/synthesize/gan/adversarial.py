@@ -43,6 +43,7 @@ from tacita.models.neural.checkpoint import (
 from tacita.models.neural.training import PrivateTraining, Steps
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.split import in_sequence
 from tacita.privacy.accountant import check_sampled
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
@@ -54,7 +55,6 @@ from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.purse import in_sequence
 from tacita.synthesize.result import Model
 from tacita.tables.release import Releases
 from tacita.tables.workload import Workload

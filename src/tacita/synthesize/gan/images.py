@@ -37,17 +37,17 @@ from tacita.models.neural.checkpoint import (
 from tacita.models.neural.training import PrivateTraining, Steps, check_finite
 from tacita.noise import DiscreteGaussian, Source
 from tacita.plans.additive import shift_event
+from tacita.plans.split import in_sequence
 from tacita.privacy.accountant import check_sampled, cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.estimate import projected
 from tacita.synthesize.gan.generator import SLOPE
 from tacita.synthesize.gan.networks import initialise
 from tacita.synthesize.plan import generator
-from tacita.synthesize.purse import in_sequence
 from tacita.tables.release import Provenance
+from tacita.tables.simplex import to_distribution
 
 __all__ = ["ImageGan", "ImageGanPlan", "MadeImages", "critic_network", "maker_network"]
 
@@ -175,7 +175,7 @@ class ImageGanPlan:
         source = source_of_run(source, state.runs)
         counts = self._counted(state, labels, source)
         state = replace(state, released=json.dumps(counts.tolist()))
-        shares, people = projected(counts.astype(float)), max(float(counts.sum()), self.law.std, 1.0)
+        shares, people = to_distribution(counts.astype(float)), max(float(counts.sum()), self.law.std, 1.0)
         torch = load_torch()
         device, rng = pick_device(torch), generator(source)
         random = torch.Generator(device).manual_seed(int(source.words(1)[0] >> np.uint64(1)))

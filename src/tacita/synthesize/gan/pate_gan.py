@@ -33,6 +33,7 @@ from tacita.models.neural.backend import check_installed, load_torch
 from tacita.models.neural.training import check_finite
 from tacita.noise import DiscreteGaussian, Source
 from tacita.plans.additive import CalibratedTables, NoisyTables, shift_event
+from tacita.plans.split import in_sequence
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Repeated, Sequence
@@ -44,7 +45,6 @@ from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.purse import in_sequence
 from tacita.synthesize.result import Model
 from tacita.tables.workload import Workload
 

@@ -26,6 +26,7 @@ from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
@@ -33,7 +34,6 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.estimate import Target, check_width, fit_mixture, lost_rows, singles_of, targets_of
 from tacita.synthesize.marginals import EMPTY, HIDDEN, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, generator
-from tacita.synthesize.purse import Purse, in_sequence
 from tacita.synthesize.relational.related import Related
 from tacita.synthesize.result import Model
 from tacita.tables.release import Provenance, Release
@@ -126,10 +126,10 @@ class Relational:
 
 def _split(budget: Budget, share: Fraction, unit: Unit, neighbours: Neighbours) -> tuple[Budget, Budget]:
     """Two budgets that together cost no more than one: parts of epsilon, or of the rho that it is worth."""
-    purse = Purse.of(budget, unit, neighbours)
-    make = Budget.zcdp if purse.concentrated else Budget.pure
+    split = BudgetSplit.of(budget, unit, neighbours)
+    make = Budget.zcdp if split.concentrated else Budget.pure
     # a float may lie above the ratio that it stands for; so much less is taken
-    parts = [float(purse.amount * part * (1 - Fraction(1, 10**12))) for part in (share, 1 - share)]
+    parts = [float(split.amount * part * (1 - Fraction(1, 10**12))) for part in (share, 1 - share)]
     return make(parts[0]), make(parts[1])
 
 

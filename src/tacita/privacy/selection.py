@@ -1,4 +1,6 @@
-"""Private choice by the exponential mechanism, drawn exactly.  [McSherry, Talwar 2007]
+"""Private selection of one of several candidates: the exponential mechanism, and report noisy max.
+
+The exponential mechanism, drawn exactly [McSherry, Talwar 2007]:
 
 Law:      P(i) proportional to exp(epsilon s_i / (2 (G + 1))), with s_i = score_i / sensitivity in G steps, rounded.
 Privacy:  epsilon-DP, and epsilon^2/8-zCDP because the log odds of two candidates move by at most epsilon.
@@ -7,6 +9,12 @@ Privacy:  epsilon-DP, and epsilon^2/8-zCDP because the log odds of two candidate
 Sampling: a candidate is drawn evenly and kept with probability exp(-(best - s_i) epsilon / (2 (G + 1))): integers and
           ratios only. Rounding moves a difference of at most G steps to at most G; the step more pays for what
           floating point does to a score before it is rounded.
+
+Report noisy max [McKenna, Sheldon 2020: permute and flip]:
+
+Privacy:  with scores of sensitivity D and scale s, 2D/s-DP; pure. OpenDP draws, and its privacy map is what is charged.
+          Claim: docs/claims/selection.md
+Utility:  never worse than the exponential mechanism at the same epsilon.
 """
 
 from __future__ import annotations
@@ -21,11 +29,11 @@ import numpy as np
 
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
-from tacita.noise import Source
+from tacita.noise import Source, _opendp
 from tacita.noise._exact import ENDED, below, coin_exp
 from tacita.privacy.event import Event, Pure, Zcdp
 
-__all__ = ["GRID", "Choice"]
+__all__ = ["GRID", "ExponentialMechanism", "noisy_max"]
 
 GRID = 1 << 10
 """Steps of a score that one sensitivity is worth."""
@@ -50,7 +58,7 @@ def _choose(words: Any, bits: int, behind: Any, top: Any, bottom: Any) -> tuple[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ExponentialMechanism:
     """A private choice of one among several candidates, with its cost fixed."""
 
     epsilon: Fraction
@@ -62,12 +70,12 @@ class Choice:
             raise InvalidInput("must be a positive ratio", field="epsilon", value=self.epsilon)
 
     @classmethod
-    def pure(cls, epsilon: float | Fraction) -> Choice:
+    def pure(cls, epsilon: float | Fraction) -> ExponentialMechanism:
         """A choice that costs at most epsilon."""
         return cls(epsilon=_at_most(Fraction(epsilon)))
 
     @classmethod
-    def zcdp(cls, rho: float | Fraction) -> Choice:
+    def zcdp(cls, rho: float | Fraction) -> ExponentialMechanism:
         """A choice that costs at most rho: epsilon^2 / 8."""
         return cls(epsilon=_at_most(Fraction(math.sqrt(8 * rho)) * (1 - Fraction(1, 10**12))), concentrated=True)
 
@@ -109,3 +117,21 @@ def _at_most(value: Fraction) -> Fraction:
     if rounded <= 0:
         raise InvalidInput("is too small for an exact choice", field="epsilon", value=float(value))
     return rounded
+
+
+def noisy_max(scores: Sequence[float], *, sensitivity: float, epsilon: float, source: Source) -> int:
+    """Index of a candidate whose score is nearly the best, at a cost of at most `epsilon`."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InvalidInput("must be positive and finite", field="epsilon", value=epsilon)
+    if not (math.isfinite(sensitivity) and sensitivity > 0):
+        raise InvalidInput("must be positive and finite", field="sensitivity", value=sensitivity)
+    if not len(scores) or not all(math.isfinite(score) for score in scores):
+        raise InvalidInput("must be finite numbers, at least one", field="scores")
+    scale = 2 * sensitivity / epsilon
+    while _opendp.noisy_max_epsilon(scale, sensitivity) > epsilon:
+        scale = math.nextafter(scale, math.inf)
+    if not source.simulated:
+        return _opendp.noisy_max(scores, scale)
+    # permute-and-flip has the law of the largest score plus exponential noise
+    uniforms = (source.words(len(scores)) >> np.uint64(11)).astype(float) * 2.0**-53
+    return int(np.argmax(np.asarray(scores, float) - scale * np.log1p(-uniforms)))

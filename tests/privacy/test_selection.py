@@ -8,7 +8,7 @@ import pytest
 from tacita.errors import InvalidInput
 from tacita.noise import SecureSource, SeededSource
 from tacita.privacy.event import Pure, Zcdp
-from tacita.synthesize.choose import GRID, Choice, _choose
+from tacita.privacy.selection import GRID, ExponentialMechanism, _choose
 
 
 def law(scores, sensitivity, epsilon):
@@ -20,7 +20,7 @@ def law(scores, sensitivity, epsilon):
 
 @pytest.mark.parametrize("source", [SecureSource(), SeededSource(3)], ids=["secure", "simulated"])
 def test_draws_follow_the_law(source):
-    scores, choice, draws = [0.0, 2.0, 5.0, 4.5], Choice.pure(Fraction(3, 2)), 4000
+    scores, choice, draws = [0.0, 2.0, 5.0, 4.5], ExponentialMechanism.pure(Fraction(3, 2)), 4000
     seen = np.bincount([choice.draw(scores, sensitivity=2.0, source=source) for _ in range(draws)], minlength=4)
     assert np.abs(seen / draws - law(scores, 2.0, 1.5)).max() < 5 * 0.5 / draws**0.5
 
@@ -56,7 +56,7 @@ def test_the_exact_law_is_private_and_its_log_odds_move_by_at_most_epsilon():
 
 
 def test_zcdp_of_the_exact_law_is_at_most_what_is_charged():
-    choice = Choice.zcdp(0.05)
+    choice = ExponentialMechanism.zcdp(0.05)
     rho = float(choice.event.rho)
     for moves in itertools.product([-1, 1], repeat=3):
         one = law([0.0, 1.0, 3.0], 1, choice.epsilon)
@@ -68,7 +68,7 @@ def test_zcdp_of_the_exact_law_is_at_most_what_is_charged():
 
 def test_the_cost_is_never_above_what_was_asked():
     for amount in (1e-6, 0.003, 0.7, 10.0):
-        pure, zcdp = Choice.pure(amount), Choice.zcdp(amount)
+        pure, zcdp = ExponentialMechanism.pure(amount), ExponentialMechanism.zcdp(amount)
         assert isinstance(pure.event, Pure)
         assert isinstance(zcdp.event, Zcdp)
         assert 0.999 * amount < float(pure.event.epsilon) <= amount
@@ -76,7 +76,7 @@ def test_the_cost_is_never_above_what_was_asked():
 
 
 def test_far_behind_is_never_drawn_and_overflows_nothing():
-    choice, source = Choice.pure(1.0), SeededSource(1)
+    choice, source = ExponentialMechanism.pure(1.0), SeededSource(1)
     assert {choice.draw([-1e12, 0.0, -1e9], sensitivity=1, source=source) for _ in range(50)} == {1}
 
 
@@ -84,6 +84,6 @@ def test_far_behind_is_never_drawn_and_overflows_nothing():
 def test_bad_input(bad):
     arguments = {"scores": [1.0], "sensitivity": 1.0} | bad
     with pytest.raises(InvalidInput, match=next(iter(bad))):
-        Choice.pure(1.0).draw(**arguments, source=SeededSource(1))
+        ExponentialMechanism.pure(1.0).draw(**arguments, source=SeededSource(1))
     with pytest.raises(InvalidInput, match="epsilon"):
-        Choice(epsilon=Fraction(0))
+        ExponentialMechanism(epsilon=Fraction(0))

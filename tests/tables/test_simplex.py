@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacita.collect.estimating.simplex import norm_sub
 from tacita.errors import InvalidInput
+from tacita.tables.simplex import norm_sub
 
 VECTORS = st.lists(st.floats(-5, 5), min_size=1, max_size=20)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
 
-__all__ = ["Projected", "norm_sub", "project_table"]
+__all__ = ["Projected", "norm_sub", "project_table", "to_distribution"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,3 +56,16 @@ def project_table(table: Cells) -> Cells:
     """A whole table of shares, projected as one distribution."""
     flat = norm_sub(table.values.reshape(-1)).frequencies
     return Cells(table.domain, np.asarray(flat).reshape(table.shape))
+
+
+def to_distribution(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Noisy counts of any shape as the nearest distribution; uniform where noise has left no positive total.
+
+    >>> to_distribution(np.array([[30.0, -10.0], [20.0, 0.0]])).round(2).tolist()
+    [[0.62, 0.0], [0.38, 0.0]]
+    """
+    total = counts.sum()
+    if not total > 0:
+        return np.full(counts.shape, 1 / counts.size)
+    kept = norm_sub(counts.reshape(-1) / total).frequencies
+    return np.asarray((kept / kept.sum()).reshape(counts.shape))

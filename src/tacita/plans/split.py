@@ -15,14 +15,14 @@ from tacita.plans.additive import shift_event
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Sequence, Zcdp
+from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choose import Choice
 
-__all__ = ["Purse", "in_sequence"]
+__all__ = ["BudgetSplit", "in_sequence"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Purse:
+class BudgetSplit:
     """What there is to share, for one unit and one notion of neighbours."""
 
     amount: Fraction
@@ -32,7 +32,7 @@ class Purse:
     neighbours: Neighbours
 
     @classmethod
-    def of(cls, budget: Budget, unit: Unit, neighbours: Neighbours) -> Purse:
+    def of(cls, budget: Budget, unit: Unit, neighbours: Neighbours) -> BudgetSplit:
         """The budget in the currency in which it is shared."""
         amount = exact(budget.amount)
         if budget.currency == "approx":
@@ -58,10 +58,10 @@ class Purse:
         """What one table with this noise costs."""
         return shift_event(law, self.unit.max_rows, self._parts)
 
-    def choice(self, share: Fraction, times: int) -> Choice:
+    def choice(self, share: Fraction, times: int) -> ExponentialMechanism:
         """A choice of which so many together cost at most a share of the amount."""
         each = share * self.amount / times
-        return Choice.zcdp(each) if self.concentrated else Choice.pure(each)
+        return ExponentialMechanism.zcdp(each) if self.concentrated else ExponentialMechanism.pure(each)
 
     @property
     def moves(self) -> int:

@@ -5,7 +5,7 @@ import pytest
 
 from tacita.errors import InvalidInput
 from tacita.noise import SecureSource, SeededSource
-from tacita.noise.exponential import noisy_max
+from tacita.privacy.selection import noisy_max
 
 
 def flip_law(scores, epsilon, sensitivity):
