@@ -30,7 +30,16 @@ import pyarrow.csv as pa_csv
 
 from bench.peers import run_peer
 from bench.rows import Row, cpu
-from tacita.anonymize import Anonymize, Anonymized, Conditions, Hierarchy, Intervals, Mondrian, measure, read_crowd
+from tacita.anonymize import (
+    Anonymize,
+    Anonymized,
+    Conditions,
+    Hierarchy,
+    Intervals,
+    Mondrian,
+    measure,
+    read_distinct_rows,
+)
 from tacita.anonymize.loss import gcp
 from tacita.domain import Categorical, Domain, Numeric
 
@@ -221,7 +230,7 @@ def _legacy(folder: Path, lines: list[list[str]]) -> list[Row]:
         for k, (percent, groups) in LEGACY[name].items():
             method = Mondrian(mode="legacy")
             found = Anonymize(conditions=Conditions(k=k), method=method).prepare(domain).run_on(table)
-            crowd = read_crowd(domain, table, domain.names, by_appearance=True)
+            crowd = read_distinct_rows(domain, table, domain.names, by_appearance=True)
             off = abs(round(100 * gcp(crowd, found.recoding, "code range"), 2) - percent)
             off += abs(found.achieved.classes - groups)
             bar = f"legacy on {name}, k = {k}: off the published {percent} % and {groups:,} groups"
@@ -292,7 +301,7 @@ def _ten_million(adult: pa.Table) -> list[Row]:
         seconds = time.process_time() - start
         distinct = len(found.recoding.codes)
         rows.append(Row(bar=f"{people:,} rows, {distinct:,} distinct: released", ours=seconds, unit="cpu_s"))
-        crowd = read_crowd(domain, table, QUASI)
+        crowd = read_distinct_rows(domain, table, QUASI)
         each.append(cpu(lambda c=crowd: Mondrian().recode(c, Conditions(k=K)), 1)[0] / distinct)
     note = "classes and labels alone; reading, rendering and counting again are linear in rows"
     bar = "ten million: classes, time by distinct row over a million's"

@@ -33,7 +33,7 @@ from tacita.anonymize import (
     Ola,
     Samarati,
     as_written,
-    read_crowd,
+    read_distinct_rows,
 )
 from tacita.tables.recoding import SUPPRESSED
 
@@ -63,7 +63,7 @@ def _released(table: pa.Table, method: Any) -> Anonymized:
 def _gcp(table: pa.Table, result: Anonymized) -> float:
     """Mean loss of a cell by what its label says."""
     recoding = result.recoding
-    crowd = read_crowd(_domain(table, {"age"}, "salary"), table, recoding.names, hierarchies=_trees())
+    crowd = read_distinct_rows(_domain(table, {"age"}, "salary"), table, recoding.names, hierarchies=_trees())
     kept = recoding.classes != SUPPRESSED
     cells = as_written(crowd, recoding).mean(axis=1)
     lost = cells[recoding.classes[kept]] @ crowd.rows[kept] + crowd.rows[~kept].sum()

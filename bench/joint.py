@@ -20,7 +20,7 @@ import pyarrow as pa
 from bench.rows import Row
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally, respond
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
 from tacita.noise import SeededSource
@@ -97,7 +97,7 @@ def _setting(domain: Domain, codes: dict, people: int, epsilon: float, goal: flo
     return rows
 
 
-def _miss(design: Design, codes: dict, truth: dict) -> float:
+def _miss(design: CollectionDesign, codes: dict, truth: dict) -> float:
     errors = []
     for seed in range(RUNS):
         reports = respond(design, codes, SeededSource(1000 + seed), seed=seed)

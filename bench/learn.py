@@ -41,7 +41,7 @@ from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import Regression, Trees
-from tacita.learn.design import Design, Points
+from tacita.learn.feature_map import FeatureMap, Points
 from tacita.learn.regression.regression import METHODS
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
@@ -86,7 +86,7 @@ class Problem:
     """Rows as a design has them."""
 
     name: str
-    design: Design
+    design: FeatureMap
     points: Points
 
 
@@ -116,7 +116,7 @@ def _sizes(quick: bool) -> list[tuple[int, int]]:
 
 
 def _problem(name: str, domain: Domain, features: tuple[str, ...], target: str, task: Any, table: pa.Table) -> Problem:
-    design = Design(domain=domain, features=features, target=target, task=task)
+    design = FeatureMap(domain=domain, features=features, target=target, task=task)
     return Problem(name, design, design.points(table))
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from bench.rows import Row
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.auto import choose
 from tacita.learn.regression.methods.dpsgd import check_allowed, descended
 from tacita.learn.regression.methods.functional import FromMoments
+from tacita.learn.regression.problem import Coefficients, Method, Problem
 from tacita.learn.regression.regression import METHODS, Regression
-from tacita.learn.regression.setting import Found, Method, Setting
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -83,20 +83,20 @@ def _one(number: int, delta: float) -> tuple[float, dict[str, float]]:
     return errors[choose(setting)[0].as_dict()["method"]], errors
 
 
-def _planned(setting: Setting, method: Any) -> Method:
+def _planned(setting: Problem, method: Any) -> Method:
     design = setting.design
     recipe = Regression(target="y", features=design.features, method=method, people=setting.people)
     return recipe.calibrate(design.domain, setting.budget, unit=ROW, neighbours=ADD).method
 
 
-def _setting(points: Points, budget: Budget) -> Setting:
+def _setting(points: Points, budget: Budget) -> Problem:
     names = tuple(f"x{place}" for place in range(points.x.shape[1]))
     domain = Domain(attributes=[Numeric(name=name, bounds=(-1, 1), bins=2) for name in (*names, "y")])
     recipe = Regression(target="y", features=names, method="functional", people=len(points))
     return recipe.calibrate(domain, budget, unit=ROW, neighbours=ADD).setting
 
 
-def _median(found: list[Found], points: Points) -> float:
+def _median(found: list[Coefficients], points: Points) -> float:
     told = [np.clip(points.x @ each.coefficients + each.intercept, -1, 1) for each in found]
     return float(np.median([np.sqrt(np.mean((each - points.y) ** 2)) for each in told]))
 

@@ -22,7 +22,7 @@ from bench.rows import Row
 from tacita.collect.analysis import findings
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.plan import plan_collection
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.noise import SeededSource
 from tacita.tables.release import Releases
 from tacita.tables.workload import Workload
@@ -45,7 +45,7 @@ def run(*, quick: bool) -> list[Row]:
     return [*rows, *(row for found in near for row in found)]
 
 
-def collect(network: Network, epsilon: float, seed: int) -> Tally:
+def collect(network: BayesianNetwork, epsilon: float, seed: int) -> Tally:
     """One collection of all pairs."""
     workload = Workload.all(network.domain, 2)
     design = plan_collection(network.domain, workload, respondents=PEOPLE, epsilon=epsilon, mode="tables")
@@ -60,7 +60,7 @@ class _Cover:
     inside: int = 0
     cells: int = 0
 
-    def add(self, network: Network, releases: Releases) -> None:
+    def add(self, network: BayesianNetwork, releases: Releases) -> None:
         for key, release in releases.items():
             low, high = release.interval(0.95)
             truth = network.project(key).values
@@ -118,7 +118,7 @@ def _distances(kind: Kind, epsilon: float, *, collections: int) -> list[Row]:
     return rows
 
 
-def _distance(network: Network, releases: Releases) -> float:
+def _distance(network: BayesianNetwork, releases: Releases) -> float:
     """Mean total variation distance of the pair tables."""
     gaps = [np.abs(r.values - network.project(key).values).sum() / 2 for key, r in releases.items() if len(key) == 2]
     return float(np.mean(gaps))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.anonymize import Conditions, Hierarchy, Intervals, Mondrian, read_crowd
+from tacita.anonymize import Conditions, Hierarchy, Intervals, Mondrian, read_distinct_rows
 from tacita.anonymize.label_loss import as_written
 from tacita.anonymize.loss import ncp
 from tacita.anonymize.methods.bayardo import Bayardo, Splits
@@ -33,7 +33,7 @@ def crowd_of(seed, trees=TREES):
     rng = np.random.default_rng(seed)
     columns = {"age": rng.choice([1, 2, 7, 22, 23, 61], 30), "place": rng.choice(PLACES, 30)}
     table = pa.table(columns | {"pet": rng.choice(["cat", "dog", "eel"], 30)})
-    return read_crowd(DOMAIN, table, DOMAIN.names, hierarchies=trees)
+    return read_distinct_rows(DOMAIN, table, DOMAIN.names, hierarchies=trees)
 
 
 def mean_loss(crowd, recoding):

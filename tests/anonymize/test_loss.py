@@ -7,7 +7,7 @@ import pytest
 from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.labels import recoding_of
 from tacita.anonymize.loss import discernibility, gcp, loss_of, ncp
-from tacita.anonymize.quasi import read_crowd
+from tacita.anonymize.quasi import read_distinct_rows
 from tacita.domain import Categorical, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
 
@@ -30,7 +30,7 @@ CLASSES = [0, 0, 0, 1, 1, 1]
 
 
 def crowd_and_recoding(classes=CLASSES, **options):
-    crowd = read_crowd(DOMAIN, TABLE, ["age", "pet", "level"], **options)
+    crowd = read_distinct_rows(DOMAIN, TABLE, ["age", "pet", "level"], **options)
     of_item = np.empty(len(crowd.codes), np.int64)
     of_item[crowd.of_row] = classes
     return crowd, recoding_of(crowd, of_item)
@@ -92,7 +92,7 @@ def test_a_constant_column_and_a_missing_value():
     domain = Domain(
         attributes=[Numeric(name="x", bounds=(0, 9), integer=True), Numeric(name="y", bounds=(0, 9), bins=3)]
     )
-    crowd = read_crowd(domain, pa.table({"x": [4, 4, 4], "y": [1.0, 2.0, None]}), ["x", "y"])
+    crowd = read_distinct_rows(domain, pa.table({"x": [4, 4, 4], "y": [1.0, 2.0, None]}), ["x", "y"])
     recoding = recoding_of(crowd, np.zeros(3, np.int64))
     assert ncp(crowd, recoding).tolist() == [[0.0, 1.0]]
     assert recoding.texts == (("4",), ("(missing) or 1..2",))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacita.anonymize.quasi import NOBODY, distinct_rows, read_crowd
+from tacita.anonymize.quasi import NOBODY, distinct_rows, read_distinct_rows
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.errors import InvalidInput
 
@@ -29,7 +29,7 @@ TABLE = pa.table(
 
 
 def test_people_are_counted_and_not_rows():
-    crowd = read_crowd(DOMAIN, TABLE, ["age"], sensitive=["ill"])
+    crowd = read_distinct_rows(DOMAIN, TABLE, ["age"], sensitive=["ill"])
     assert [axis.texts for axis in crowd.axes] == [("(missing)", "3", "7")]
     assert crowd.rows.tolist() == [1, 4, 1]
     assert crowd.weights.tolist() == [0, 2, 1]
@@ -39,16 +39,16 @@ def test_people_are_counted_and_not_rows():
 
 
 def test_a_part_of_a_population():
-    crowd = read_crowd(DOMAIN, TABLE, ["age"], part="inside")
+    crowd = read_distinct_rows(DOMAIN, TABLE, ["age"], part="inside")
     assert (crowd.people, crowd.rows.tolist(), crowd.weights.tolist()) == (2, [1, 4, 1], [0, 1, 1])
     with pytest.raises(InvalidInput, match="must be a boolean"):
-        read_crowd(DOMAIN, TABLE, ["age"], part="ill")
+        read_distinct_rows(DOMAIN, TABLE, ["age"], part="ill")
 
 
 def test_values_by_appearance():
     domain = Domain(attributes=[Categorical(name="ill", levels=["a", "b"]), Numeric(name="age", bounds=(0, 9), bins=1)])
     table = pa.table({"ill": ["b", "a", "b"], "age": [9, 1, 1]})
-    axes = read_crowd(domain, table, ["ill", "age"], by_appearance=True).axes
+    axes = read_distinct_rows(domain, table, ["ill", "age"], by_appearance=True).axes
     assert [axis.keys for axis in axes] == [("b", "a"), (1, 9)]
 
 

@@ -5,14 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacita.assess.assessment import Wishes, assess
+from tacita.assess.assessment import AssessmentOptions, assess
 from tacita.assess.case import Case
 from tacita.assess.compare.page import assessment_sections
 from tacita.assess.rates import Leak, Rate
 from tacita.assess.scenario import Scenario
 from tacita.errors import InvalidInput
 
-WISHES = Wishes(attempts=300, secrets=("ill",), group="school")
+WISHES = AssessmentOptions(attempts=300, secrets=("ill",), group="school")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_without_a_control_it_says_what_is_meaningless(cases):
 def test_a_scenario_goes_along(cases):
     case = cases["copied"]
     same = Case(real=case.real, released=(case.real,), control=case.control)
-    wishes = Wishes(attempts=100, scenario=Scenario(exact=("town", "job"), within={"age": 0}))
+    wishes = AssessmentOptions(attempts=100, scenario=Scenario(exact=("town", "job"), within={"age": 0}))
     with pytest.raises(InvalidInput, match="real row of each"):  # it was asked for, so it is not skipped in silence
         assess(same, np.random.default_rng(1), wishes=wishes)
     matched = assess(same, np.random.default_rng(1), wishes=wishes, belongs="same rows")
@@ -98,7 +98,7 @@ def test_a_scenario_goes_along(cases):
 
 
 def test_one_attribute_is_enough(cases):
-    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), wishes=Wishes(attempts=50))
+    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), wishes=AssessmentOptions(attempts=50))
     assert found.kept > 0.9
     assert "learning" in dict(found.skipped)
 
@@ -106,4 +106,4 @@ def test_one_attribute_is_enough(cases):
 @pytest.mark.parametrize("bad", [{"secrets": ("nobody",)}, {"target": "nobody"}, {"group": "nobody"}, {"number": "x"}])
 def test_bad_wishes(cases, bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):
-        assess(cases["fresh"], np.random.default_rng(1), wishes=Wishes(**bad))
+        assess(cases["fresh"], np.random.default_rng(1), wishes=AssessmentOptions(**bad))

@@ -8,7 +8,7 @@ import pytest
 from tacita.assess.audit import audit
 from tacita.domain import Domain, Numeric
 from tacita.learn import Regression
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.noise import DiscreteLaplace, SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.learn import Bayes, Network, Regression, Trees, TunedRegression, read_model, recipe_of
+from tacita.learn import Bayes, NeuralNetwork, Regression, Trees, TunedRegression, read_model, recipe_of
 
 
 def test_a_kind_and_options_make_a_recipe():
@@ -17,7 +17,7 @@ def test_a_kind_and_options_make_a_recipe():
     assert of("logistic", method="output") == Regression(**line, task="logistic", method="output")
     assert of("trees", depth=3) == Trees(**line, depth=3)
     assert of("bayes") == Bayes(**line)
-    assert of("network", hidden=[3], task="linear") == Network(**line, hidden=(3,), task="linear")
+    assert of("network", hidden=[3], task="linear") == NeuralNetwork(**line, hidden=(3,), task="linear")
     tuned = of("logistic", penalties=((1, 1),), share=0.5, norm=1.0)
     assert tuned == TunedRegression(
         base=Regression(**line, task="logistic", norm=1.0), penalties=((1.0, 1.0),), share=0.5

@@ -10,7 +10,7 @@ from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
-from tacita.learn import Bayes, NarrowedRegression, Network, Regression, TunedRegression, read_model
+from tacita.learn import Bayes, NarrowedRegression, NeuralNetwork, Regression, TunedRegression, read_model
 from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.learn.trees.trees import Trees
 from tacita.noise import SecureSource, SeededSource
@@ -47,7 +47,7 @@ def people(rows=8000):
 
 TUNED = TunedRegression(base=LINE, penalties=((1.0, 1.0), (10.0, 0.5), (1e6, 1.0)))
 BAYES = Bayes(target="ill", features=("age", "sex"))
-NETWORK = Network(target="ill", features=("age", "sex"), hidden=(8,))
+NETWORK = NeuralNetwork(target="ill", features=("age", "sex"), hidden=(8,))
 
 
 def right(model):
@@ -338,7 +338,7 @@ def test_collected_shares_weigh_as_much_as_they_tell():
     tree = fit_on_release(Trees(target="ill", features=("edu",), depth=2), release, rng)
     assert tree.probabilities(three)[:, 1].tolist() == told
     if find_spec("torch"):
-        network = fit_on_release(Network(target="ill", features=("edu",), hidden=(8,)), release, rng)
+        network = fit_on_release(NeuralNetwork(target="ill", features=("edu",), hidden=(8,)), release, rng)
         assert network.notes["rows"] > 1000
         assert network.probabilities(three)[:, 1].tolist() == told
 

@@ -2,7 +2,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn import Bayes, Network, Regression, Trees
+from tacita.learn import Bayes, NeuralNetwork, Regression, Trees
 from tacita.learn.rehearsal import rehearse_fit
 from tacita.privacy.budget import Budget
 
@@ -50,12 +50,12 @@ def test_nobody_is_refused():
     [
         (Regression(target="income", features=FEATURES, method="adassp"), "income"),
         (Regression(target="smokes", features=FEATURES, task="logistic", method="sufficient"), "smokes"),
-        (Network(target="smokes", features=FEATURES, hidden=(4,), epochs=2, people=2000, batch=500), "smokes"),
+        (NeuralNetwork(target="smokes", features=FEATURES, hidden=(4,), epochs=2, people=2000, batch=500), "smokes"),
     ],
     ids=["adassp", "sufficient", "network"],
 )
 def test_methods_that_need_a_delta_are_rehearsed_with_it(recipe, target):
-    if isinstance(recipe, Network):
+    if isinstance(recipe, NeuralNetwork):
         pytest.importorskip("torch")
     found = rehearse_fit(recipe, DOMAIN, target, Budget.approx(1.0, 1e-6), people=2000, draws=1)
     assert 0 < found.plenty <= 1.1 * found.blind

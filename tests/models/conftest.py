@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacita.domain import Categorical, Domain
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.tables.cells import Cells
 
 DOMAIN = Domain(
@@ -32,8 +32,8 @@ _TABLES = {
 
 
 @pytest.fixture(scope="session")
-def survey() -> Network:
+def survey() -> BayesianNetwork:
     tables = {
         name: Cells(DOMAIN.project((*PARENTS[name], name)), np.array(values, float)) for name, values in _TABLES.items()
     }
-    return Network(domain=DOMAIN, parents=PARENTS, conditionals=tables)
+    return BayesianNetwork(domain=DOMAIN, parents=PARENTS, conditionals=tables)

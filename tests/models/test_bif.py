@@ -5,7 +5,7 @@ import pytest
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.models import Network, read_bif, write_bif
+from tacita.models import BayesianNetwork, read_bif, write_bif
 from tacita.tables.cells import Cells
 
 TEXT = """
@@ -42,7 +42,7 @@ def test_any_domain_and_any_characters():
         ]
     )
     rng = np.random.default_rng(0)
-    network = Network(
+    network = BayesianNetwork(
         domain=domain,
         parents={"two words": ("age",), "age": ()},
         conditionals={

@@ -6,7 +6,7 @@ import pytest
 from tacita.domain import Boolean, Domain
 from tacita.errors import InvalidInput
 from tacita.models.blend import Blend
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
 
 DOMAIN = Domain(attributes=[Boolean(name="x"), Boolean(name="y")])
@@ -15,7 +15,7 @@ DOMAIN = Domain(attributes=[Boolean(name="x"), Boolean(name="y")])
 def network(first, same):
     x = Cells(DOMAIN.project(["x"]), np.array([first, 1 - first]))
     y = Cells(DOMAIN, np.array([[same, 1 - same], [1 - same, same]]))
-    return Network(domain=DOMAIN, parents={"x": (), "y": ("x",)}, conditionals={"x": x, "y": y})
+    return BayesianNetwork(domain=DOMAIN, parents={"x": (), "y": ("x",)}, conditionals={"x": x, "y": y})
 
 
 BLEND = Blend(networks=(network(0.9, 0.9), network(0.2, 0.5)), weights=(0.25, 0.75))
@@ -52,7 +52,7 @@ def test_weights_are_shares(weights):
 
 def test_networks_are_over_the_same_attributes():
     other = Domain(attributes=[Boolean(name="z")])
-    alone = Network(domain=other, parents={"z": ()}, conditionals={"z": Cells(other, np.array([0.5, 0.5]))})
+    alone = BayesianNetwork(domain=other, parents={"z": ()}, conditionals={"z": Cells(other, np.array([0.5, 0.5]))})
     with pytest.raises(InvalidInput, match="networks"):
         Blend(networks=(BLEND.networks[0], alone), weights=(0.5, 0.5))
     with pytest.raises(InvalidInput, match="blend/1"):

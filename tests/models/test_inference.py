@@ -6,7 +6,7 @@ import pytest
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.models.inference import conditional, rejected_rows, weighted_rows
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=("1", "0")) for name in "ABCD"])
@@ -19,7 +19,7 @@ def network():
         over = DOMAIN.project(key)
         return Cells(over, np.array([[p, 1 - p] for p in yes]).reshape(over.shape))
 
-    return Network(
+    return BayesianNetwork(
         domain=DOMAIN,
         parents={"A": (), "B": ("A",), "C": ("A",), "D": ("B", "C")},
         conditionals={
@@ -87,7 +87,7 @@ def test_weights_are_conditional_on_the_drawn_parents(network):
 def test_what_cannot_be_is_refused(network):
     with pytest.raises(InvalidInput, match="A"):
         conditional(network, ["B"], {"A": 7})
-    sure = Network(
+    sure = BayesianNetwork(
         domain=DOMAIN.project(["A"]), parents={"A": ()}, conditionals={"A": Cells(DOMAIN.project(["A"]), [1.0, 0.0])}
     )
     with pytest.raises(InvalidInput, match="probability"):

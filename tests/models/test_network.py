@@ -7,7 +7,7 @@ import pytest
 
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput, UnknownName
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.models.network import topological_order
 from tacita.tables.cells import Cells
 
@@ -38,7 +38,7 @@ def test_a_long_chain_needs_no_large_table():
     for name, above in parents.items():
         over = domain.project((*above, name))
         tables[name] = Cells(over, rng.dirichlet(np.ones(3), size=over.shape[:-1]))
-    network = Network(domain=domain, parents=parents, conditionals=tables)
+    network = BayesianNetwork(domain=domain, parents=parents, conditionals=tables)
     step = tables["x0"].values
     for name in names[1:]:
         step = step @ tables[name].values
@@ -65,7 +65,7 @@ def test_samples_follow_the_joint(survey):
 def test_no_row_that_cannot_be(survey):
     domain = survey.domain.project(["S", "O"])
     never = Cells(domain, [[0.0, 1.0], [1.0, 0.0]])
-    network = Network(
+    network = BayesianNetwork(
         domain=domain,
         parents={"S": (), "O": ("S",)},
         conditionals={"S": Cells(domain.project(["S"]), [0.5, 0.5]), "O": never},
@@ -90,12 +90,12 @@ def test_likelihood_and_bic(survey):
 
 
 def test_plain_data(survey):
-    again = Network.from_dict(json.loads(json.dumps(survey.as_dict())))
+    again = BayesianNetwork.from_dict(json.loads(json.dumps(survey.as_dict())))
     assert again.parents == survey.parents
     assert again.edges == {("A", "E"), ("S", "E"), ("E", "O"), ("E", "R"), ("O", "T"), ("R", "T")}
     assert all(again.conditionals[name] == survey.conditionals[name] for name in survey.domain.names)
     with pytest.raises(InvalidInput):
-        Network.from_dict({"tacita": "network/2"})
+        BayesianNetwork.from_dict({"tacita": "network/2"})
 
 
 def test_order_and_cycles():
@@ -109,9 +109,9 @@ def test_order_and_cycles():
 def test_refusals(survey):
     domain, tables = survey.domain, dict(survey.conditionals)
     with pytest.raises(InvalidInput, match="each attribute"):
-        Network(domain=domain, parents={"A": ()}, conditionals=tables)
+        BayesianNetwork(domain=domain, parents={"A": ()}, conditionals=tables)
     with pytest.raises(InvalidInput, match="over the parents"):
-        Network(domain=domain, parents=dict(survey.parents) | {"E": ("S", "A")}, conditionals=tables)
+        BayesianNetwork(domain=domain, parents=dict(survey.parents) | {"E": ("S", "A")}, conditionals=tables)
     wrong = Cells(domain.project(["A"]), [0.3, 0.5, 0.3])
     with pytest.raises(InvalidInput, match="sum to 1"):
-        Network(domain=domain, parents=survey.parents, conditionals=tables | {"A": wrong})
+        BayesianNetwork(domain=domain, parents=survey.parents, conditionals=tables | {"A": wrong})

@@ -8,7 +8,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, decode, encode
 from tacita.errors import InvalidInput
-from tacita.models import Network, synthetic_rows
+from tacita.models import BayesianNetwork, synthetic_rows
 from tacita.privacy.event import NonPrivate, Pure
 from tacita.tables.cells import Cells
 
@@ -27,7 +27,7 @@ def test_rows_have_the_levels_of_the_domain_and_say_what_they_cost(survey):
 
 def test_bins_come_back_as_numbers_inside_them():
     domain = Domain(attributes=[Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True)])
-    network = Network(domain=domain, parents={"age": ()}, conditionals={"age": Cells(domain, [0.2, 0.5, 0.3])})
+    network = BayesianNetwork(domain=domain, parents={"age": ()}, conditionals={"age": Cells(domain, [0.2, 0.5, 0.3])})
     event = NonPrivate(reason="fitted to exact tables")
     rows = synthetic_rows(domain, network, 2000, np.random.default_rng(1), event=event, policy="uniform")
     ages = rows["age"].to_numpy()

@@ -15,7 +15,6 @@ import pytest
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from starlette.responses import Response
 
 from tacita import wire as models
 from tacita.domain import Boolean, Domain
@@ -44,7 +43,7 @@ from tacita.tables.cells import Cells
 from tacita.tables.release import Releases
 from tacita.tables.table import Table
 from tacita.tables.workload import Tables, Workload
-from tacita.wire.base import Told
+from tacita.wire.base import ResponseModel
 
 DOMAIN = Domain(attributes=(Boolean(name="smokes"),))
 TABLE = Table(DOMAIN, np.array([4711, 4712]))
@@ -52,7 +51,7 @@ TABLES = Tables(DOMAIN, {("smokes",): TABLE})
 ANSWERS = [
     getattr(models, name)
     for name in models.__all__
-    if inspect.isclass(getattr(models, name)) and issubclass(getattr(models, name), Told)
+    if inspect.isclass(getattr(models, name)) and issubclass(getattr(models, name), ResponseModel)
 ]
 ROUTES = [
     route
@@ -98,7 +97,7 @@ def test_no_serialiser_takes_exact_counts(serialise: Callable[[Any], object], ex
 
 @pytest.mark.parametrize("exact", [TABLE, TABLES, Cells(DOMAIN, np.array([1, 2]))], ids=["table", "tables", "cells"])
 @pytest.mark.parametrize("model", ANSWERS, ids=lambda model: model.__name__)
-def test_no_model_can_hold_one(model: type[Told], exact: object) -> None:
+def test_no_model_can_hold_one(model: type[ResponseModel], exact: object) -> None:
     filled = model.model_construct(**dict.fromkeys(model.model_fields, exact))
     with pytest.raises(Exception):  # noqa: B017
         filled.model_dump_json(warnings="error")
@@ -111,7 +110,7 @@ def test_no_model_can_hold_one(model: type[Told], exact: object) -> None:
 def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
     annotated = inspect.signature(route.endpoint, eval_str=True).return_annotation
     if route.response_model is None:
-        assert annotated is Response
+        assert annotated is ResponseModel
         source = inspect.getsource(route.endpoint)
         kinds = ("Release", "Synthetic", "Statistics", "Rows", "Model", "Page")
         known = [f"{kind}Response(" for kind in kinds]
@@ -119,7 +118,7 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
         return
     inner = getattr(annotated, "__args__", (annotated,))
     public = annotated == dict[str, Any] and route.path.endswith("/schema")  # declared as public
-    assert public or all(issubclass(part, Told) for part in inner)
+    assert public or all(issubclass(part, ResponseModel) for part in inner)
 
 
 def test_rows_that_are_not_marked_as_made_up_are_not_served() -> None:

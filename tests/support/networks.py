@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.tables.cells import Cells
 
 __all__ = ["Kind", "random_network"]
@@ -27,7 +27,7 @@ _STRENGTH: Mapping[str, float] = {"independent": 0.1, "chain": 1.0, "dense": 0.7
 _MOST_PARENTS = 3
 
 
-def random_network(kind: Kind, *, attributes: int = 5, seed: int) -> Network:
+def random_network(kind: Kind, *, attributes: int = 5, seed: int) -> BayesianNetwork:
     """Draw a network.
 
     Args:
@@ -48,7 +48,7 @@ def random_network(kind: Kind, *, attributes: int = 5, seed: int) -> Network:
     for name, above in parents.items():
         table = _conditional([sizes[n] for n in above], sizes[name], strength, kind == "skewed", rng)
         conditionals[name] = Cells(domain.project((*above, name)), table)
-    return Network(domain=domain, parents=parents, conditionals=conditionals)
+    return BayesianNetwork(domain=domain, parents=parents, conditionals=conditionals)
 
 
 def _parents(kind: Kind, before: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:

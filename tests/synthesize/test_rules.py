@@ -10,7 +10,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
-from tacita.models import Network, synthetic_rows
+from tacita.models import BayesianNetwork, synthetic_rows
 from tacita.models.mixture import Mixture
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
@@ -120,7 +120,7 @@ def test_rules_stand_in_a_result_and_cost_nothing(tmp_path):
 
 def test_a_rule_that_leaves_nothing_is_refused_and_not_waited_for():
     domain = Domain(attributes=[Boolean(name="a")])
-    network = Network(domain=domain, parents={"a": ()}, conditionals={"a": Cells(domain, [1.0, 0.0])})
+    network = BayesianNetwork(domain=domain, parents={"a": ()}, conditionals={"a": Cells(domain, [1.0, 0.0])})
     model = Ruled(model=network, rules=Rules.from_text("rules: [{never: a = false}]"))
     assert model.refused == pytest.approx(1)
     with pytest.raises(InvalidInput, match="fewer than one row in"):

@@ -30,7 +30,7 @@ _HOMES = {
     "loss_of": "loss",
     "measure": "recount",
     "project_rows": "already",
-    "read_crowd": "quasi",
+    "read_distinct_rows": "quasi",
     "together": "already",
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.anonymize.criteria import Achieved, Conditions
-from tacita.anonymize.quasi import Crowd, distinct_rows, read_crowd
+from tacita.anonymize.quasi import DistinctRows, distinct_rows, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
 from tacita.errors import InternalError, InvalidInput
@@ -85,7 +85,7 @@ def project_rows(
     return rows
 
 
-def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> Crowd:
+def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctRows:
     if not columns or len(columns) > MOST_COLUMNS:
         raise InvalidInput(f"must be 1 to {MOST_COLUMNS} columns", field="columns", value=len(columns))
     for name in columns:
@@ -93,10 +93,10 @@ def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> Crowd:
             raise InvalidInput("an identifier never leaves", field=name)
     if len(set(columns)) != len(columns):
         raise InvalidInput("must be distinct", field="columns", value=list(columns))
-    return read_crowd(domain, table, columns)
+    return read_distinct_rows(domain, table, columns)
 
 
-def _found(crowd: Crowd, chosen: tuple[int, ...]) -> Achieved:
+def _found(crowd: DistinctRows, chosen: tuple[int, ...]) -> Achieved:
     sizes = [len(crowd.axes[j]) for j in chosen]
     _, group = distinct_rows(crowd.codes[:, list(chosen)], sizes)
     return recount(group[crowd.of_row], {}, Conditions(k=1), sizes={}, edges={}, persons=crowd.persons)

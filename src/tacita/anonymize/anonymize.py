@@ -28,7 +28,7 @@ from tacita.anonymize.loss import Loss, loss_of
 from tacita.anonymize.methods.bayardo import Search
 from tacita.anonymize.methods.mondrian import Mondrian, distance_of
 from tacita.anonymize.population import add_population
-from tacita.anonymize.quasi import Crowd, joined, read_crowd
+from tacita.anonymize.quasi import DistinctRows, joined, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
 from tacita.engines.base import Engine
@@ -47,7 +47,7 @@ class Method(Protocol):
     def by_appearance(self) -> bool:
         """Whether values without an order are numbered as they first appear, so that the order of rows matters."""
 
-    def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -58,7 +58,9 @@ class Method(Protocol):
 class Reports(Protocol):
     """A method that searches, and says how its search ended."""
 
-    def recode_reporting(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> tuple[Recoding, Search]:
+    def recode_reporting(
+        self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0
+    ) -> tuple[Recoding, Search]:
         """Classes, and whether they were proved best."""
 
 
@@ -195,7 +197,7 @@ class Plan:
             )
         if population is not None:
             table, inside = add_population(self.domain, table, population, self.quasi)
-        crowd = read_crowd(
+        crowd = read_distinct_rows(
             self.domain,
             table,
             self.quasi,
@@ -240,7 +242,7 @@ class Plan:
         self,
         rows: pa.Table,
         origin: NDArray[np.int64],
-        crowd: Crowd,
+        crowd: DistinctRows,
         recoding: Recoding,
         combinations: NDArray[np.int64],
     ) -> Achieved:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
-from tacita.anonymize.quasi import Crowd, sorted_distinct
+from tacita.anonymize.quasi import DistinctRows, sorted_distinct
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
 __all__ = ["as_written"]
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def as_written(crowd: Crowd, recoding: Recoding) -> Floats:
+def as_written(crowd: DistinctRows, recoding: Recoding) -> Floats:
     """The loss of each attribute in each class, from 0 to 1."""
     kept = recoding.classes != SUPPRESSED
     columns = []

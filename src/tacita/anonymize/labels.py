@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
-from tacita.anonymize.quasi import Crowd, sorted_distinct
+from tacita.anonymize.quasi import DistinctRows, sorted_distinct
 from tacita.tables.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
 
 __all__ = ["Style", "legacy_label", "recoding_of"]
@@ -38,7 +38,12 @@ class Style(Enum):
 
 
 def recoding_of(
-    crowd: Crowd, classes: Ints, style: Style = Style.TIGHT, *, items: Ints | None = None, shares: Ints | None = None
+    crowd: DistinctRows,
+    classes: Ints,
+    style: Style = Style.TIGHT,
+    *,
+    items: Ints | None = None,
+    shares: Ints | None = None,
 ) -> Recoding:
     """The recoding that puts combinations into classes, with the narrowest labels that are true of each class.
 

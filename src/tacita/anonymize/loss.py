@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.label_loss import as_written
-from tacita.anonymize.quasi import Crowd, sorted_distinct
+from tacita.anonymize.quasi import DistinctRows, sorted_distinct
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
@@ -63,7 +63,9 @@ class Loss:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def loss_of(crowd: Crowd, recoding: Recoding, *, k: int, reading: Reading = "published", written: bool = False) -> Loss:
+def loss_of(
+    crowd: DistinctRows, recoding: Recoding, *, k: int, reading: Reading = "published", written: bool = False
+) -> Loss:
     """All measures at once.
 
     Args:
@@ -95,7 +97,7 @@ def loss_of(crowd: Crowd, recoding: Recoding, *, k: int, reading: Reading = "pub
     )
 
 
-def entry_rows(crowd: Crowd, recoding: Recoding) -> Ints:
+def entry_rows(crowd: DistinctRows, recoding: Recoding) -> Ints:
     """Rows of each entry of a recoding, of those that may leave."""
     if recoding.shares is not None:
         return recoding.shares
@@ -103,17 +105,17 @@ def entry_rows(crowd: Crowd, recoding: Recoding) -> Ints:
     return np.bincount(chosen, minlength=len(crowd.codes)).astype(np.int64)
 
 
-def gcp(crowd: Crowd, recoding: Recoding, reading: Reading = "published") -> float:
+def gcp(crowd: DistinctRows, recoding: Recoding, reading: Reading = "published") -> float:
     """Mean loss of a cell: sum over classes of rows * NCP, over rows * attributes; a suppressed cell counts 1."""
     return loss_of(crowd, recoding, k=1, reading=reading).gcp
 
 
-def ncp(crowd: Crowd, recoding: Recoding, reading: Reading = "published") -> Floats:
+def ncp(crowd: DistinctRows, recoding: Recoding, reading: Reading = "published") -> Floats:
     """The loss of each attribute in each class."""
     return _cells(crowd, _boxes_of(crowd, recoding), reading)
 
 
-def _cells(crowd: Crowd, boxes: Sequence[_Boxes], reading: Reading) -> Floats:
+def _cells(crowd: DistinctRows, boxes: Sequence[_Boxes], reading: Reading) -> Floats:
     parts = zip(crowd.axes, crowd.trees, boxes, strict=True)
     return np.stack([_ncp(axis, tree, box, reading) for axis, tree, box in parts], axis=1)
 
@@ -157,7 +159,7 @@ class _Boxes(NamedTuple):
     distinct: Ints
 
 
-def _boxes_of(crowd: Crowd, recoding: Recoding) -> list[_Boxes]:
+def _boxes_of(crowd: DistinctRows, recoding: Recoding) -> list[_Boxes]:
     """For each attribute."""
     kept = recoding.classes != SUPPRESSED
     classes, every = recoding.classes[kept], np.arange(len(recoding.labels))
@@ -180,7 +182,7 @@ def discernibility(sizes: Ints, suppressed: int) -> int:
     return int((sizes**2).sum()) + suppressed * (int(sizes.sum()) + suppressed)
 
 
-def non_uniform_entropy(crowd: Crowd, recoding: Recoding) -> float:
+def non_uniform_entropy(crowd: DistinctRows, recoding: Recoding) -> float:
     """Bits that the labels leave open, over those that suppressing everything would [Gionis, Tassa 2009].
 
     A cell with value v under a label that covers the values S leaves log(n(S) / n(v)) open; n counts the table's rows.
@@ -188,7 +190,7 @@ def non_uniform_entropy(crowd: Crowd, recoding: Recoding) -> float:
     return _entropy(crowd, recoding, _boxes_of(crowd, recoding))
 
 
-def _entropy(crowd: Crowd, recoding: Recoding, boxes: Sequence[_Boxes]) -> float:
+def _entropy(crowd: DistinctRows, recoding: Recoding, boxes: Sequence[_Boxes]) -> float:
     rows = entry_rows(crowd, recoding)
     kept, there = recoding.classes != SUPPRESSED, rows > 0
     total, most, lost = max(int(rows.sum()), 1), 0.0, 0.0

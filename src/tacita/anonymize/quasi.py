@@ -24,14 +24,22 @@ from tacita.errors import InvalidInput
 from tacita.tables.recoding import Axis
 from tacita.tables.recoding.axis import read_keys
 
-__all__ = ["NOBODY", "Crowd", "distinct_pairs", "distinct_rows", "joined", "read_crowd", "sorted_distinct"]
+__all__ = [
+    "NOBODY",
+    "DistinctRows",
+    "distinct_pairs",
+    "distinct_rows",
+    "joined",
+    "read_distinct_rows",
+    "sorted_distinct",
+]
 
 NOBODY = -1
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Crowd:
+class DistinctRows:
     """People by what is known of them.
 
     Attributes:
@@ -114,7 +122,7 @@ def distinct_rows(codes: NDArray[np.int32], sizes: Sequence[int]) -> tuple[NDArr
     return np.ascontiguousarray(codes[first], np.int32), which.reshape(-1).astype(np.int64)
 
 
-def read_crowd(
+def read_distinct_rows(
     domain: Domain,
     table: pa.Table,
     quasi: Sequence[str],
@@ -123,7 +131,7 @@ def read_crowd(
     hierarchies: Mapping[str, TreeMaker] | None = None,
     part: str | NDArray[np.bool_] | None = None,
     by_appearance: bool = False,
-) -> Crowd:
+) -> DistinctRows:
     """The crowd of some rows.
 
     Args:
@@ -148,7 +156,7 @@ def read_crowd(
     if part is not None:
         leaving = _truths(domain, table, part) if isinstance(part, str) else part
         persons = np.where(leaving, np.arange(table.num_rows) if persons is None else persons, NOBODY)
-    return Crowd(
+    return DistinctRows(
         axes=axes,
         trees=tuple(tree for _, tree, _ in columns),
         codes=codes,

@@ -41,7 +41,7 @@ from tacita.assess.utility.structure import Structure, compare_structure
 from tacita.assess.utility.workload import QueryError, query_error
 from tacita.errors import InvalidInput, TacitaError
 
-__all__ = ["LEAST_GUESSES", "Assessment", "Risk", "Wishes", "assess"]
+__all__ = ["LEAST_GUESSES", "Assessment", "AssessmentOptions", "Risk", "assess"]
 
 Progress = Callable[[float, str], None]
 _LEAST = 50
@@ -60,7 +60,7 @@ class Risk(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class AssessmentOptions:
     """What to look at; everything has a default that the schema decides.
 
     Attributes:
@@ -83,7 +83,7 @@ class Wishes:
     scenario: Scenario | None = None
     kind: Kind = "plain"
 
-    def settled(self, case: Case) -> Wishes:
+    def settled(self, case: Case) -> AssessmentOptions:
         """The same with all defaults filled in, or a refusal."""
         names = case.names
         if type(self.attempts) is not int or self.attempts < _LEAST:
@@ -103,7 +103,7 @@ class Wishes:
         half = (len(others) + 1) // 2
         halves = (tuple(others[:half]), tuple(others[half:]))
         ordered = [name for name, line in zip(names, case.real.ordered, strict=True) if line]
-        return Wishes(
+        return AssessmentOptions(
             attempts=self.attempts,
             secrets=secrets,
             linked=self.linked or (halves if all(halves) else None),
@@ -262,7 +262,7 @@ def assess(
     case: Case,
     rng: np.random.Generator,
     *,
-    wishes: Wishes | None = None,
+    wishes: AssessmentOptions | None = None,
     belongs: Belongs | None = None,
     population: Frame | None = None,
     progress: Progress | None = None,
@@ -277,7 +277,7 @@ def assess(
         population: For a scenario that does not know who is in the data: everybody, those in the data first.
         progress: Told how far it is, between 0 and 1, and what is next.
     """
-    wanted = (wishes or Wishes()).settled(case)
+    wanted = (wishes or AssessmentOptions()).settled(case)
     if wanted.scenario is not None and belongs is None:  # before the work: it was asked for and cannot be answered
         disclosure_risk(wanted.scenario, case.real, case.released, belongs=None)
     skipped: list[tuple[str, str]] = []

@@ -87,7 +87,7 @@ def assess(
 
     [dim]tacita assess made.parquet --real used.parquet --control held.parquet -s census.yaml --report r.html[/]
     """
-    from tacita.assess.assessment import Wishes
+    from tacita.assess.assessment import AssessmentOptions
     from tacita.assess.assessment import assess as run
     from tacita.assess.case import read_case
     from tacita.assess.compare.page import assessment_sections, write_assessment
@@ -123,7 +123,7 @@ def assess(
         control=None if control is None else _table(control, domain, table),
         rng=rng,
     )
-    wishes = Wishes(
+    wishes = AssessmentOptions(
         attempts=attempts,
         secrets=tuple(secret or ()),
         target=target,

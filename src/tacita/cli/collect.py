@@ -11,7 +11,7 @@ from tacita.cli.parts import show
 from tacita.cli.parts.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.analysis import findings
 from tacita.collect.estimating.tally import simulate as simulate_collection
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.plan import DEPENDENCE, plan_collection
 from tacita.collect.planning.sizing import half_widths, respondents_planned
 from tacita.collect.planning.stopping import StopRule
@@ -66,7 +66,7 @@ def workload_of(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
     return Workload.of(*(tuple(part.strip() for part in text.split(",")) for text in by))
 
 
-def show_design(design: Design) -> None:
+def show_design(design: CollectionDesign) -> None:
     """A plan: what is asked of how many, and how exact each table alone will be."""
     rows = [
         (
@@ -128,7 +128,7 @@ def plan(
         )
 
 
-def _needed(design: Design, half_width: float) -> dict[str, int]:
+def _needed(design: CollectionDesign, half_width: float) -> dict[str, int]:
     """Respondents until the wanted tables are known so well: by a stop rule, and each share by itself."""
     widest = max(half_widths(design, 1).values())
     each = math.ceil((widest / half_width) ** 2)

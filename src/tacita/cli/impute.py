@@ -175,7 +175,7 @@ def _write_origins(result: Imputed, engine: Engine, path: Path) -> None:
 
 def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assessment:
     """Attacks on the releases, with the rows that they were made from; exact, hence for the owner."""
-    from tacita.assess.assessment import Wishes, assess
+    from tacita.assess.assessment import AssessmentOptions, assess
     from tacita.assess.case import read_case
 
     names = _names_of(result, engine)
@@ -188,7 +188,7 @@ def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assess
         names=names,
         rng=rng,
     )
-    wishes = Wishes(kind="partial" if result.kind == "partial" else "full")
+    wishes = AssessmentOptions(kind="partial" if result.kind == "partial" else "full")
     with show.progress("assessing", 100) as tell:
         return assess(
             case, rng, wishes=wishes, belongs=result.origins, progress=lambda share, what: tell(round(100 * share))

@@ -30,7 +30,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.compare import Compared
 from tacita.learn.compare import compare as compare_methods
-from tacita.learn.design import Outside
+from tacita.learn.feature_map import Outside
 from tacita.learn.fitted import FittedModel
 from tacita.learn.kinds import ModelKind
 from tacita.learn.models import Fitted, read_model, recipe_of

@@ -30,7 +30,7 @@ from tacita.cli.parts.options import (
 from tacita.common.number_text import number
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
-from tacita.models import Network, chow_liu, draw_network, mutual_information
+from tacita.models import BayesianNetwork, chow_liu, draw_network, mutual_information
 from tacita.report.report import Section, write
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
@@ -180,7 +180,7 @@ def _picture(result: Synthesized) -> Section:
     """The model's own network, or the tree of what tells most about each other; post-processing."""
     names = result.domain.names[:_MOST_DRAWN]
     told = {frozenset(pair): mutual_information(result.project(pair), pair[:1]) for pair in combinations(names, 2)}
-    if isinstance(result.model, Network) and len(names) == len(result.domain.names):
+    if isinstance(result.model, BayesianNetwork) and len(names) == len(result.domain.names):
         parents = dict(result.model.parents)
     else:
         parents = chow_liu(names, lambda a, b: told[frozenset((a, b))], least=_LEAST_BITS)

@@ -11,7 +11,7 @@ from typing import Any
 from tacita.common.lazy import load_name
 
 _HOMES = {
-    "Design": "planning.design",
+    "CollectionDesign": "planning.design",
     "plan_collection": "planning.plan",
     "plan_mixed": "protocols.mixed",
     "Tally": "estimating.tally",

@@ -13,7 +13,7 @@ _HOMES = {
     "FittedNetwork": "neural.fitted_network",
     "FittedTrees": "trees.fitted_trees",
     "NarrowedRegression": "regression.narrowing",
-    "Network": "neural.network",
+    "NeuralNetwork": "neural.network",
     "Regression": "regression.regression",
     "Trees": "trees.trees",
     "TunedRegression": "regression.tuning",

@@ -17,8 +17,8 @@ import pyarrow as pa
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
 from tacita.learn.envelope import likeliest, promise, softmax
+from tacita.learn.feature_map import Array
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables
 from tacita.privacy.budget import Budget

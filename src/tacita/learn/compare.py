@@ -17,7 +17,7 @@ import pyarrow as pa
 from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Task
+from tacita.learn.feature_map import Task
 from tacita.learn.regression.regression import METHODS, MethodName, Regression
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacita.domain import Domain
-from tacita.learn.design import Array, Design
 from tacita.learn.envelope import ModelEnvelope
+from tacita.learn.feature_map import Array, FeatureMap
 
 __all__ = ["Designed"]
 
@@ -21,7 +21,7 @@ class Designed(ModelEnvelope):
         design: How a row becomes columns from -1 to 1.
     """
 
-    design: Design = field(repr=False)
+    design: FeatureMap = field(repr=False)
 
     @property
     def domain(self) -> Domain:

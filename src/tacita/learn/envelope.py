@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 from tacita.privacy.event import Event, NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.envelope import Envelope

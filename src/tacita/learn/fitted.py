@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design
 from tacita.learn.designed import Designed
+from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.regression.logistic import probabilities
 
 __all__ = ["FittedModel"]
@@ -132,7 +132,7 @@ class FittedModel(Designed):
         plain = {name: data[name] for name in ("intercept", "method", "why", "notes")}
         coefficients = np.array(data["coefficients"], float)
         limits = None if data.get("limits") is None else np.array(data["limits"], float)
-        return plain | {"design": Design.from_dict(data["design"]), "coefficients": coefficients, "limits": limits}
+        return plain | {"design": FeatureMap.from_dict(data["design"]), "coefficients": coefficients, "limits": limits}
 
 
 def _plain(value: Any) -> Any:

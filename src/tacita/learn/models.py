@@ -12,7 +12,7 @@ from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.fitted import FittedModel
 from tacita.learn.kinds import ModelKind
 from tacita.learn.neural.fitted_network import FittedNetwork
-from tacita.learn.neural.network import Network
+from tacita.learn.neural.network import NeuralNetwork
 from tacita.learn.regression.narrowing import NarrowedRegression
 from tacita.learn.regression.regression import Regression
 from tacita.learn.regression.tuning import TunedRegression
@@ -47,7 +47,7 @@ _CLASSES: dict[str, type[Any]] = {
     "logistic": Regression,
     "trees": Trees,
     "bayes": Bayes,
-    "network": Network,
+    "network": NeuralNetwork,
 }
 _TUNING = ("penalties", "share")
 

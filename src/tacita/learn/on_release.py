@@ -24,11 +24,11 @@ import pyarrow as pa
 from tacita.domain import Binned, Boolean, Domain, decode
 from tacita.errors import InvalidInput
 from tacita.learn.bayes import Bayes, FittedBayes
-from tacita.learn.design import Array, Design
+from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.fitted import FittedModel
 from tacita.learn.models import Fitted
 from tacita.learn.neural.fitted_network import FittedNetwork
-from tacita.learn.neural.network import Network
+from tacita.learn.neural.network import NeuralNetwork
 from tacita.learn.neural.network_training import train_plainly
 from tacita.learn.regression.logistic import minimum
 from tacita.learn.regression.narrowing import NarrowedRegression
@@ -86,7 +86,7 @@ def fit_on_release(recipe: Trees, release: Released, rng: np.random.Generator) -
 
 
 @overload
-def fit_on_release(recipe: Network, release: Released, rng: np.random.Generator) -> FittedNetwork: ...
+def fit_on_release(recipe: NeuralNetwork, release: Released, rng: np.random.Generator) -> FittedNetwork: ...
 
 
 @overload
@@ -94,7 +94,7 @@ def fit_on_release(recipe: Bayes, release: Released | Releases, rng: np.random.G
 
 
 def fit_on_release(
-    recipe: Regression | TunedRegression | NarrowedRegression | Trees | Network | Bayes,
+    recipe: Regression | TunedRegression | NarrowedRegression | Trees | NeuralNetwork | Bayes,
     release: Released | Releases,
     rng: np.random.Generator,
 ) -> Fitted:
@@ -137,7 +137,7 @@ def fit_on_release(
     }
     if isinstance(recipe, Trees):
         return _trees(recipe, release.domain, rows, weights, rng, about)
-    if isinstance(recipe, Network):
+    if isinstance(recipe, NeuralNetwork):
         return _network(recipe, release.domain, rows, weights, rng, about)
     if isinstance(recipe, TunedRegression):
         return _tuned(recipe, release.domain, rows, weights, rng, about)
@@ -203,7 +203,7 @@ def _middle(label: str) -> str:
 
 
 def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, about: dict[str, Any]) -> FittedModel:
-    design = Design(
+    design = FeatureMap(
         domain=domain, features=recipe.features, target=recipe.target, task=recipe.task, outside=recipe.outside
     )
     x, y, weights = _known(design, rows, weights)
@@ -237,7 +237,7 @@ def _line(recipe: Regression, domain: Domain, rows: pa.Table, weights: Array, ab
     )
 
 
-def _known(design: Design, rows: pa.Table, weights: Array) -> tuple[Array, Array, Array]:
+def _known(design: FeatureMap, rows: pa.Table, weights: Array) -> tuple[Array, Array, Array]:
     """Columns, targets and weights of the rows that lack none; without those beyond the bounds, where they are out."""
     x, beyond = design.matrix(rows)
     y, y_beyond = design.targets(rows)
@@ -271,7 +271,12 @@ def _tuned(
 
 
 def _network(
-    recipe: Network, domain: Domain, rows: pa.Table, weights: Array, rng: np.random.Generator, about: dict[str, Any]
+    recipe: NeuralNetwork,
+    domain: Domain,
+    rows: pa.Table,
+    weights: Array,
+    rng: np.random.Generator,
+    about: dict[str, Any],
 ) -> FittedNetwork:
     design = recipe.design(domain)
     x, y, weights = _known(design, rows, weights)

@@ -24,7 +24,7 @@ from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn.compare import Compared, compare
-from tacita.learn.design import Task
+from tacita.learn.feature_map import Task
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.path import Path
 from tacita.learn.functions.recipe import ReleaseFunction

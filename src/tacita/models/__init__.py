@@ -15,13 +15,13 @@ from tacita.models.hill_climb import hill_climb
 from tacita.models.inference import conditional, rejected_rows, weighted_rows
 from tacita.models.information import bias_bits, entropy, mutual_information, noise_bits
 from tacita.models.mixture import Mixture
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.models.synthetic import synthetic_rows
 
 __all__ = [
+    "BayesianNetwork",
     "Blend",
     "Mixture",
-    "Network",
     "best_parents",
     "bias_bits",
     "chow_liu",

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
 
 __all__ = ["read_bif", "write_bif"]
@@ -34,7 +34,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+<>=-]*")
 _ROUNDED = 1e-3  # published tables are rounded; a row may miss 1 by this and is scaled
 
 
-def write_bif(network: Network, *, title: str = "unknown") -> str:
+def write_bif(network: BayesianNetwork, *, title: str = "unknown") -> str:
     """The network as text."""
     domain = network.domain
     lines = [f"network {_word(title)} {{", "}"]
@@ -46,7 +46,7 @@ def write_bif(network: Network, *, title: str = "unknown") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _probability(network: Network, name: str) -> Iterator[str]:
+def _probability(network: BayesianNetwork, name: str) -> Iterator[str]:
     parents, table = network.parents[name], network.conditionals[name]
     rows = table.values.reshape(-1, table.shape[-1])
     if not parents:
@@ -68,7 +68,7 @@ def _numbers(row: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
     return ", ".join(repr(float(value)) for value in row)
 
 
-def read_bif(text: str, domain: Domain | None = None) -> Network:
+def read_bif(text: str, domain: Domain | None = None) -> BayesianNetwork:
     """The network that a text describes.
 
     Args:
@@ -87,7 +87,7 @@ def read_bif(text: str, domain: Domain | None = None) -> Network:
         raise InvalidInput("must have one probability block for each variable", field="probability")
     parents = {name: blocks[name][0] for name in domain.names}
     tables = {name: _table(domain, levels, name, *blocks[name]) for name in domain.names}
-    return Network(domain=domain, parents=parents, conditionals=tables)
+    return BayesianNetwork(domain=domain, parents=parents, conditionals=tables)
 
 
 def _table(domain: Domain, levels: Levels, name: str, parents: tuple[str, ...], rows: Rows) -> Cells:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
 
 __all__ = ["Blend"]
@@ -32,7 +32,7 @@ class Blend:
         weights: One for each; not negative, and sum to 1.
     """
 
-    networks: tuple[Network, ...] = field(repr=False)
+    networks: tuple[BayesianNetwork, ...] = field(repr=False)
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -79,4 +79,6 @@ class Blend:
         """The blend that `as_dict` wrote."""
         if data.get("tacita") != "blend/1":
             raise InvalidInput("must be `blend/1`", field="tacita", value=data.get("tacita"))
-        return cls(networks=tuple(Network.from_dict(each) for each in data["networks"]), weights=tuple(data["weights"]))
+        return cls(
+            networks=tuple(BayesianNetwork.from_dict(each) for each in data["networks"]), weights=tuple(data["weights"])
+        )

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
 
 __all__ = ["Tables", "clipped", "fit_network", "rake"]
@@ -59,7 +59,7 @@ def fit_network(
     *,
     least: float = 0.0,
     repair: Callable[[Cells], Cells] = clipped,
-) -> Network:
+) -> BayesianNetwork:
     """A network with given parents.
 
     Args:
@@ -76,7 +76,7 @@ def fit_network(
         name: _conditional((*parents[name], name), singles, tables, least, repair) if parents[name] else singles[name]
         for name in domain.names
     }
-    return Network(domain=domain, parents=parents, conditionals=conditionals)
+    return BayesianNetwork(domain=domain, parents=parents, conditionals=conditionals)
 
 
 def _conditional(

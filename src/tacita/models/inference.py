@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells, Projectable
 
 __all__ = ["conditional", "rejected_rows", "weighted_rows"]
@@ -48,7 +48,7 @@ def conditional(model: Projectable, wanted: Iterable[str], given: Given) -> Cell
 
 
 def rejected_rows(
-    network: Network, given: Given, rows: int, rng: np.random.Generator, *, most: int = 1 << 26
+    network: BayesianNetwork, given: Given, rows: int, rng: np.random.Generator, *, most: int = 1 << 26
 ) -> dict[str, Array]:
     """Rows that have what is given; at most `most` are drawn for them."""
     known, kept, drawn = _checked(network.domain, given), [], 0
@@ -71,7 +71,7 @@ def rejected_rows(
 
 
 def weighted_rows(
-    network: Network, given: Given, rows: int, rng: np.random.Generator
+    network: BayesianNetwork, given: Given, rows: int, rng: np.random.Generator
 ) -> tuple[dict[str, Array], NDArray[np.float64]]:
     """Rows in which what is given is set, and their weights: products of P(given value | its parents in that row)."""
     known, weights = _checked(network.domain, given), np.ones(rows)

@@ -23,7 +23,7 @@ from tacita.errors import InvalidInput, UnknownName
 from tacita.models._draw import draw_codes
 from tacita.tables.cells import MAX_DENSE, Cells
 
-__all__ = ["Network", "topological_order"]
+__all__ = ["BayesianNetwork", "topological_order"]
 
 Array = NDArray[Any]
 Parents = Mapping[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ def topological_order(names: Iterable[str], parents: Parents) -> tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Network:
+class BayesianNetwork:
     """Parents and a conditional table for each attribute.
 
     Args:
@@ -215,7 +215,7 @@ class Network:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Network:
+    def from_dict(cls, data: Mapping[str, Any]) -> BayesianNetwork:
         """The network that `as_dict` wrote."""
         if data.get("tacita") != "network/1":
             raise InvalidInput("must be `network/1`", field="tacita", value=data.get("tacita"))

@@ -27,8 +27,8 @@ from tacita.server.data.datasets import Dataset, Datasets
 from tacita.server.data.policies import Policies
 from tacita.server.data.sources import ReadingLimits, Sources
 from tacita.server.events import Events
-from tacita.server.http.looks import SharedLooks
 from tacita.server.http.metrics import Metrics
+from tacita.server.http.shared_reads import SharedLooks
 from tacita.server.jobs.computing import ComputePool
 from tacita.settings import Settings
 from tacita.store import Database, private_folder

@@ -21,7 +21,7 @@ from typing import Any
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, Family, NoisyTables
 from tacita.privacy.budget import Budget
@@ -47,10 +47,10 @@ def pair_workload(names: Key) -> Workload:
     return Workload.of(*keys)
 
 
-def product_of(domain: Domain, releases: list[Release]) -> Network:
+def product_of(domain: Domain, releases: list[Release]) -> BayesianNetwork:
     """The network without edges that has these tables over single attributes."""
     tables = {release.attributes[0]: shares_of(release) for release in releases}
-    return Network(
+    return BayesianNetwork(
         domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals={n: tables[n] for n in domain.names}
     )
 
@@ -164,7 +164,7 @@ class PairsPlan(SynthesisPlan):
         if empty:
             singles = singles_of(domain, targets)
             tables = {name: Cells(domain.project([name]), shares) for name, shares in singles.items()}
-            bare = Network(domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals=tables)
+            bare = BayesianNetwork(domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals=tables)
             return bare, people, error, (*notes, HIDDEN)
         recipe = self.recipe
         fitted = fit_mixture(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from tacita.domain import Domain
 from tacita.models.fit import fit_network
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.synthesize.estimate import singles_of, targets_of
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
@@ -19,7 +19,7 @@ from tacita.tables.simplex import to_distribution
 __all__ = ["network_of"]
 
 
-def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release]) -> Network:
+def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release]) -> BayesianNetwork:
     """The network with these parents that released counts over families, and over singles, give."""
     targets, _, _ = targets_of(releases)
     singles = singles_of(domain, targets)

@@ -23,7 +23,7 @@ from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.models.synthetic import synthetic_rows
 from tacita.privacy.event import NonPrivate
 from tacita.synthesize.gan.generator import Generator
@@ -52,7 +52,7 @@ class Model(Projectable, Protocol):
 
 _BATCH = 1 << 18
 _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
-    "network/1": Network.from_dict,
+    "network/1": BayesianNetwork.from_dict,
     "mixture/1": Mixture.from_dict,
     "blend/1": Blend.from_dict,
     "generator/1": Generator.from_dict,

@@ -24,7 +24,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.models.chow_liu import chow_liu
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.noise import Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget
@@ -206,7 +206,7 @@ class ChosenPlan(SynthesisPlan):
         domain: Domain,
         tables: dict[Key, Table],
         singles: list[Release],
-        product: Network,
+        product: BayesianNetwork,
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None
@@ -229,7 +229,7 @@ class ChosenPlan(SynthesisPlan):
         domain: Domain,
         tables: dict[Key, Table],
         singles: list[Release],
-        product: Network,
+        product: BayesianNetwork,
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Name, Sent, Told
+from tacita.wire.base import Name, RequestModel, ResponseModel
 
 __all__ = ["AssessmentInfo", "AssessmentRequest", "ComparisonInfo", "ComparisonRequest"]
 
 
-class AssessmentRequest(Sent):
+class AssessmentRequest(RequestModel):
     """Attack a release, with the rows that it was made from."""
 
     release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
@@ -25,7 +25,7 @@ class AssessmentRequest(Sent):
     seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
 
 
-class ComparisonRequest(Sent):
+class ComparisonRequest(RequestModel):
     """Make several releases in simulation and assess them alike."""
 
     dataset: Name
@@ -46,7 +46,7 @@ class ComparisonRequest(Sent):
         return given | {"data": self.dataset, "schema": self.dataset}
 
 
-class ComparisonInfo(Told):
+class ComparisonInfo(ResponseModel):
     """Several releases side by side; figures were read off exact rows, and all noise was simulated."""
 
     tacita: Literal["comparison/1"]
@@ -63,7 +63,7 @@ class ComparisonInfo(Told):
     reasons: list[str]
 
 
-class AssessmentInfo(Told):
+class AssessmentInfo(ResponseModel):
     """What a release gives away and what it is worth; figures were read off exact rows, for their owner."""
 
     tacita: Literal["assessment/1"]

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import Field
 
-from tacita.wire.base import Told
+from tacita.wire.base import ResponseModel
 
 __all__ = ["AuditPage", "EventInfo"]
 
 
-class EventInfo(Told):
+class EventInfo(ResponseModel):
     """One line of the audit log."""
 
     id: int
@@ -23,7 +23,7 @@ class EventInfo(Told):
     detail: dict[str, Any] = Field(description="What else is public about it.")
 
 
-class AuditPage(Told):
+class AuditPage(ResponseModel):
     """A part of the audit log, newest first."""
 
     events: list[EventInfo]

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema
 
 from tacita.common.wellformed import fail_fast
 
-__all__ = ["Moment", "Name", "Problem", "Sent", "Told"]
+__all__ = ["Moment", "Name", "Problem", "RequestModel", "ResponseModel"]
 
 
 Name = Annotated[
@@ -33,7 +33,7 @@ Moment = Annotated[AwareDatetime, AfterValidator(_in_utc), Field(strict=False)]
 """A time with its zone, converted to UTC."""
 
 
-class Sent(BaseModel):
+class RequestModel(BaseModel):
     """A request body: unknown members are refused, and no value is converted to another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -44,7 +44,7 @@ class Sent(BaseModel):
         return fail_fast(handler(source))
 
 
-class Told(BaseModel):
+class ResponseModel(BaseModel):
     """What the service answers: made by its own code, so more members do no harm."""
 
     model_config = ConfigDict(extra="ignore")

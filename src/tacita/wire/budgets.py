@@ -8,12 +8,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tacita.privacy.budget import Budget
-from tacita.wire.base import Sent, Told
+from tacita.wire.base import RequestModel, ResponseModel
 
 __all__ = ["Balance", "BudgetModel", "ChargeInfo", "ChargePage", "RaiseBudget"]
 
 
-class BudgetModel(Sent):
+class BudgetModel(RequestModel):
     """Epsilon, epsilon at a delta, or rho."""
 
     epsilon: float | None = None
@@ -25,13 +25,13 @@ class BudgetModel(Sent):
         return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
 
 
-class RaiseBudget(Sent):
+class RaiseBudget(RequestModel):
     """A new, larger total."""
 
     budget: BudgetModel
 
 
-class Balance(Told):
+class Balance(ResponseModel):
     """Where an account stands, in the currency of its budget."""
 
     account: str
@@ -44,7 +44,7 @@ class Balance(Told):
     charges: int
 
 
-class ChargeInfo(Told):
+class ChargeInfo(ResponseModel):
     """One entry of an account's history."""
 
     id: str
@@ -58,7 +58,7 @@ class ChargeInfo(Told):
     settled: dt.datetime | None
 
 
-class ChargePage(Told):
+class ChargePage(ResponseModel):
     """A part of the history, oldest first."""
 
     charges: list[ChargeInfo]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Moment, Name, Sent, Told
+from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
 
 __all__ = [
     "Accepted",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class CollectionPlan(Sent):
+class CollectionPlan(RequestModel):
     """What is to be known, of whom, and what answering may cost each of them."""
 
     domain: dict[str, Any] = Field(alias="schema", description="Attributes and levels, as `tacita schema` writes.")
@@ -51,7 +51,7 @@ class CollectionPlan(Sent):
     dependence: float = Field(default=0.1, ge=0, le=1)
 
 
-class RoundsModel(Sent):
+class RoundsModel(RequestModel):
     """Blocks of respondents."""
 
     size: int = Field(ge=1, description="Reports that fill a block.")
@@ -59,7 +59,7 @@ class RoundsModel(Sent):
     seconds: float | None = Field(default=None, gt=0, description="A block closes after so long in any case.")
 
 
-class StopModel(Sent):
+class StopModel(RequestModel):
     """When a campaign is accurate enough to close by itself."""
 
     half_width: float = Field(gt=0, description="Half the width of every cell's interval.")
@@ -92,7 +92,7 @@ class NewCampaign(CollectionPlan):
     )
 
 
-class PlannedQuestion(Told):
+class PlannedQuestion(ResponseModel):
     """One question of a plan."""
 
     attributes: list[str]
@@ -103,7 +103,7 @@ class PlannedQuestion(Told):
     view: int
 
 
-class PlannedCollection(Told):
+class PlannedCollection(ResponseModel):
     """What would be asked of whom, and how exact it would be."""
 
     mode: Literal["singles", "tables"]
@@ -117,7 +117,7 @@ class PlannedCollection(Told):
     predictions: list[dict[str, Any]]
 
 
-class CampaignQuestion(Told):
+class CampaignQuestion(ResponseModel):
     """One question of a campaign."""
 
     id: str
@@ -130,7 +130,7 @@ class CampaignQuestion(Told):
     one_report: float = Field(description="The most that one further report moves an estimated share.")
 
 
-class CampaignInfo(Told):
+class CampaignInfo(ResponseModel):
     """A campaign and how many have answered."""
 
     id: str
@@ -150,7 +150,7 @@ class CampaignInfo(Told):
     closed: dt.datetime | None
 
 
-class Sheet(Told):
+class Sheet(ResponseModel):
     """The questions for one respondent; a device checks them before it answers."""
 
     title: str = Field(description="What the campaign calls itself.")
@@ -158,7 +158,7 @@ class Sheet(Told):
     digests: list[str] = Field(description="Of all questions of the block; with the title they give the fingerprint.")
 
 
-class TallyModel(Sent):
+class TallyModel(RequestModel):
     """What another aggregator of the same campaign has counted."""
 
     tacita: Literal["tally/1"]
@@ -169,7 +169,7 @@ class TallyModel(Sent):
     reports: list[str]
 
 
-class TallyInfo(Told):
+class TallyInfo(ResponseModel):
     """Counts of randomised answers, for another aggregator of the same campaign."""
 
     tacita: Literal["tally/1"]
@@ -180,7 +180,7 @@ class TallyInfo(Told):
     reports: list[str] = Field(description="Ids of the reports that the counts hold.")
 
 
-class BlockModel(Sent):
+class BlockModel(RequestModel):
     """The questions of a block, as the leading aggregator of the campaign has opened it."""
 
     tacita: Literal["block/1"]
@@ -189,7 +189,7 @@ class BlockModel(Sent):
     questions: list[dict[str, Any]]
 
 
-class BlockInfo(Told):
+class BlockInfo(ResponseModel):
     """The questions of the block that is open, for aggregators that share the campaign."""
 
     tacita: Literal["block/1"]
@@ -198,39 +198,39 @@ class BlockInfo(Told):
     questions: list[dict[str, Any]]
 
 
-class NewInvitations(Sent):
+class NewInvitations(RequestModel):
     """How many one-time codes to make."""
 
     count: int = Field(ge=1, le=100_000)
 
 
-class InvitationCodes(Told):
+class InvitationCodes(ResponseModel):
     """One-time codes. They are shown once: only digests are stored."""
 
     codes: list[str]
 
 
-class InvitationsInfo(Told):
+class InvitationsInfo(ResponseModel):
     """How many codes there are, and how many were traded for a token."""
 
     made: int
     used: int
 
 
-class Redemption(Sent):
+class Redemption(RequestModel):
     """A code, and the blinded message that it is traded for a signature of (RFC 9474)."""
 
     code: str = Field(min_length=1, max_length=100)
     blinded: str = Field(pattern="^[0-9a-f]{512}$")
 
 
-class BlindSignature(Told):
+class BlindSignature(ResponseModel):
     """The signature of a blinded message."""
 
     signature: str
 
 
-class VerdictInfo(Told):
+class VerdictInfo(ResponseModel):
     """The outcome of a test of independence."""
 
     hypothesis: str
@@ -242,7 +242,7 @@ class VerdictInfo(Told):
     caution: str | None = Field(description="Why it may not hold it this time.")
 
 
-class NetworkInfo(Told):
+class NetworkInfo(ResponseModel):
     """A Bayesian network, and what its edges rest on."""
 
     network: dict[str, Any]
@@ -250,7 +250,7 @@ class NetworkInfo(Told):
     event: dict[str, Any]
 
 
-class MeasureInfo(Told):
+class MeasureInfo(ResponseModel):
     """A number with its error."""
 
     value: float | None
@@ -259,7 +259,7 @@ class MeasureInfo(Told):
     high: float | None
 
 
-class RuleInfo(Told):
+class RuleInfo(ResponseModel):
     """If `given`, then `then`."""
 
     given: dict[str, str]
@@ -271,7 +271,7 @@ class RuleInfo(Told):
     adjusted: float
 
 
-class IntegrityInfo(Told):
+class IntegrityInfo(ResponseModel):
     """How far liars could have moved one table, and whether its tally looks like honest reports."""
 
     attributes: list[str]
@@ -284,13 +284,13 @@ class IntegrityInfo(Told):
     note: str
 
 
-class ReportBatch(Sent):
+class ReportBatch(RequestModel):
     """Reports from devices; wire form in docs/reference/wire.md."""
 
     reports: list[dict[str, Any]] = Field(min_length=1)
 
 
-class Accepted(Told):
+class Accepted(ResponseModel):
     """What became of a batch; durable when it is sent."""
 
     accepted: int

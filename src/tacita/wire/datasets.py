@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import Field
 
-from tacita.wire.base import Name, Sent, Told
+from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = ["DatasetInfo", "NewDataset"]
 
 
-class NewDataset(Sent):
+class NewDataset(RequestModel):
     """A dataset to register: a named source with its public schema and its account."""
 
     name: Name
@@ -33,7 +33,7 @@ class NewDataset(Sent):
     )
 
 
-class ReplaceAccount(Sent):
+class ReplaceAccount(RequestModel):
     """Other terms for the account of a dataset, while nothing was charged."""
 
     unit: str | None = Field(default=None, description="Who is protected; as before if not given.")
@@ -41,7 +41,7 @@ class ReplaceAccount(Sent):
     budget: BudgetModel
 
 
-class DatasetInfo(Told):
+class DatasetInfo(ResponseModel):
     """What anybody with access may know of a dataset. How many rows it has is not among it."""
 
     name: str

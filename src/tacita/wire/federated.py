@@ -8,13 +8,13 @@ from pydantic import Field
 
 from tacita.domain import Decode
 from tacita.synthesize.sharing import Fit, Overlap, Sharing
-from tacita.wire.base import Sent, Told
+from tacita.wire.base import RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = ["FederatedPlan", "FederatedRequest", "HolderInfo"]
 
 
-class HolderInfo(Told):
+class HolderInfo(ResponseModel):
     """A holder, and what it says of itself; nothing about its data."""
 
     name: str
@@ -23,7 +23,7 @@ class HolderInfo(Told):
     about: dict[str, Any] | None
 
 
-class FederatedRequest(Sent):
+class FederatedRequest(RequestModel):
     """One model of the data of several holders; each pays from its own account."""
 
     domain: dict[str, Any] = Field(alias="schema", description="The public schema that all of them share.")
@@ -43,7 +43,7 @@ class FederatedRequest(Sent):
     deadline: float = Field(default=60.0, gt=0, le=600, description="Seconds that holders have for each step.")
 
 
-class FederatedPlan(Told):
+class FederatedPlan(ResponseModel):
     """What a run would cost, and how much noise it would have; asks nobody."""
 
     method: str

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from tacita.learn.functions.kinds import Calibration, Form, FunctionKind
 from tacita.learn.kinds import ModelKind
-from tacita.wire.base import Name, Sent, Told
+from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = [
@@ -27,14 +27,14 @@ __all__ = [
 Value = float | int | bool | str | None
 
 
-class KernelModel(Sent):
+class KernelModel(RequestModel):
     """The kernel of a function; a part of what is public about it."""
 
     name: str = Field(default="gaussian", description="gaussian, matern12, matern32 or matern52.")
     bandwidth: float = Field(default=0.1, description="How far it reaches, as a share of the public ranges.")
 
 
-class FunctionRequest(Sent):
+class FunctionRequest(RequestModel):
     """A function of the rows of a dataset, released once and asked for ever; paid for by the dataset's account."""
 
     dataset: Name
@@ -62,7 +62,7 @@ class FunctionRequest(Sent):
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What it is for.")
 
 
-class FitRequest(Sent):
+class FitRequest(RequestModel):
     """A model of the rows of a dataset, released as parameters; paid for by the dataset's account.
 
     An option that the kind does not take is refused.
@@ -109,7 +109,7 @@ class FitRequest(Sent):
 _OF_THE_FIT = {"dataset", "name", "kind", "target", "features", "budget", "purpose"}
 
 
-class BundleRequest(Sent):
+class BundleRequest(RequestModel):
     """A signed bundle to take up."""
 
     bundle: dict[str, Any] = Field(description="What the export of a function or a model gave.")
@@ -119,7 +119,7 @@ class BundleRequest(Sent):
     older: bool = Field(default=False, description="That it may become the newest of its name, though made before it.")
 
 
-class FunctionPlanInfo(Told):
+class FunctionPlanInfo(ResponseModel):
     """What a function or a model would cost."""
 
     recipe: dict[str, Any]
@@ -137,7 +137,7 @@ class FunctionPlanInfo(Told):
     why: str | None = Field(default=None, description="Why this method, where one was picked.")
 
 
-class FunctionInfo(Told):
+class FunctionInfo(ResponseModel):
     """What is public about a function or a fitted model."""
 
     id: str
@@ -152,7 +152,7 @@ class FunctionInfo(Told):
     created: AwareDatetime
 
 
-class PredictRequest(Sent):
+class PredictRequest(RequestModel):
     """A batch of points, each with a value for every feature in order; or of rows that name their values."""
 
     points: list[list[Value]] | None = Field(default=None, min_length=1, max_length=10_000)
@@ -165,7 +165,7 @@ class PredictRequest(Sent):
         return self
 
 
-class PredictionsInfo(Told):
+class PredictionsInfo(ResponseModel):
     """Answers in the order of the points. The same point has the same answer for ever; of a network, up to rounding."""
 
     model: str
@@ -177,7 +177,7 @@ class PredictionsInfo(Told):
     warning: str | None = Field(default=None, description="That the noise is larger than what it is measured against.")
 
 
-class FunctionParameters(Told):
+class FunctionParameters(ResponseModel):
     """The noisy numbers that a function answers from; the whole of a fitted model."""
 
     model: str

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Name, Told
+from tacita.wire.base import Name, ResponseModel
 from tacita.wire.queries import TableQuery
 
 __all__ = ["JobInfo", "QueryJob"]
@@ -20,7 +20,7 @@ class QueryJob(TableQuery):
     dataset: Name
 
 
-class JobInfo(Told):
+class JobInfo(ResponseModel):
     """A job and how far it is."""
 
     id: str

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Sent, Told
+from tacita.wire.base import RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class TableQuery(Sent):
+class TableQuery(RequestModel):
     """Tables to release with noise, and what they may cost."""
 
     tables: list[list[str]] = Field(max_length=1000, description="One list of attributes for each table.")
@@ -37,7 +37,7 @@ class QueryRequest(TableQuery):
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
 
-class Plan(Told):
+class Plan(ResponseModel):
     """What a query would cost and how good it would be, before any data is read."""
 
     recipe: dict[str, Any]
@@ -53,7 +53,7 @@ class Plan(Told):
     affordable: bool
 
 
-class ReleaseModel(Told):
+class ReleaseModel(ResponseModel):
     """Released numbers with their error, cost and provenance."""
 
     tacita: Literal["release/1"]
@@ -69,14 +69,14 @@ class ReleaseModel(Told):
     provenance: dict[str, Any]
 
 
-class ReleasesModel(Told):
+class ReleasesModel(ResponseModel):
     """Releases that were made together."""
 
     tacita: Literal["releases/1"]
     releases: list[ReleaseModel]
 
 
-class SqlRequest(Sent):
+class SqlRequest(RequestModel):
     """A question in SQL; the name after FROM is the dataset."""
 
     sql: str = Field(min_length=1, max_length=20_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
@@ -88,7 +88,7 @@ class SqlRequest(Sent):
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
 
-class StatisticsModel(Told):
+class StatisticsModel(ResponseModel):
     """Released statistics: one row for each group."""
 
     tacita: Literal["statistics/1"]
@@ -102,7 +102,7 @@ class StatisticsModel(Told):
     provenance: dict[str, Any]
 
 
-class SqlPlan(Told):
+class SqlPlan(ResponseModel):
     """What a question would cost, how its budget is split, and how exact the answer would be."""
 
     recipe: dict[str, Any]

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from tacita.domain import Decode
 from tacita.synthesize.auto import Method
-from tacita.wire.base import Name, Sent, Told
+from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class PolicyModel(Sent):
+class PolicyModel(RequestModel):
     """What an owner lets leave as rows."""
 
     quasi: list[str] = Field(min_length=1, description="What somebody could know; leaves generalised.")
@@ -61,7 +61,7 @@ class PolicyModel(Sent):
         return self.model_dump() | {"l": 1.0 if self.l is None else self.l}
 
 
-class PolicyInfo(Told):
+class PolicyInfo(ResponseModel):
     """What an owner lets leave as rows."""
 
     quasi: list[str]
@@ -77,7 +77,7 @@ class PolicyInfo(Told):
     part: str | None = None
 
 
-class ReleasedInfo(Told):
+class ReleasedInfo(ResponseModel):
     """One release that left, for the owner."""
 
     id: str
@@ -88,7 +88,7 @@ class ReleasedInfo(Told):
     at: dt.datetime
 
 
-class AnonymizedRequest(Sent):
+class AnonymizedRequest(RequestModel):
     """A release of rows that goes at least as far as the owner asks."""
 
     dataset: Name
@@ -104,7 +104,7 @@ class AnonymizedRequest(Sent):
         return self.model_dump(exclude={"dataset", "columns", "purpose"})
 
 
-class SyntheticRequest(Sent):
+class SyntheticRequest(RequestModel):
     """Made-up rows, paid for by the account of the dataset."""
 
     dataset: Name
@@ -125,7 +125,7 @@ class SyntheticRequest(Sent):
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
 
 
-class SyntheticPlan(Told):
+class SyntheticPlan(ResponseModel):
     """What made-up rows would cost, and how they would be made."""
 
     recipe: dict[str, Any]
@@ -141,7 +141,7 @@ class SyntheticPlan(Told):
     affordable: bool
 
 
-class SyntheticInfo(Told):
+class SyntheticInfo(ResponseModel):
     """What is known of made-up rows: what they cost, what is promised, how they were made."""
 
     tacita: Literal["synthesized/1"]
@@ -158,7 +158,7 @@ class SyntheticInfo(Told):
     provenance: dict[str, Any]
 
 
-class StatementInfo(Told):
+class StatementInfo(ResponseModel):
     """What is promised about a release, signed; `tacita verify` checks it."""
 
     tacita: Literal["privacy-statement/1"]
@@ -177,7 +177,7 @@ class StatementInfo(Told):
     signature: str
 
 
-class AnonymizedPlan(Told):
+class AnonymizedPlan(ResponseModel):
     """What a release would be, before any data is read."""
 
     columns: list[str]
@@ -186,7 +186,7 @@ class AnonymizedPlan(Told):
     warnings: list[str] = Field(default=[], description="Sensitive attributes that nothing protects.")
 
 
-class AnonymizedInfo(Told):
+class AnonymizedInfo(ResponseModel):
     """What is known of a release: what was asked, what holds for its rows, what was lost."""
 
     tacita: Literal["anonymized/1"]

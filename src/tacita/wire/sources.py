@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Told
+from tacita.wire.base import ResponseModel
 
 __all__ = ["SourceInfo"]
 
 
-class SourceInfo(Told):
+class SourceInfo(ResponseModel):
     """A source by name; never its address."""
 
     name: str

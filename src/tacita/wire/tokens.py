@@ -7,13 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from tacita.wire.base import Moment, Name, Sent, Told
+from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
 from tacita.wire.roles import Role
 
 __all__ = ["Health", "NewToken", "TokenInfo", "TokenIssued"]
 
 
-class NewToken(Sent):
+class NewToken(RequestModel):
     """A token to make."""
 
     name: str
@@ -22,7 +22,7 @@ class NewToken(Sent):
     expires: Moment | None = None
 
 
-class TokenInfo(Told):
+class TokenInfo(ResponseModel):
     """A token without its secret."""
 
     id: str
@@ -40,7 +40,7 @@ class TokenIssued(TokenInfo):
     token: str
 
 
-class Health(Told):
+class Health(ResponseModel):
     """Whether the server is well."""
 
     status: Literal["ok"]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.anonymize import Anonymize, Conditions, Hierarchy, Intervals, read_crowd
+from tacita.anonymize import Anonymize, Conditions, Hierarchy, Intervals, read_distinct_rows
 from tacita.anonymize.methods.bayardo import Bayardo, Splits
 from tacita.anonymize.methods.datafly import Datafly
 from tacita.anonymize.methods.grouping import Grouping
@@ -141,7 +141,7 @@ def cases(count, seed):
         table = some_table(rng, int(rng.integers(6, 30)))
         people, asked = bool(rng.integers(2)), some_conditions(rng)
         budget = int(rng.integers(0, 1 + table.num_rows // 4)) if rng.integers(2) else 0
-        crowd = read_crowd(PEOPLE if people else ROWS, table, QUASI, sensitive=("ill",), hierarchies=TREES)
+        crowd = read_distinct_rows(PEOPLE if people else ROWS, table, QUASI, sensitive=("ill",), hierarchies=TREES)
         yield table, people, asked, budget, crowd
 
 
@@ -208,7 +208,7 @@ def test_people_who_come_back_can_break_a_condition_on_the_way_up():
     table = pa.table(columns | {"ill": ["flu", "cold", "flu", "cold"]})
     asked = Conditions(k=1, alpha=0.5)
     for domain, rolls_up in ((ROWS, True), (PEOPLE, False)):
-        crowd = read_crowd(domain, table, QUASI, sensitive=("ill",), hierarchies=TREES)
+        crowd = read_distinct_rows(domain, table, QUASI, sensitive=("ill",), hierarchies=TREES)
         lattice = Lattice.of(crowd, asked)
         assert lattice.holds((0, 0, 0))
         assert lattice.holds((2, 0, 0)) is rolls_up  # together two of three people have the flu
@@ -243,7 +243,7 @@ def test_nothing_above_a_node_loses_less_than_its_bound(loss):
 
 def test_entropy_of_nothing_is_none_and_of_everything_is_all():
     table = some_table(np.random.default_rng(5), 25)
-    crowd = read_crowd(ROWS, table, QUASI, hierarchies=TREES)
+    crowd = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
     lattice = Lattice.of(crowd, Conditions(k=1), loss="entropy")
     assert lattice.look((0, 0, 0)).cost == 0
     assert lattice.look(lattice.top).cost == pytest.approx(1)
@@ -256,13 +256,13 @@ def test_entropy_of_nothing_is_none_and_of_everything_is_all():
 def test_datafly_stops_at_k_and_raises_what_has_most_values():
     columns = {"who": ["p"] * 6, "age": [1, 1, 1, 22, 22, 22], "colour": ["red"] * 6, "pet": ["cat"] * 6}
     table = pa.table(columns | {"ill": ["flu"] * 6})
-    crowd = read_crowd(ROWS, table, QUASI, hierarchies=TREES)
+    crowd = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
     assert Datafly().choose(Lattice.of(crowd, Conditions(k=3))) == (0, 0, 0)  # classes of exactly k are classes
     assert Datafly().choose(Lattice.of(crowd, Conditions(k=4))) == (3, 0, 0)
     assert Datafly().choose(Lattice.of(crowd, Conditions(k=4), budget=6)) == (0, 0, 0)
     # colour has three values and age two: colour goes first, though ages lie further apart
     table = table.set_column(2, "colour", [["red", "green", "grey"] * 2])
-    crowd = read_crowd(ROWS, table, QUASI, hierarchies=TREES)
+    crowd = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
     assert Datafly().choose(Lattice.of(crowd, Conditions(k=3))) == (0, 2, 0)
 
 
@@ -295,7 +295,7 @@ def test_the_best_set_of_splits_is_found_and_proved(loss, climbing, monkeypatch)
         people, asked = bool(rng.integers(2)), some_conditions(rng)
         budget = int(rng.integers(0, 5))
         domain = PEOPLE if people else ROWS
-        crowd = read_crowd(
+        crowd = read_distinct_rows(
             domain, table, quasi, sensitive=("ill",), hierarchies={name: trees[name] for name in quasi if name in trees}
         )
         splits = Splits(grouping=Grouping(crowd=crowd, conditions=asked, budget=budget), loss=loss)
@@ -314,7 +314,7 @@ def test_the_best_set_of_splits_is_found_and_proved(loss, climbing, monkeypatch)
 def test_a_group_that_is_no_class_may_have_parts_that_are(monkeypatch):
     monkeypatch.setattr(Splits, "starts", lambda self: iter(()))
     table = pa.table({"age": [1, 1, 9, 9, 9], "ill": ["flu", "cold", "flu", "flu", "flu"]})
-    crowd = read_crowd(ROWS, table, ("age",), sensitive=("ill",))
+    crowd = read_distinct_rows(ROWS, table, ("age",), sensitive=("ill",))
     asked = Conditions(k=1, alpha=0.6)
     splits = Splits(grouping=Grouping(crowd=crowd, conditions=asked, budget=5), loss="discernibility")
     assert splits.look(frozenset())[0] == 25  # all is suppressed
@@ -326,7 +326,7 @@ def test_intervals_of_plain_numbers_are_costed_as_a_reader_would():
     rng = np.random.default_rng(7)
     for _ in range(20):
         table = some_table(rng, 15)
-        crowd = read_crowd(ROWS, table, ("age", "pet"))
+        crowd = read_distinct_rows(ROWS, table, ("age", "pet"))
         splits = Splits(grouping=Grouping(crowd=crowd, conditions=Conditions(k=2), budget=4), loss="gcp")
         ages, pets = (sorted(set(table[name].to_pylist())) for name in ("age", "pet"))
         chosen = frozenset(i for i in range(len(splits.every)) if rng.integers(2))
@@ -393,7 +393,7 @@ def test_what_leaves_holds_what_was_asked(method, labels):
 @pytest.mark.parametrize("method", [Datafly(), Samarati(), Ola(), Incognito()])
 def test_level_labels_are_of_one_level_and_true_of_their_rows(method):
     table = some_table(np.random.default_rng(10), 60)
-    crowd = read_crowd(ROWS, table, QUASI, hierarchies=TREES)
+    crowd = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
     lattice = Lattice.of(crowd, Conditions(k=4), budget=10)
     node = method.choose(lattice)
     result = Anonymize(conditions=Conditions(k=4), hierarchies=TREES, suppress=10 / 60, method=method)

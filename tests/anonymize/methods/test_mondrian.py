@@ -16,7 +16,7 @@ from tacita.anonymize.kernels.published import relaxed
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.loss import gcp
 from tacita.anonymize.methods.mondrian import people_of, rules_of, shape_of
-from tacita.anonymize.quasi import read_crowd
+from tacita.anonymize.quasi import read_distinct_rows
 from tacita.domain import Categorical, Domain, Numeric
 
 PETS = ["ant", "bee", "cat", "dog", "eel"]
@@ -50,7 +50,7 @@ def tables(draw, least=1, most=40):
 
 
 def read(table, tree):
-    crowd = read_crowd(DOMAIN, table, DOMAIN.names, hierarchies=TREE if tree else {})
+    crowd = read_distinct_rows(DOMAIN, table, DOMAIN.names, hierarchies=TREE if tree else {})
     return crowd, shape_of(crowd), people_of(crowd, values=False)
 
 
@@ -124,7 +124,7 @@ def test_many_values_of_every_kind():
     table = pa.table({"word": words, "x": rng.permutation(1500) ** 2})
     tree = Hierarchy.from_rows("word", [[word, word[:4], word[:3], "*"] for word in words])
     for trees in ({}, {"word": tree}):
-        crowd = read_crowd(domain, table, domain.names, hierarchies=trees)
+        crowd = read_distinct_rows(domain, table, domain.names, hierarchies=trees)
         rules = rules_of(crowd, Conditions(k=4))
         shape, who = shape_of(crowd), people_of(crowd, values=False)
         groups = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
@@ -231,7 +231,7 @@ def test_legacy_is_the_published_algorithm(table, k):
     groups = slow_legacy(rows, k)
     plan = Anonymize(conditions=Conditions(k=k), method=Mondrian(mode="legacy")).prepare(DOMAIN)
     found = plan.run_on(table)
-    crowd = read_crowd(DOMAIN, table, DOMAIN.names, by_appearance=True)
+    crowd = read_distinct_rows(DOMAIN, table, DOMAIN.names, by_appearance=True)
     assert gcp(crowd, found.recoding, "code range") == pytest.approx(legacy_gcp(rows, groups))
     assert found.achieved.classes == len(groups)
 

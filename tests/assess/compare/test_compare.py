@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacita.assess.compare.makers import Wanted
+from tacita.assess.compare.makers import ReleaseSpec
 from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
@@ -227,4 +227,4 @@ def test_bad_data(folder, tmp_path):
     with pytest.raises(InvalidInput):
         ComparePlan.read(tmp_path / "nothing.yaml")
     with pytest.raises(InvalidInput):
-        Wanted(way="anonymize", settings={"epsilon": 1})
+        ReleaseSpec(way="anonymize", settings={"epsilon": 1})

@@ -20,7 +20,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.estimating.tally import Reports, Tally
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput, UnknownName
 from tacita.noise import SeededSource
@@ -55,7 +55,7 @@ def domain_of(shape):
 def design_of(shape, epsilon, kind):
     domain = domain_of(shape)
     asked = Asked(attributes=domain.names, channel=MAKERS[kind](domain.size, epsilon), share=1.0)
-    return Design(domain=domain, questions=(asked,), epsilon=epsilon, respondents=1000, mode="tables")
+    return CollectionDesign(domain=domain, questions=(asked,), epsilon=epsilon, respondents=1000, mode="tables")
 
 
 def mutual(shape, seed=0):
@@ -215,7 +215,7 @@ def test_a_question_of_a_larger_design_is_found():
     channel = MAKERS["k-RR"](12, 2.0)
     single = Asked(attributes=("x",), channel=MAKERS["k-RR"](3, 2.0), share=0.5)
     pair = Asked(attributes=("x", "y"), channel=channel, share=0.5)
-    design = Design(domain=wide, questions=(single, pair), epsilon=2.0, respondents=10, mode="tables")
+    design = CollectionDesign(domain=wide, questions=(single, pair), epsilon=2.0, respondents=10, mode="tables")
     cells = np.repeat(np.arange(12), 200)
     tally = Tally(design).add(Reports({1: channel.randomize(cells, SeededSource(1))}, simulated=True))
     assert monte_carlo_test(tally, ["x", "y"], simulations=19, seed=2).p_value > 0.01
@@ -484,7 +484,7 @@ def test_blocks_are_tested_together():
         cells = rng.integers(0, 4, 800) if block == 0 else rng.choice([0, 3], 800)
         questions.append(Asked(attributes=("a", "b"), channel=channel, share=1.0, block=block + 1))
         counts[block] = channel.tally(channel.randomize(cells, SeededSource(block)))
-    design = Design(domain=domain, questions=tuple(questions), epsilon=2.0, respondents=3200, mode="tables")
+    design = CollectionDesign(domain=domain, questions=tuple(questions), epsilon=2.0, respondents=3200, mode="tables")
     together = Tally.counted(design, counts, simulated=True)
     assert monte_carlo_test(together, ("a", "b"), simulations=99, seed=1).p_value == 0.01
     assert wald_test(together.releases()["a", "b"]).p_value < 1e-6
@@ -501,7 +501,7 @@ def test_blocks_hold_the_level():
     asked = [
         Asked(attributes=("a", "b"), channel=channel, share=1.0, block=n + 1) for n, channel in enumerate(channels)
     ]
-    design = Design(domain=domain, questions=tuple(asked), epsilon=2.0, respondents=600, mode="tables")
+    design = CollectionDesign(domain=domain, questions=tuple(asked), epsilon=2.0, respondents=600, mode="tables")
     rng, rejected = np.random.default_rng(3), []
     for run in range(200):
         cells = rng.choice(4, (3, 200), p=np.outer([0.7, 0.3], [0.6, 0.4]).reshape(-1))

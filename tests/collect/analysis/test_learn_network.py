@@ -7,10 +7,10 @@ from tacita.collect.analysis.learn_network import learn_network, learn_structure
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally, respond
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
-from tacita.models import Network, synthetic_rows
+from tacita.models import BayesianNetwork, synthetic_rows
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.unit import Neighbours
@@ -37,7 +37,7 @@ def truth():
     }
     parents = {"a": (), "b": ("a",), "c": ("b",), "d": ()}
     cells = {name: Cells(DOMAIN.project((*parents[name], name)), np.array(tables[name])) for name in tables}
-    return Network(domain=DOMAIN, parents=parents, conditionals=cells)
+    return BayesianNetwork(domain=DOMAIN, parents=parents, conditionals=cells)
 
 
 def collect(families, people, seed, epsilon=2.0, network=None):
@@ -50,7 +50,7 @@ def collect(families, people, seed, epsilon=2.0, network=None):
         )
         for family in families
     )
-    design = Design(domain=DOMAIN, questions=asked, epsilon=epsilon, respondents=people, mode="tables")
+    design = CollectionDesign(domain=DOMAIN, questions=asked, epsilon=epsilon, respondents=people, mode="tables")
     codes = (network or truth()).sample(people, np.random.default_rng(seed))
     return Tally(design).add(respond(design, codes, SeededSource(seed), seed=seed + 1))
 
@@ -87,7 +87,7 @@ def test_the_tree_is_found_and_the_lone_attribute_stays_alone():
 
 
 def test_independent_people_get_a_false_edge_at_most_at_the_level():
-    lone = Network(
+    lone = BayesianNetwork(
         domain=DOMAIN, parents=dict.fromkeys("abcd", ()), conditionals={n: truth().project([n]) for n in "abcd"}
     )
     trials = 150
@@ -99,7 +99,7 @@ def test_two_parents_where_each_tells_something():
     # c is the parity of a and whether b is 0, mostly: neither parent tells much alone
     domain = DOMAIN.project(["a", "b", "c"])
     chance = np.array([[[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]], [[0.1, 0.9], [0.9, 0.1], [0.9, 0.1]]])
-    network = Network(
+    network = BayesianNetwork(
         domain=domain,
         parents={"a": (), "b": (), "c": ("a", "b")},
         conditionals={

@@ -8,7 +8,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput, UnknownName
 
@@ -26,7 +26,7 @@ PLANTED = np.array([[0.16, 0.36, 0.18], [0.14, 0.14, 0.02]])
 
 def design_of(channel, attributes=PAIR):
     asked = (Asked(attributes=attributes, channel=channel, share=1.0),)
-    return Design(domain=DOMAIN, questions=asked, epsilon=9.0, respondents=1000, mode="tables")
+    return CollectionDesign(domain=DOMAIN, questions=asked, epsilon=9.0, respondents=1000, mode="tables")
 
 
 K_RR = RandomizedResponse.k_ary(levels=6, epsilon=2.0)

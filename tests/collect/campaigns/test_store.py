@@ -13,7 +13,7 @@ from tacita.collect.channels.wiring import pack_answer, wire_of
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question, Refusal
 from tacita.collect.estimating.tally import respond
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.collect.planning.plan import plan_collection
 from tacita.collect.planning.sizing import respondents_planned
 from tacita.collect.planning.stopping import StopRule
@@ -508,7 +508,7 @@ def test_a_deceiving_text_is_refused(campaigns):
 def test_what_is_not_public_is_not_asked(campaigns):
     domain = Domain(attributes=[Numeric(name="a", bounds=(0, 9), bins=3, derived=("bounds",))])
     channel = HadamardResponse.of(levels=domain["a"].size, epsilon=1.0)
-    design = Design(
+    design = CollectionDesign(
         domain=domain,
         questions=(Asked(attributes=("a",), channel=channel, share=1.0),),
         epsilon=1.0,

@@ -13,7 +13,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.following import following_channel
 from tacita.collect.estimating.pooling import pool
 from tacita.collect.estimating.tally import Tally
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Categorical, Domain
 from tacita.noise import SeededSource
 
@@ -36,7 +36,7 @@ def collected(seed, people=200, blocks=3):
         channels.append(channel)
         counts.append(channel.tally(channel.randomize(cells, source)))
     asked = [Asked(attributes=KEY, channel=each, share=1.0, block=n + 1) for n, each in enumerate(channels)]
-    design = Design(
+    design = CollectionDesign(
         domain=DOMAIN,
         questions=tuple(asked),
         epsilon=EPSILON,

@@ -9,7 +9,7 @@ from tacita.collect.estimating.pooled import Pooling
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Categorical, Domain
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.noise import SeededSource
 from tacita.tables.cells import Cells
 from tacita.tables.workload import Workload
@@ -23,7 +23,7 @@ def chain(strength):
     tables = {"a": np.array([0.5, 0.3, 0.2])} | dict.fromkeys("bcd", step)
     parents = {"a": (), "b": ("a",), "c": ("b",), "d": ("c",)}
     cells = {n: Cells(DOMAIN.project((*parents[n], n)), tables[n]) for n in "abcd"}
-    return Network(domain=DOMAIN, parents=parents, conditionals=cells)
+    return BayesianNetwork(domain=DOMAIN, parents=parents, conditionals=cells)
 
 
 def evidence_of(network, people, seed, mode="tables"):

@@ -9,7 +9,7 @@ import pytest
 from tacita.collect.estimating.consistency import consistent
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.calm import choose_views, cover, table_of
-from tacita.collect.planning.design import Design, ask
+from tacita.collect.planning.design import CollectionDesign, ask
 from tacita.domain import Boolean, Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
@@ -110,7 +110,7 @@ def test_fewer_larger_views_beat_asking_every_pair():
     for epsilon in (1.0, 2.0):
         chosen = choose_views(WIDE, pairs, respondents=count, epsilon=epsilon)
         questions = tuple(ask(WIDE, pairs.keys, epsilon, count))
-        direct = Design(domain=WIDE, questions=questions, epsilon=epsilon, respondents=count, mode="tables")
+        direct = CollectionDesign(domain=WIDE, questions=questions, epsilon=epsilon, respondents=count, mode="tables")
         ours = np.mean([miss(chosen.design(), pairs.keys, seed, count) for seed in (1, 2, 3)])
         theirs = np.mean([miss(direct, pairs.keys, seed, count) for seed in (1, 2, 3)])
         assert ours < 0.95 * theirs

@@ -7,7 +7,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.estimating.consistency import consistent
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Reports, Tally, respond, simulate
-from tacita.collect.planning.design import FEWEST, Asked, Design, compare_budgets
+from tacita.collect.planning.design import FEWEST, Asked, CollectionDesign, compare_budgets
 from tacita.collect.planning.plan import plan_collection
 from tacita.collect.planning.rehearse import made_up
 from tacita.domain import Boolean, Categorical, Domain, Identifier
@@ -118,7 +118,7 @@ def test_recurrent_data_is_refused():
 
 def test_a_table_made_from_all_reports_costs_what_the_dearest_question_does():
     cheap, dear = (RandomizedResponse.k_ary(levels=k, epsilon=e) for k, e in ((3, 0.5), (12, 5.0)))
-    design = Design(
+    design = CollectionDesign(
         domain=DOMAIN,
         questions=(
             Asked(attributes=("a",), channel=cheap, share=0.5),
@@ -138,7 +138,7 @@ def test_intervals_hold_their_level_in_small_tables_too():
     """Fifty answers to twenty cells: most cells are never seen."""
     channel = RandomizedResponse.k_ary(levels=12, epsilon=5.0)
     question = Asked(attributes=("a", "b"), channel=channel, share=1.0)
-    design = Design(domain=DOMAIN, questions=(question,), epsilon=5.0, respondents=50, mode="tables")
+    design = CollectionDesign(domain=DOMAIN, questions=(question,), epsilon=5.0, respondents=50, mode="tables")
     population = made_up(DOMAIN, NAMES, dependence=0.1, seed=2)
     truth, inside = population.project(("a", "b")).values, []
     for run in range(200):
@@ -218,7 +218,7 @@ def test_refusals(options):
 def test_shares_must_sum_to_one():
     question = plan(mode="singles").questions[0]
     with pytest.raises(InvalidInput, match="sum to 1"):
-        Design(
+        CollectionDesign(
             domain=DOMAIN,
             questions=(Asked(attributes=("a",), channel=question.channel, share=0.5),),
             epsilon=1.0,
@@ -266,4 +266,4 @@ def test_views_that_are_none(views):
         Asked(attributes=("a", "b"), channel=pair, share=0.5),
     )
     with pytest.raises(InvalidInput, match="views"):
-        Design(domain=DOMAIN, questions=asked, epsilon=1.0, respondents=10, mode="tables", views=views)
+        CollectionDesign(domain=DOMAIN, questions=asked, epsilon=1.0, respondents=10, mode="tables", views=views)

@@ -9,7 +9,7 @@ from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.collect.planning.sizing import plan_stop
 from tacita.collect.planning.stopping import StopRule, respondents_needed
 from tacita.domain import Categorical, Domain
@@ -51,7 +51,9 @@ def test_the_formula_of_randomized_response():
 def make_design(channel):
     domain = Domain(attributes=[Categorical(name="a", levels=[f"l{i}" for i in range(channel.levels)])])
     asked = (Asked(attributes=("a",), channel=channel, share=1.0),)
-    return Design(domain=domain, questions=asked, epsilon=channel.epsilon_upper, respondents=1000, mode="singles")
+    return CollectionDesign(
+        domain=domain, questions=asked, epsilon=channel.epsilon_upper, respondents=1000, mode="singles"
+    )
 
 
 def release(design, counts):

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tacita.assess.compare.makers import MAKERS, Wanted
+from tacita.assess.compare.makers import MAKERS, ReleaseSpec
 from tacita.assess.compare.plan import ComparePlan
 from tacita.console.parts.presets import PRESETS, WAYS, as_text, make_path, of_text
 from tacita.errors import InvalidInput
@@ -37,20 +37,25 @@ def test_what_is_wrong_is_told_with_its_line():
 @pytest.mark.parametrize(
     ("wanted", "epsilon", "path", "asked"),
     [
-        (Wanted(way="anonymize", settings={"k": 10, "l": 2}), None, "/releases/new", {"kind": "anonymized", "k": "10"}),
         (
-            Wanted(way="synthesize", settings={"epsilon": 0.5}),
+            ReleaseSpec(way="anonymize", settings={"k": 10, "l": 2}),
+            None,
+            "/releases/new",
+            {"kind": "anonymized", "k": "10"},
+        ),
+        (
+            ReleaseSpec(way="synthesize", settings={"epsilon": 0.5}),
             0.5,
             "/releases/new",
             {"kind": "synthetic", "epsilon": "0.5"},
         ),
         (
-            Wanted(way="statistics", settings={"epsilon": 1}),
+            ReleaseSpec(way="statistics", settings={"epsilon": 1}),
             1.0,
             "/releases/new",
             {"kind": "statistics", "epsilon": "1"},
         ),
-        (Wanted(way="collect", settings={"epsilon": 2}), 2.0, "/campaigns/new", {"epsilon": "2"}),
+        (ReleaseSpec(way="collect", settings={"epsilon": 2}), 2.0, "/campaigns/new", {"epsilon": "2"}),
     ],
 )
 def test_the_way_to_the_wizard_carries_the_settings(wanted, epsilon, path, asked):

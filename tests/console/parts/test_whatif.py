@@ -8,7 +8,7 @@ from tacita.console.parts.whatif import associations, picture_of, read_campaign,
 from tacita.domain import Categorical, Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.models import Network
+from tacita.models import BayesianNetwork
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
@@ -24,14 +24,14 @@ DOMAIN = Domain(
 )
 
 
-def network() -> Network:
+def network() -> BayesianNetwork:
     rng = np.random.default_rng(4)
     tables = {
         "a": Cells(DOMAIN.project(("a",)), np.array([0.25, 0.75])),
         "b": Cells(DOMAIN.project(("a", "b")), rng.dirichlet([1, 1, 1], 2)),
         "c": Cells(DOMAIN.project(("b", "c")), rng.dirichlet([1, 1], 3)),
     }
-    return Network(domain=DOMAIN, parents={"a": (), "b": ("a",), "c": ("b",)}, conditionals=tables)
+    return BayesianNetwork(domain=DOMAIN, parents={"a": (), "b": ("a",), "c": ("b",)}, conditionals=tables)
 
 
 def synthesized(method: str) -> str:
@@ -74,7 +74,7 @@ def test_what_is_known_of_the_target_is_not_asked():
 def test_what_nobody_has_is_refused():
     model = network()
     sure = Cells(DOMAIN.project(("a",)), np.array([1.0, 0.0]))
-    never = Network(domain=DOMAIN, parents=model.parents, conditionals=dict(model.conditionals) | {"a": sure})
+    never = BayesianNetwork(domain=DOMAIN, parents=model.parents, conditionals=dict(model.conditionals) | {"a": sure})
     with pytest.raises(InvalidInput, match="no probability"):
         what_if(never, "c", {"a": "y"})
 

@@ -11,7 +11,7 @@ import pytest
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, UnknownName
-from tacita.learn import FittedNetwork, Network
+from tacita.learn import FittedNetwork, NeuralNetwork
 from tacita.learn.neural.layers import Layers
 from tacita.learn.neural.network_estimators import PrivateNetworkClassifier, PrivateNetworkRegressor
 from tacita.models.neural.training import Steps
@@ -33,7 +33,9 @@ DOMAIN = Domain(
         Numeric(name="y", bounds=(0, 10), bins=4),
     ]
 )
-CIRCLE = Network(target="kind", features=("a", "b"), hidden=(16,), epochs=40, batch=500, people=4000, learning_rate=4.0)
+CIRCLE = NeuralNetwork(
+    target="kind", features=("a", "b"), hidden=(16,), epochs=40, batch=500, people=4000, learning_rate=4.0
+)
 
 
 def rows(count=4000, seed=0):
@@ -143,7 +145,7 @@ def test_the_account_is_that_of_opacus():
 def test_gradients_of_a_network_are_clipped_as_opacus_clips():
     """One step over all rows without noise to speak of, against per-row gradients by hooks."""
     sampled = pytest.importorskip("opacus.grad_sample")
-    from tacita.learn.design import Points
+    from tacita.learn.feature_map import Points
     from tacita.learn.neural.network_training import module_of, train_privately
 
     rng = np.random.default_rng(3)
@@ -164,7 +166,7 @@ def test_gradients_of_a_network_are_clipped_as_opacus_clips():
 
 MARKS = Categorical(name="mark", levels=("none", "canary"))
 SMALL = Domain(attributes=[MARKS, Categorical(name="y", levels=("n", "y"))])
-LINE = Network(target="y", features=("mark",), hidden=(), epochs=1, batch=20, people=20, learning_rate=200.0)
+LINE = NeuralNetwork(target="y", features=("mark",), hidden=(), epochs=1, batch=20, people=20, learning_rate=200.0)
 
 
 def shown(plan, trials=250):

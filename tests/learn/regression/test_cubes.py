@@ -6,7 +6,7 @@ import pytest
 
 from tacita.errors import InvalidInput
 from tacita.learn import Regression
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.cubes import CubeNoise, parts_of
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.monomials import ExactMoments, Monomials

@@ -7,7 +7,7 @@ import pytest
 
 from tacita.domain import Boolean, Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design, Points
+from tacita.learn.feature_map import FeatureMap, Points
 from tacita.learn.regression.moments import MomentNoise, _least_sigma2, _root, _sigma2
 from tacita.learn.regression.monomials import ExactMoments, Monomials, functional_sensitivity
 from tacita.noise import SeededSource
@@ -30,7 +30,7 @@ def design(numbers=2, levels=3, bounds=(-1.0, 1.0)):
         attributes.append(Categorical(name="kind", levels=tuple(f"l{i}" for i in range(levels))))
     attributes.append(Numeric(name="y", bounds=(-1, 1), bins=2))
     domain = Domain(attributes=attributes)
-    return Design(domain=domain, features=tuple(a.name for a in attributes[:-1]), target="y")
+    return FeatureMap(domain=domain, features=tuple(a.name for a in attributes[:-1]), target="y")
 
 
 def adversarial(shape, seed=0):
@@ -197,7 +197,7 @@ def test_what_cannot_be():
     with pytest.raises(InvalidInput, match="favour"):
         Monomials(design=design(), favour=0)
     with pytest.raises(InvalidInput, match="two levels"):
-        Design(
+        FeatureMap(
             domain=Domain(attributes=[Categorical(name="a", levels=("1", "2", "3")), Boolean(name="b")]),
             features=("b",),
             target="a",

@@ -9,9 +9,9 @@ from tacita.domain import Boolean, Categorical, Date, Domain, Identifier, Numeri
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import NarrowedRegression, Regression, read_model, recipe_of
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.narrowing import narrowed, reach_of, shells_of, widened
-from tacita.learn.regression.setting import Found
+from tacita.learn.regression.problem import Coefficients
 from tacita.noise import DiscreteLaplace, SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
@@ -204,7 +204,7 @@ def test_a_reach_leaves_few_outside_and_noise_keeps_it_wide():
 def test_a_widened_line_predicts_what_the_narrow_one_does(target):
     rng = np.random.default_rng(2)
     limits = np.sort(rng.uniform(-1, 1, (4, 2)), axis=1)
-    line = Found(coefficients=rng.normal(size=3), intercept=0.3, notes={})
+    line = Coefficients(coefficients=rng.normal(size=3), intercept=0.3, notes={})
     inside = rng.uniform(limits[:-1, 0], limits[:-1, 1], (40, 3))
     points = narrowed(Points(x=inside, y=np.zeros(40), outside=0), limits, target=target)
     told = points.x @ line.coefficients + line.intercept

@@ -9,7 +9,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.learn import FittedModel, Regression, Trees
 from tacita.learn.compare import made_up
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.logistic import minimum, probabilities
 from tacita.learn.regression.methods.adassp import exact_parts, moves
 from tacita.learn.regression.methods.dpme import cells_of

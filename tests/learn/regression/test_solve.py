@@ -3,7 +3,7 @@ import pytest
 
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design
+from tacita.learn.feature_map import FeatureMap
 from tacita.learn.regression.moments import NoisyMoments
 from tacita.learn.regression.solve import Penalty, coordinate_descent, solve_moments
 
@@ -13,7 +13,7 @@ def moments(x, y, std=0.0, noise=0.0):
     domain = Domain(attributes=[Numeric(name=n, bounds=(-1, 1), bins=2) for n in (*names, "y")])
     longer = np.column_stack([np.ones(len(x)), x, y])
     return NoisyMoments(
-        design=Design(domain=domain, features=names, target="y"),
+        design=FeatureMap(domain=domain, features=names, target="y"),
         matrix=longer.T @ longer + noise,
         std=std,
         linear_std=std,

@@ -10,9 +10,9 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import Regression
 from tacita.learn.compare import compare, made_up
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.monomials import ExactMoments
-from tacita.learn.regression.setting import Found
+from tacita.learn.regression.problem import Coefficients
 from tacita.learn.regression.tuning import TunedRegression, errors_of
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost
@@ -27,7 +27,7 @@ RECIPE = TunedRegression(
 
 
 def test_no_row_moves_an_error_by_more_than_one():
-    found = [Found(coefficients=np.array(c), intercept=i, notes={}) for c, i in (((9.0,), 3.0), ((-5.0,), 0.0))]
+    found = [Coefficients(coefficients=np.array(c), intercept=i, notes={}) for c, i in (((9.0,), 3.0), ((-5.0,), 0.0))]
     for x, y in itertools.product((-1.0, 0.0, 1.0), repeat=2):
         assert errors_of(found, Points(x=np.array([[x]]), y=np.array([y]), outside=0)).max() <= 1
     assert errors_of(found, Points(x=np.array([[1.0]]), y=np.array([-1.0]), outside=0)).max() == 1

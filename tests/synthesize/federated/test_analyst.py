@@ -10,7 +10,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.noise import SecureSource, SeededSource
 from tacita.plans.session import Session
 from tacita.privacy.accountant import pure_epsilon
@@ -47,10 +47,10 @@ def error_of_pairs(result, sites, pairs=(("a", "b"), ("b", "c"), ("a", "d"))):
     ("method", "degree", "fit", "kind"),
     [
         ("SL1", 1, "auto", Mixture),
-        ("SL1", 1, "network", Network),
-        ("SL1", 2, "auto", Network),
-        ("SL2", 1, "auto", Network),
-        ("SL2", 2, "auto", Network),
+        ("SL1", 1, "network", BayesianNetwork),
+        ("SL1", 2, "auto", BayesianNetwork),
+        ("SL2", 1, "auto", BayesianNetwork),
+        ("SL2", 2, "auto", BayesianNetwork),
         ("SL3", 1, "auto", Blend),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_known_chain_is_found(method, degree, fit, kind, sites, make_terms, do
     result = run(make_terms(method=method, degree=degree), domain, sites, fit=fit)
     assert isinstance(result.model, kind)
     assert error_of_pairs(result, sites) < 0.03
-    if kind is Network:
+    if kind is BayesianNetwork:
         edges = {frozenset(edge) for edge in result.model.edges}
         assert {frozenset("ab"), frozenset("bc")} <= edges
     assert result.people == pytest.approx(10_000, abs=5 * result.people_std)

@@ -18,7 +18,7 @@ from tacita.privacy.budget import Budget  # noqa: E402
 from tacita.privacy.event import Repeated, SampledGaussian, Sequence  # noqa: E402
 from tacita.privacy.ledger import Ledger  # noqa: E402
 from tacita.privacy.unit import Neighbours, Unit  # noqa: E402
-from tacita.query import Session  # noqa: E402
+from tacita.plans.session import Session  # noqa: E402
 from tacita.store import Database  # noqa: E402
 from tacita.synthesize import ConditionalGan, Synthesize, Wgan  # noqa: E402
 from tacita.synthesize.result import Synthesized  # noqa: E402

@@ -26,7 +26,7 @@ from tacita.anonymize.methods.grouping import Grouping, Groups, Labels, impossib
 from tacita.anonymize.methods.lattice import Lattice
 from tacita.anonymize.methods.node_loss import cost_of
 from tacita.anonymize.methods.ola import holding_nodes
-from tacita.anonymize.quasi import Crowd
+from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
 
@@ -249,11 +249,13 @@ class Bayardo:
             "labels": self.labels,
         }
 
-    def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
         return self.recode_reporting(crowd, conditions, budget=budget)[0]
 
-    def recode_reporting(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> tuple[Recoding, Search]:
+    def recode_reporting(
+        self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0
+    ) -> tuple[Recoding, Search]:
         """The same, with how the search ended."""
         splits = Splits(grouping=Grouping(crowd=crowd, conditions=conditions, budget=budget), loss=self.loss)
         found = self.search(splits)

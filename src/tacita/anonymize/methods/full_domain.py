@@ -14,7 +14,7 @@ from tacita.anonymize.criteria import Conditions
 from tacita.anonymize.methods.grouping import Labels
 from tacita.anonymize.methods.lattice import Lattice, Node
 from tacita.anonymize.methods.node_loss import NodeLoss, check_loss
-from tacita.anonymize.quasi import Crowd
+from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
 
@@ -50,7 +50,7 @@ class FullDomain(ABC):
         """Plain data."""
         return {"method": self.method, "loss": self.loss, "labels": self.labels}
 
-    def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
         lattice = Lattice.of(crowd, conditions, budget=budget, loss=self.loss)
         return lattice.recoding(self.choose(lattice), self.labels)

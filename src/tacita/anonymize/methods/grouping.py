@@ -27,7 +27,7 @@ from tacita.anonymize.kernels.groups import judge, number_groups
 from tacita.anonymize.kernels.holds import People, Rules
 from tacita.anonymize.labels import Style, _labels, recoding_of
 from tacita.anonymize.methods.mondrian import people_of, rules_of
-from tacita.anonymize.quasi import Crowd, distinct_rows
+from tacita.anonymize.quasi import DistinctRows, distinct_rows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
@@ -64,7 +64,7 @@ class Groups:
 class Grouping:
     """People, what must hold for every class, and how many rows may be suppressed."""
 
-    crowd: Crowd
+    crowd: DistinctRows
     conditions: Conditions
     budget: int = 0
 

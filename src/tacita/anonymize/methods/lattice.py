@@ -22,7 +22,7 @@ from tacita.anonymize.criteria import Conditions
 from tacita.anonymize.hierarchy import ROOT
 from tacita.anonymize.methods.grouping import Grouping, Labels, impossible, words_of
 from tacita.anonymize.methods.node_loss import Cells, NodeLoss, cells_of, cost_of
-from tacita.anonymize.quasi import Crowd
+from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
 
@@ -59,7 +59,7 @@ class Lattice:
     _seen: dict[Node, Seen] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, crowd: Crowd, conditions: Conditions, *, budget: int = 0, loss: NodeLoss = "gcp") -> Lattice:
+    def of(cls, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0, loss: NodeLoss = "gcp") -> Lattice:
         """The lattice of a crowd."""
         return cls(grouping=Grouping(crowd=crowd, conditions=conditions, budget=budget), loss=loss)
 

@@ -30,7 +30,7 @@ from tacita.anonymize.kernels.holds import People, Rules, fits_all, fits_each
 from tacita.anonymize.kernels.published import legacy_partition, relaxed
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.labels import Style, recoding_of
-from tacita.anonymize.quasi import Crowd, distinct_pairs
+from tacita.anonymize.quasi import DistinctRows, distinct_pairs
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
@@ -72,7 +72,7 @@ class Mondrian:
         """Plain data."""
         return {"method": "mondrian", "mode": self.mode} | ({"choose": self.choose} if self.mode == "strict" else {})
 
-    def recode(self, crowd: Crowd, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions.
 
         Args:
@@ -100,7 +100,7 @@ class Mondrian:
         classes[alone] = count + np.arange(alone.sum())
         return recoding_of(crowd, classes, Style.TIGHT)
 
-    def _other_mode(self, crowd: Crowd, conditions: Conditions, budget: int) -> Recoding:
+    def _other_mode(self, crowd: DistinctRows, conditions: Conditions, budget: int) -> Recoding:
         if conditions.about_values or conditions.presence is not None or budget:
             raise InvalidInput(
                 "holds no condition but k and suppresses nothing", field="mode", value=self.mode, hint="Use strict"
@@ -129,7 +129,7 @@ def _impossible(conditions: Conditions) -> InvalidInput:
     )
 
 
-def _alone(crowd: Crowd, people: People, rules: Rules) -> NDArray[np.bool_]:
+def _alone(crowd: DistinctRows, people: People, rules: Rules) -> NDArray[np.bool_]:
     """Combinations that may be a class by themselves, if those who are left may be one too."""
     many = np.flatnonzero(crowd.weights >= rules.k)
     alone = np.zeros(len(crowd.codes), np.bool_)
@@ -143,7 +143,7 @@ def _alone(crowd: Crowd, people: People, rules: Rules) -> NDArray[np.bool_]:
 # -- what the kernels need ---------------------------------------------------------------------------------------------
 
 
-def shape_of(crowd: Crowd, *, plain: bool = False) -> Shape:
+def shape_of(crowd: DistinctRows, *, plain: bool = False) -> Shape:
     """How losses are read off; `plain` takes the codes of values without an order for places on a line."""
     meta, tables, levels = [], [], max((tree.levels for tree in crowd.trees if tree is not None), default=1)
     ancestors = np.zeros((sum(len(axis) for axis in crowd.axes), levels), np.int32)
@@ -180,7 +180,7 @@ def _kind(axis: Axis, tree: Tree | None, plain: bool) -> int:
     return SET if axis.kind == "set" and len(axis) <= _MOST_SET and not plain else LINE
 
 
-def people_of(crowd: Crowd, *, values: bool) -> People:
+def people_of(crowd: DistinctRows, *, values: bool) -> People:
     """Who has what; with their sensitive values if there is a condition on them."""
     m = len(crowd.codes)
     offsets = np.cumsum([0, *(len(axis) for axis in crowd.sensitive)])
@@ -260,14 +260,14 @@ def _some(people: People, items: Ints) -> People:
     )
 
 
-def distance_of(crowd: Crowd, place: int, conditions: Conditions) -> Edges:
+def distance_of(crowd: DistinctRows, place: int, conditions: Conditions) -> Edges:
     """The metric of a sensitive attribute: the one that was asked for, or what its kind suggests."""
     axis, tree = crowd.sensitive[place], crowd.sensitive_trees[place]
     natural: Any = "hierarchical" if tree is not None else "equal" if axis.kind == "set" else "ordered"
     return edges_of(len(axis), conditions.t_distance or natural, tree)
 
 
-def rules_of(crowd: Crowd, conditions: Conditions) -> Rules:
+def rules_of(crowd: DistinctRows, conditions: Conditions) -> Rules:
     """The conditions as numbers."""
     about = conditions.about_values
     edges = [distance_of(crowd, place, conditions) for place in range(len(crowd.sensitive))] if about else []

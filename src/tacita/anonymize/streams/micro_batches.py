@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.anonymize.anonymize import Anonymized, Plan
-from tacita.anonymize.quasi import read_crowd
+from tacita.anonymize.quasi import read_distinct_rows
 from tacita.engines.local.bound import key_texts
 from tacita.errors import InvalidInput
 
@@ -97,7 +97,7 @@ class MicroBatches:
         """
         chosen = rows.select(list(self.plan.reading)).combine_chunks()
         recipe = self.plan.recipe
-        read_crowd(  # refuses values that have no place before they are mixed with others
+        read_distinct_rows(  # refuses values that have no place before they are mixed with others
             self.plan.domain, chosen, self.plan.quasi, sensitive=self.plan.sensitive, hierarchies=recipe.hierarchies
         )
         if self._held is not None and chosen.schema != self._held.schema:

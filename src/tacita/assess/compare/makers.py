@@ -34,11 +34,11 @@ from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.imputation import Impute
 from tacita.tables.workload import Workload
 
-__all__ = ["MAKERS", "Made", "Wanted", "make"]
+__all__ = ["MAKERS", "ReleaseSpec", "SimulatedRelease", "make"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ReleaseSpec:
     """One release of a plan: a way, and its settings."""
 
     way: str
@@ -58,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Made:
+class SimulatedRelease:
     """A release that was made in simulation.
 
     Attributes:
@@ -102,18 +102,18 @@ class Material:
         return np.random.default_rng(self.seed)
 
 
-def make(wanted: Wanted, material: Material) -> Made:
+def make(wanted: ReleaseSpec, material: Material) -> SimulatedRelease:
     """Make a release; what it cannot be is refused with the name of the release."""
     return MAKERS[wanted.way](dict(wanted.settings), material)
 
 
-def _anonymize(settings: dict[str, Any], material: Material) -> Made:
+def _anonymize(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     suppress = settings.pop("suppress", 0.0)
     conditions = Conditions(**settings)
     recipe = Anonymize(conditions=conditions, quasi=material.quasi, sensitive=material.sensitive, suppress=suppress)
     made = recipe.prepare(material.domain).run(material.engine)
     words = ", ".join(f"{name} = {value}" for name, value in conditions.as_dict().items())
-    return Made(
+    return SimulatedRelease(
         tables=(made.rows,), promise=f"everybody is like others: {words}; no differential privacy", epsilon=None
     )
 
@@ -132,13 +132,13 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
-def _synthesize(settings: dict[str, Any], material: Material) -> Made:
+def _synthesize(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     budget = _budget(settings)
     recipe = Synthesize(attributes=material.names, people=len(material.rows), **settings)
     plan = recipe.calibrate(material.domain, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
     made = plan.run(material.engine, SeededSource(material.seed))
     rows = made.sample(len(material.rows), material.rng, policy="uniform")
-    return Made(
+    return SimulatedRelease(
         tables=(rows,),
         promise=f"differential privacy, {_words(budget)}",
         epsilon=budget.epsilon,
@@ -147,11 +147,11 @@ def _synthesize(settings: dict[str, Any], material: Material) -> Made:
     )
 
 
-def _statistics(settings: dict[str, Any], material: Material) -> Made:
+def _statistics(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     return _synthesize(settings | {"method": "independent"}, material)
 
 
-def _impute(settings: dict[str, Any], material: Material) -> Made:
+def _impute(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     replace = settings.pop("replace", None) or material.sensitive
     if isinstance(replace, str):
         replace = [part.strip() for part in replace.split(",")]
@@ -159,7 +159,7 @@ def _impute(settings: dict[str, Any], material: Material) -> Made:
     plan = recipe.calibrate(material.domain, None, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
     made = plan.run(material.engine, SeededSource(material.seed))
     kind: Kind = "partial" if recipe.kind == "partial" else "full"
-    return Made(
+    return SimulatedRelease(
         tables=tuple(made.releases),
         promise="none: values were drawn from a model of the real ones",
         epsilon=None,
@@ -168,7 +168,7 @@ def _impute(settings: dict[str, Any], material: Material) -> Made:
     )
 
 
-def _collect(settings: dict[str, Any], material: Material) -> Made:
+def _collect(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     from tacita.collect.estimating.publish import model
     from tacita.collect.estimating.tally import simulate
     from tacita.collect.planning.plan import plan_collection
@@ -191,7 +191,7 @@ def _collect(settings: dict[str, Any], material: Material) -> Made:
         policy="uniform",
         simulated=True,
     )
-    return Made(
+    return SimulatedRelease(
         tables=(rows,),
         promise=f"local differential privacy, epsilon {epsilon:g}: nobody holds exact answers",
         epsilon=epsilon,
@@ -210,7 +210,7 @@ def _shown(value: Any) -> str:
     return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-MAKERS: dict[str, Callable[[dict[str, Any], Material], Made]] = {
+MAKERS: dict[str, Callable[[dict[str, Any], Material], SimulatedRelease]] = {
     "anonymize": _anonymize,
     "synthesize": _synthesize,
     "impute": _impute,

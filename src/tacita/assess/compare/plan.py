@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacita.assess.assessment import LEAST_GUESSES, Wishes
-from tacita.assess.compare.makers import Wanted
+from tacita.assess.assessment import LEAST_GUESSES, AssessmentOptions
+from tacita.assess.compare.makers import ReleaseSpec
 from tacita.assess.rates import Rate
 from tacita.assess.scenario import Scenario
 from tacita.common.yaml_text import load_yaml
@@ -50,7 +50,7 @@ class ComparePlan:
 
     data: Path
     schema: Path
-    releases: tuple[Wanted, ...]
+    releases: tuple[ReleaseSpec, ...]
     control: float = 0.3
     attributes: tuple[str, ...] = ()
     quasi: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class ComparePlan:
     seed: int = 0
     scenario: Scenario | None = None
     most_risk: float = 0.1
-    wishes: Wishes = field(init=False)
+    wishes: AssessmentOptions = field(init=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.control < 1:
@@ -84,7 +84,7 @@ class ComparePlan:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidInput("is there twice: give it a name", field="releases", value=twice)
-        wishes = Wishes(
+        wishes = AssessmentOptions(
             attempts=self.attempts,
             secrets=self.sensitive,
             target=self.target,
@@ -153,11 +153,11 @@ def _plain(name: str, value: Any) -> Any:
     raise InvalidInput("is of the wrong kind", field=name, value=value)
 
 
-def _wanted(given: Any) -> Wanted:
+def _wanted(given: Any) -> ReleaseSpec:
     """`{synthesize: {epsilon: 1}}`, with a name if one is wanted."""
     if not isinstance(given, Mapping):
         raise InvalidInput("must be a way with its settings, as in {synthesize: {epsilon: 1}}", field="releases")
     ways = [key for key in given if key != "name"]
     if len(ways) != 1 or not isinstance(given[ways[0]] or {}, Mapping):
         raise InvalidInput("must be one way with its settings", field="releases", value=", ".join(map(str, given)))
-    return Wanted(way=str(ways[0]), settings=dict(given[ways[0]] or {}), name=str(given.get("name", "")))
+    return ReleaseSpec(way=str(ways[0]), settings=dict(given[ways[0]] or {}), name=str(given.get("name", "")))

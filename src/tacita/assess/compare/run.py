@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from tacita.assess.assessment import Assessment, assess
 from tacita.assess.case import read_case
-from tacita.assess.compare.makers import Made, Material, Wanted, make
+from tacita.assess.compare.makers import Material, ReleaseSpec, SimulatedRelease, make
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.utility.estimates import Kind
 from tacita.domain import Domain
@@ -49,7 +49,7 @@ class Result:
 
     name: str
     way: str
-    made: Made | None
+    made: SimulatedRelease | None
     assessment: Assessment | None
     seconds: float
     error: str = ""
@@ -270,7 +270,7 @@ def compare(
     sensitive = plan.sensitive or tuple(n for n in names if domain[n].role == "sensitive") or names[-1:]
     quasi = plan.quasi or tuple(name for name in names if name not in sensitive)
     material = Material(domain=domain, rows=rows, names=names, quasi=quasi, sensitive=sensitive, seed=plan.seed)
-    jobs: list[tuple[Wanted | None, str, Callable[[], Made]]] = [
+    jobs: list[tuple[ReleaseSpec | None, str, Callable[[], SimulatedRelease]]] = [
         (wanted, wanted.name, partial(make, wanted, material)) for wanted in plan.releases
     ]
     jobs += [(None, name, maker) for name, maker in _references(material, rng)]
@@ -290,7 +290,7 @@ def compare(
 
 
 def _one(
-    name: str, way: str, maker: Callable[[], Made], plan: ComparePlan, material: Material, control: pa.Table
+    name: str, way: str, maker: Callable[[], SimulatedRelease], plan: ComparePlan, material: Material, control: pa.Table
 ) -> Result:
     start = time.monotonic()
     try:
@@ -312,10 +312,16 @@ def _one(
         )
 
 
-def _references(material: Material, rng: np.random.Generator) -> list[tuple[str, Callable[[], Made]]]:
+def _references(material: Material, rng: np.random.Generator) -> list[tuple[str, Callable[[], SimulatedRelease]]]:
     rows = material.rows.select(list(material.names))
     shuffled = pa.table({name: rows[name].take(pa.array(rng.permutation(len(rows)))) for name in rows.column_names})
     return [
-        ("a copy of the rows", lambda: Made(tables=(rows,), promise="nothing: these are the rows", epsilon=None)),
-        ("columns, shuffled", lambda: Made(tables=(shuffled,), promise="nothing: real values, moved", epsilon=None)),
+        (
+            "a copy of the rows",
+            lambda: SimulatedRelease(tables=(rows,), promise="nothing: these are the rows", epsilon=None),
+        ),
+        (
+            "columns, shuffled",
+            lambda: SimulatedRelease(tables=(shuffled,), promise="nothing: real values, moved", epsilon=None),
+        ),
     ]

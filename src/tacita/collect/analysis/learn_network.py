@@ -23,7 +23,7 @@ from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.independence_wald import known_total, wald_test
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models import Network, chow_liu, fit_network, greedy_parents, mutual_information, noise_bits
+from tacita.models import BayesianNetwork, chow_liu, fit_network, greedy_parents, mutual_information, noise_bits
 from tacita.privacy import event as events
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event, Pure
@@ -97,7 +97,7 @@ class Structure:
 class Learned:
     """A network and what it was made from."""
 
-    network: Network
+    network: BayesianNetwork
     structure: Structure
     event: Event
     simulated: bool

@@ -13,7 +13,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.wiring import wire_of
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.collect.device.question import SLACK, Ask, Question, fingerprint
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
@@ -41,7 +41,7 @@ class Form:
 
     id: str
     title: str
-    design: Design = field(repr=False)
+    design: CollectionDesign = field(repr=False)
     questions: tuple[Question, ...] = field(repr=False)
     terms: Terms
 
@@ -95,7 +95,7 @@ class Campaign:
         return self.form.title
 
     @property
-    def design(self) -> Design:
+    def design(self) -> CollectionDesign:
         """All questions with their channels and shares."""
         return self.form.design
 
@@ -227,7 +227,7 @@ def check_title(title: str) -> None:
     Ask(attribute=title, levels=("yes", "no")).check("title")
 
 
-def check_limits(design: Design) -> None:
+def check_limits(design: CollectionDesign) -> None:
     """Refuse a design that stock devices refuse.
 
     Raises:
@@ -247,7 +247,7 @@ def check_limits(design: Design) -> None:
             )
 
 
-def check_rounds(design: Design, rounds: Rounds | None) -> None:
+def check_rounds(design: CollectionDesign, rounds: Rounds | None) -> None:
     """Fakes can follow what was learnt only where answers are faked, and only as far as integers reach."""
     for number, asked in enumerate(design.questions if rounds else ()):
         assert rounds is not None

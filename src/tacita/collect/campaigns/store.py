@@ -40,7 +40,7 @@ from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.tally import Participation, Tally
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.collect.planning.sizing import plan_stop
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
@@ -76,7 +76,7 @@ class Campaigns:
 
     def create(
         self,
-        design: Design,
+        design: CollectionDesign,
         *,
         title: str,
         terms: Terms | None = None,
@@ -466,7 +466,7 @@ class Campaigns:
     # -- inside a transaction -----------------------------------------------------------------------------------------
 
     def _ask(
-        self, connection: sa.Connection, id: str, design: Design, terms: Terms, key: str | None, *, block: int
+        self, connection: sa.Connection, id: str, design: CollectionDesign, terms: Terms, key: str | None, *, block: int
     ) -> None:
         """Store the questions of a block, with empty tallies."""
         number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
@@ -559,7 +559,9 @@ def _parse(form: Form, batch: Sequence[object] | bytes) -> Batch:
     return packed_batch(form, batch) if isinstance(batch, bytes) else parsed_batch(form, batch)
 
 
-def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Question], kept: Form | None) -> Design:
+def _design(
+    stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Question], kept: Form | None
+) -> CollectionDesign:
     """The design of all blocks: those that are known, and what the rows add."""
     asked = [] if kept is None else [*kept.design.questions]
     views = {} if kept is None else {(asked[view[0]].block, n): [*view] for n, view in enumerate(kept.design.views)}
@@ -568,7 +570,7 @@ def _design(stored: dict[str, Any], rows: Sequence[Any], wired: Sequence[Questio
         channel = channel_of(question.channel, question.cells)
         names = tuple(json.loads(row.attributes))
         asked.append(Asked(attributes=names, channel=channel, share=row.share, block=row.block))
-    return Design(
+    return CollectionDesign(
         domain=Domain.from_dict(stored["domain"]),
         questions=tuple(asked),
         views=tuple(tuple(numbers) for numbers in views.values()),

@@ -17,7 +17,7 @@ from tacita.collect.analysis.poisoning import influence
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.protocol import About, Channel
 from tacita.collect.estimating.pooling import pool_blocks
-from tacita.collect.planning.design import UNIT, Asked, Design
+from tacita.collect.planning.design import UNIT, Asked, CollectionDesign
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -92,7 +92,7 @@ def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source
     return np.where(placed, cells, die)
 
 
-def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
+def respond(design: CollectionDesign, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
     """What the devices of these people send: each is given one view by lot and randomises its own answers.
 
     How many reports a question gets depends on the lot alone, not on what people would say.
@@ -119,7 +119,9 @@ def respond(design: Design, codes: Mapping[str, Array], source: Source, *, seed:
 class Tally:
     """Supports and numbers of reports of every question of a design."""
 
-    def __init__(self, design: Design, *, simulated: bool = False, participation: Participation | None = None) -> None:
+    def __init__(
+        self, design: CollectionDesign, *, simulated: bool = False, participation: Participation | None = None
+    ) -> None:
         self.design, self.simulated, self.participation = design, simulated, participation
         self._counts: dict[int, NDArray[np.int64]] = {}
 
@@ -150,7 +152,7 @@ class Tally:
     @classmethod
     def counted(
         cls,
-        design: Design,
+        design: CollectionDesign,
         counts: Mapping[int, NDArray[np.int64]],
         *,
         simulated: bool = False,
@@ -231,7 +233,7 @@ class Tally:
         )
 
 
-def simulate(design: Design, engine: Engine, source: SeededSource) -> Tally:
+def simulate(design: CollectionDesign, engine: Engine, source: SeededSource) -> Tally:
     """Run a whole collection over the rows of an engine, as if each were a respondent. For planning and studies."""
     UNIT.check(engine.domain)
     names = sorted({name for asked in design.questions for name in asked.attributes})

@@ -32,7 +32,7 @@ import numpy as np
 from tacita.collect.channels.oracles import best_oracle
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.estimating.consistency import complete
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
@@ -83,7 +83,7 @@ class ChosenViews:
     predicted: tuple[PredictedTable, ...] = field(repr=False)
     tried: dict[int, float] = field(repr=False)
 
-    def design(self) -> Design:
+    def design(self) -> CollectionDesign:
         """The design that asks each respondent about one view with the whole epsilon."""
         share = 1 / len(self.views)
         answers = max(round(self.respondents * share), 1)
@@ -93,7 +93,7 @@ class ChosenViews:
             )
             for view in self.views
         )
-        return Design(
+        return CollectionDesign(
             domain=self.domain,
             questions=questions,
             epsilon=self.epsilon,

@@ -28,7 +28,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
 
-__all__ = ["Asked", "Design", "Prediction", "ask", "compare_budgets", "scaled"]
+__all__ = ["Asked", "CollectionDesign", "Prediction", "ask", "compare_budgets", "scaled"]
 
 Mode = Literal["singles", "tables"]
 Oracle = Callable[[int, float, int], Channel]
@@ -66,7 +66,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class CollectionDesign:
     """Which questions are asked of whom. Public: it is sent to every device.
 
     Args:

@@ -10,7 +10,7 @@ from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.oracles import best_oracle
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.planning.calm import choose_views
-from tacita.collect.planning.design import FEWEST, SINGLES_SHARE, Asked, Design, Oracle, ask, scaled
+from tacita.collect.planning.design import FEWEST, SINGLES_SHARE, Asked, CollectionDesign, Oracle, ask, scaled
 from tacita.collect.planning.rehearse import rehearse
 from tacita.collect.planning.views import packed_views
 from tacita.domain import Domain
@@ -36,7 +36,7 @@ def plan_collection(
     answers: Literal["one", "view"] = "one",
     channel: Literal["auto", "rr"] = "auto",
     dependence: float = DEPENDENCE,
-) -> Design:
+) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
 
     Args:
@@ -81,12 +81,12 @@ def _planned(
     answers: str,
     oracle: Oracle,
     dependence: float,
-) -> Design:
+) -> CollectionDesign:
     if answers == "view":
         return _split(domain, workload, respondents, epsilon, oracle)
     singles = [(name,) for name in workload.attributes]
     wide = [key for key in workload if len(key) > 1]
-    single = Design(
+    single = CollectionDesign(
         domain=domain,
         questions=tuple(ask(domain, singles, epsilon, respondents, oracle=oracle)),
         epsilon=epsilon,
@@ -134,7 +134,7 @@ def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
     return RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
 
 
-def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> Design:
+def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:
     """Every respondent answers all combinations of one view, each with the same share of epsilon."""
     questions: list[Asked] = []
     views: list[tuple[int, ...]] = []
@@ -144,7 +144,7 @@ def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float,
         asked = ask(domain, view, epsilon / len(view), respondents, oracle=oracle)
         views.append(tuple(range(len(questions), len(questions) + len(view))))
         questions += [replace(question, share=weight / sum(weights)) for question in asked]
-    return Design(
+    return CollectionDesign(
         domain=domain,
         questions=tuple(questions),
         epsilon=epsilon,
@@ -155,7 +155,7 @@ def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float,
     )
 
 
-def _best(candidates: dict[str, Design], workload: Workload, dependence: float) -> Design:
+def _best(candidates: dict[str, CollectionDesign], workload: Workload, dependence: float) -> CollectionDesign:
     """The design that comes nearest to the truth in a rehearsal, without those whose questions get too few answers."""
     fair = {
         way: design

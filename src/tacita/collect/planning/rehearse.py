@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacita.collect.estimating.latent import LatentClasses
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally, respond
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.domain import Domain
 from tacita.noise import SeededSource
 from tacita.tables.workload import Workload
@@ -62,12 +62,12 @@ def made_up(domain: Domain, attributes: tuple[str, ...], *, dependence: float, s
     return _tilted(bases, tilts, domain, low)
 
 
-def rehearse(design: Design, workload: Workload, *, dependence: float, runs: int = 3) -> float:
+def rehearse(design: CollectionDesign, workload: Workload, *, dependence: float, runs: int = 3) -> float:
     """Mean total variation distance of the workload's tables over some rehearsals of the design."""
     return float(np.mean([_once(design, workload, dependence, seed) for seed in range(runs)]))
 
 
-def _once(design: Design, workload: Workload, dependence: float, seed: int) -> float:
+def _once(design: CollectionDesign, workload: Workload, dependence: float, seed: int) -> float:
     population = made_up(design.domain, workload.attributes, dependence=dependence, seed=seed)
     people = min(design.respondents, MOST_PEOPLE)
     # two streams: were the lot drawn from the numbers that made the people, who is asked would depend on what they are

@@ -21,7 +21,7 @@ import numpy as np
 
 from tacita.collect.estimating.evidence import Evidence, Key, Source
 from tacita.collect.estimating.pooled import Pooling
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.stopping import StopRule, worst_variance
 from tacita.tables.cells import Cells
 from tacita.tables.uncertainty import Correlated, normal_quantile
@@ -34,7 +34,7 @@ _PLANNED_LOOK = 4
 """The look whose size is the planned number."""
 
 
-def wanted_tables(design: Design) -> tuple[Key, ...]:
+def wanted_tables(design: CollectionDesign) -> tuple[Key, ...]:
     """The tables that the owner asked for, as far as some question holds them; all questions where none was named.
 
     Where only single attributes are asked, the single attributes of a wanted table stand for it.
@@ -47,7 +47,7 @@ def wanted_tables(design: Design) -> tuple[Key, ...]:
     return tuple(found)
 
 
-def _variances(design: Design) -> dict[Key, float]:
+def _variances(design: CollectionDesign) -> dict[Key, float]:
     """Variance of the worst cell of every wanted table, for one respondent."""
     sources: dict[Key, Source] = {}
     first = min(question.block for question in design.questions)
@@ -73,13 +73,13 @@ def _worst(pooling: Pooling, sources: dict[Key, Source], key: Key, wanted: Key) 
     return float(np.max(error.std(Cells(margin.domain, margin.values)) ** 2)) * raised * _MANY
 
 
-def half_widths(design: Design, respondents: int, *, level: float = 0.95) -> dict[Key, float]:
+def half_widths(design: CollectionDesign, respondents: int, *, level: float = 0.95) -> dict[Key, float]:
     """Half the width of the widest interval of every wanted table, each by itself, at the worst shares."""
     z = normal_quantile(level)
     return {key: z * math.sqrt(variance / respondents) for key, variance in _variances(design).items()}
 
 
-def respondents_planned(design: Design, rule: StopRule) -> int:
+def respondents_planned(design: CollectionDesign, rule: StopRule) -> int:
     """How many respondents a stop rule takes with this design, at the worst shares, with its planned looks."""
     variances = _variances(design)
     cells = sum(design.domain.project(key).size for key in variances)
@@ -87,7 +87,7 @@ def respondents_planned(design: Design, rule: StopRule) -> int:
     return max(1, math.ceil(z * z * max(variances.values()) / rule.half_width**2))
 
 
-def plan_stop(design: Design, rule: StopRule, *, least: int = 1) -> StopRule:
+def plan_stop(design: CollectionDesign, rule: StopRule, *, least: int = 1) -> StopRule:
     """The rule with its tables and with looks around the number of respondents that it should take.
 
     Args:

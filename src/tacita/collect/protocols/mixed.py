@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacita.collect.channels.numeric import HybridMean, MeanChannel, MeanEstimate
 from tacita.collect.channels.square_wave import SquareWave
 from tacita.collect.estimating.tally import Reports, Tally, respond
-from tacita.collect.planning.design import UNIT, Design
+from tacita.collect.planning.design import UNIT, CollectionDesign
 from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput, UnknownName
@@ -52,7 +52,7 @@ class MixedDesign:
     """
 
     domain: Domain = field(repr=False)
-    tables: Design | None
+    tables: CollectionDesign | None
     curves: Mapping[str, SquareWave]
     means: Mapping[str, MeanChannel]
     table_share: float

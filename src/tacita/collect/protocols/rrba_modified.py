@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.estimating.tally import Reports
-from tacita.collect.planning.design import Asked, Design
+from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
@@ -49,7 +49,7 @@ def one_set_design(
     respondents: int,
     tables: Public | None = None,
     floor: float = 1.0,
-) -> Design:
+) -> CollectionDesign:
     """The design of the protocol: one question for each set, all equally likely, each with the whole epsilon.
 
     `tally.respond` and `Tally` run it.
@@ -68,7 +68,9 @@ def one_set_design(
         for key in keys
     )
     why = f"one of {len(keys)} sets by lot for each respondent, with one coin for the whole set"
-    return Design(domain=domain, questions=questions, epsilon=epsilon, respondents=respondents, mode="tables", why=why)
+    return CollectionDesign(
+        domain=domain, questions=questions, epsilon=epsilon, respondents=respondents, mode="tables", why=why
+    )
 
 
 def _channel(domain: Domain, key: Key, tables: Public | None, epsilon: float, floor: float) -> RandomizedResponse:
@@ -105,7 +107,7 @@ class NoisyRows:
     answered: Mapping[str, NDArray[np.bool_]]
 
 
-def emit_rows(design: Design, reports: Reports, tables: Public, rng: np.random.Generator) -> NoisyRows:
+def emit_rows(design: CollectionDesign, reports: Reports, tables: Public, rng: np.random.Generator) -> NoisyRows:
     """A row for each report: what was answered, and the rest drawn from public tables given what the row has already.
 
     Post-processing: it sees reports and public tables only. Tables that share most with the row come first, and each
@@ -131,7 +133,7 @@ def emit_rows(design: Design, reports: Reports, tables: Public, rng: np.random.G
 
 
 def _fill(
-    design: Design, number: int, batch: NDArray[Any], tables: Public, rng: np.random.Generator
+    design: CollectionDesign, number: int, batch: NDArray[Any], tables: Public, rng: np.random.Generator
 ) -> tuple[dict[str, Codes], Key]:
     key = design.questions[number].attributes
     shape = design.domain.project(key).shape

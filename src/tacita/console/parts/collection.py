@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from tacita.collect.campaigns.campaign import question_of
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.plan import plan_collection
 from tacita.common.yaml_text import load_yaml
 from tacita.domain import Domain
@@ -219,7 +219,7 @@ def error_curve(body: Mapping[str, Any], mode: str, along: Along) -> list[Curve]
     ]
 
 
-def _design(body: Mapping[str, Any], mode: str) -> Design:
+def _design(body: Mapping[str, Any], mode: str) -> CollectionDesign:
     return plan_collection(
         Domain.from_dict(body["schema"]),
         Workload.of(*body["tables"]),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tacita.domain import Domain
-from tacita.models import Network, conditional, draw_network, mutual_information
+from tacita.models import BayesianNetwork, conditional, draw_network, mutual_information
 from tacita.synthesize.result import Model, Synthesized
 
 __all__ = ["Found", "Known", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
@@ -37,7 +37,7 @@ class Known:
     """
 
     model: Model
-    network: Network | None
+    network: BayesianNetwork | None
     promise: str
     rests_on: tuple[str, ...]
     weights: Mapping[tuple[str, str], float] | None = None
@@ -51,7 +51,7 @@ class Known:
 def read_release(text: str) -> Known:
     """From the JSON of a release's model."""
     made = Synthesized.from_json(text)
-    network = made.model if isinstance(made.model, Network) else None
+    network = made.model if isinstance(made.model, BayesianNetwork) else None
     method = made.provenance.recipe.get("method", "unknown")
     notes = made.notes or (f"Made by the method {method}.",)
     return Known(model=made.model, network=network, promise=made.statement(), rests_on=notes)
@@ -59,7 +59,7 @@ def read_release(text: str) -> Known:
 
 def read_campaign(data: Mapping[str, Any]) -> Known:
     """From a campaign's network, as the REST interface tells it."""
-    network = Network.from_dict(data["network"])
+    network = BayesianNetwork.from_dict(data["network"])
     weights = {(parent, link["child"]): float(link["bits"]) for link in data["links"] for parent in link["parents"]}
     rests_on = tuple(
         f"{link['child']} from {' and '.join(link['parents'])}: {link['bits']:.3f} bits, {_chance(link['p_value'])}"

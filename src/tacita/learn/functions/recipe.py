@@ -35,7 +35,7 @@ from tacita.learn.functions.path import OWN, WIDER, normals
 from tacita.learn.functions.predicted_error import PredictedError
 from tacita.learn.functions.sensitivity import sum_sensitivity, worst_mean_sensitivity
 from tacita.learn.functions.svm import fit_machine
-from tacita.learn.regression.setting import check_people
+from tacita.learn.regression.problem import check_people
 from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables

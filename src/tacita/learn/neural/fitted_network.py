@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design
 from tacita.learn.designed import Designed
 from tacita.learn.envelope import likeliest, softmax
+from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.neural.layers import Layers
 
 __all__ = ["FittedNetwork"]
@@ -71,9 +71,9 @@ class FittedNetwork(Designed):
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
         """The same as arguments again."""
         layers = Layers.from_list(data["layers"])
-        return {"design": Design.from_dict(data["design"]), "layers": layers, "notes": data["notes"]}
+        return {"design": FeatureMap.from_dict(data["design"]), "layers": layers, "notes": data["notes"]}
 
 
-def shape_of(design: Design) -> tuple[int, int]:
+def shape_of(design: FeatureMap) -> tuple[int, int]:
     """Numbers that go in and come out."""
     return design.columns, design.domain[design.target].size if design.task == "classes" else 1

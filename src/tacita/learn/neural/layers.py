@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 
 __all__ = ["Layers"]
 

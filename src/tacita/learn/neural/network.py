@@ -23,11 +23,11 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design, Outside
+from tacita.learn.feature_map import FeatureMap, Outside
 from tacita.learn.neural.fitted_network import FittedNetwork, shape_of
 from tacita.learn.neural.layers import Layers
 from tacita.learn.neural.network_training import Progress, train_privately
-from tacita.learn.regression.setting import check_people, gather
+from tacita.learn.regression.problem import check_people, gather
 from tacita.models.neural.backend import check_installed
 from tacita.models.neural.training import Steps
 from tacita.noise import Source
@@ -39,7 +39,7 @@ from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Provenance
 
-__all__ = ["CalibratedNetwork", "Network", "NetworkTask"]
+__all__ = ["CalibratedNetwork", "NetworkTask", "NeuralNetwork"]
 
 NetworkTask = Literal["classes", "linear"]
 _PEOPLE = 10_000
@@ -52,7 +52,7 @@ _RANGES = {"clip": (1e-6, 1e6), "learning_rate": (1e-9, 1e4)}  # beyond them, st
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class NeuralNetwork:
     """A network that tells the class of a row, or a number.
 
     Args:
@@ -133,7 +133,7 @@ class Network:
             recipe=self, domain=domain, design=design, law=law, budget=budget, unit=unit, neighbours=neighbours
         )
 
-    def _check_size(self, design: Design) -> None:
+    def _check_size(self, design: FeatureMap) -> None:
         given, told = shape_of(design)
         weights = sum((before + 1) * after for before, after in pairwise((given, *self.hidden, told)))
         if weights > _MOST_WEIGHTS:
@@ -146,11 +146,13 @@ class Network:
                 hint="Take larger batches, fewer epochs or narrower layers",
             )
 
-    def design(self, domain: Domain) -> Design:
+    def design(self, domain: Domain) -> FeatureMap:
         """How rows become columns."""
-        return Design(domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside)
+        return FeatureMap(
+            domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside
+        )
 
-    def start(self, design: Design, rng: np.random.Generator) -> Layers:
+    def start(self, design: FeatureMap, rng: np.random.Generator) -> Layers:
         """The network before it has seen a row."""
         given, told = shape_of(design)
         return Layers.drawn((given, *self.hidden, told), rng)
@@ -190,9 +192,9 @@ def _noise_of(budget: Budget, steps: int, rate: float) -> float:
 class CalibratedNetwork:
     """A network with the noise of its steps fixed."""
 
-    recipe: Network
+    recipe: NeuralNetwork
     domain: Domain = field(repr=False)
-    design: Design = field(repr=False)
+    design: FeatureMap = field(repr=False)
     law: Steps
     budget: Budget
     unit: Unit

@@ -1,6 +1,6 @@
 """Networks with the conventions of scikit-learn; see `estimators`. Training needs the extra `nets`.
 
-Privacy:  that of `Network`.   Claim: docs/claims/dp-sgd.md
+Privacy:  that of `NeuralNetwork`.   Claim: docs/claims/dp-sgd.md
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tacita.learn.estimators import TARGET, PrivateClassifier, PrivateRegressor
-from tacita.learn.neural.network import Network, NetworkTask
+from tacita.learn.neural.network import NetworkTask, NeuralNetwork
 from tacita.privacy.ledger import Ledger
 
 __all__ = ["PrivateNetworkClassifier", "PrivateNetworkRegressor"]
@@ -20,7 +20,7 @@ class PrivateNetworkClassifier(PrivateClassifier):
     """A private network that tells classes.
 
     Args:
-        hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
+        hidden, epochs, batch, clip, learning_rate, people: As for `NeuralNetwork`.
         classes, epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLogisticRegression`.
         neighbours: "add-remove"; others are refused.
     """
@@ -63,7 +63,7 @@ class PrivateNetworkRegressor(PrivateRegressor):
 
     Args:
         target_bounds: Public (low, high) of the target.
-        hidden, epochs, batch, clip, learning_rate, people: As for `Network`.
+        hidden, epochs, batch, clip, learning_rate, people: As for `NeuralNetwork`.
         epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLinearRegression`.
         neighbours: "add-remove"; others are refused.
     """
@@ -102,8 +102,8 @@ class PrivateNetworkRegressor(PrivateRegressor):
 
 def _recipe(
     estimator: PrivateNetworkClassifier | PrivateNetworkRegressor, features: tuple[str, ...], task: NetworkTask
-) -> Network:
-    return Network(
+) -> NeuralNetwork:
+    return NeuralNetwork(
         target=TARGET,
         features=features,
         task=task,

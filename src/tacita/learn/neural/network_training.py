@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tacita.learn.design import Array, Points
+from tacita.learn.feature_map import Array, Points
 from tacita.learn.neural.layers import Layers
 from tacita.models.neural.backend import load_torch
 from tacita.models.neural.clipping import UnitLoss

@@ -19,7 +19,7 @@ from tacita.learn.regression.methods.dpsgd import Sgd
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
 from tacita.learn.regression.moments import Noise
-from tacita.learn.regression.setting import Method, Setting
+from tacita.learn.regression.problem import Method, Problem
 from tacita.learn.regression.tryout import can_be_tried, tried_errors
 
 __all__ = ["choose", "drowned"]
@@ -28,14 +28,14 @@ _NEAR = 1.02
 _WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "Gaussian"}
 
 
-def drowned(setting: Setting, plan: FromMoments) -> float | None:
+def drowned(setting: Problem, plan: FromMoments) -> float | None:
     """How much noise there is in moments for the rows that there are; None where their number is not public."""
     if setting.people is None:
         return None
     return float(plan.noise.std * setting.design.columns**0.5 / setting.people)
 
 
-def choose(setting: Setting) -> tuple[Method, str]:
+def choose(setting: Problem) -> tuple[Method, str]:
     """The method, and why."""
     size = f"{setting.design.blocks} features in {setting.design.columns} columns at {setting.budget}"
     if setting.budget.currency == "zcdp":
@@ -58,7 +58,7 @@ def choose(setting: Setting) -> tuple[Method, str]:
     return best, f"{reason}; {size}{_hint(setting, best)}"
 
 
-def _hint(setting: Setting, plan: FromMoments) -> str:
+def _hint(setting: Problem, plan: FromMoments) -> str:
     """Whether anything but the mean can be learnt, where the number of rows is public."""
     part = drowned(setting, plan)
     return "; with so few rows little more than the mean will be learnt" if part and part > 1 / 3 else ""

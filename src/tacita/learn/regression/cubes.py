@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 from tacita.learn.regression.moments import BITS, LEVELS, OUTSIDE, Noise, NoisyMoments
 from tacita.learn.regression.monomials import ExactMoments, Integers, Monomials
 from tacita.noise import DiscreteCube, DiscreteLaplace, Source

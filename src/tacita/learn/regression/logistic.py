@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacita.learn.design import Array
-from tacita.learn.regression.setting import Found
+from tacita.learn.feature_map import Array
+from tacita.learn.regression.problem import Coefficients
 
 __all__ = ["minimum", "probabilities", "unfolded"]
 
@@ -21,9 +21,9 @@ _ROUNDS, _TOLERANCE = 1000, 2.0**-32
 _SHORTEST, _SAME = 1e-8, 1e-14
 
 
-def unfolded(found: Found) -> Found:
+def unfolded(found: Coefficients) -> Coefficients:
     """The logistic model whose polynomial form has this linear model."""
-    return Found(coefficients=2 * found.coefficients, intercept=2 * found.intercept, notes=found.notes)
+    return Coefficients(coefficients=2 * found.coefficients, intercept=2 * found.intercept, notes=found.notes)
 
 
 def probabilities(scores: Array) -> Array:

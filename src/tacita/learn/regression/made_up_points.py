@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import ndtr
 
-from tacita.learn.design import Points, Task
+from tacita.learn.feature_map import Points, Task
 
 __all__ = ["KINDS", "Kind", "made_up_points"]
 

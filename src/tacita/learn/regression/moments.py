@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design
+from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.regression.monomials import ExactMoments, Integers, Monomials
 from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Source
@@ -52,7 +52,7 @@ class NoisyMoments:
         outside: About how many rows lay beyond the bounds, with its standard error.
     """
 
-    design: Design
+    design: FeatureMap
     matrix: Array
     std: float
     linear_std: float
@@ -60,7 +60,7 @@ class NoisyMoments:
     outside: tuple[float, float]
 
     @classmethod
-    def of(cls, design: Design, upper: Array, levels: Array, **more: Any) -> NoisyMoments:
+    def of(cls, design: FeatureMap, upper: Array, levels: Array, **more: Any) -> NoisyMoments:
         """The upper triangle without the levels, and the sums of 1 + y and 1 - y."""
         matrix = upper.copy()
         matrix[0, 0], matrix[0, -1] = (levels[0] + levels[1]) / 2, (levels[0] - levels[1]) / 2

@@ -7,7 +7,7 @@ monomials. Those that are 0 whatever the row (two levels of one feature) do not 
 
 The favour f is a whole number: what is linear in the coefficients gets an f-th of the noise. The published mechanism
 has f = 1. More is better where there are many features, since what a feature tells about the target counts more than
-what two features tell about each other: see `functional.favour_of`.
+what two features tell about each other: see `functional.linear_weight`.
 
 Sensitivity:  let s bound the sum of |x_j| and q the sum of x_j^2 of a row: both are B, and s = r sqrt(B), q = r^2 for
               rows that are scaled down to a norm r. A row that comes or goes moves the monomials by at most
@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design, Points
+from tacita.learn.feature_map import Array, FeatureMap, Points
 
 __all__ = ["ExactMoments", "Integers", "Monomials", "functional_sensitivity"]
 
@@ -64,7 +64,7 @@ class Monomials:
         favour: How many times less noise what is linear in the coefficients gets.
     """
 
-    design: Design
+    design: FeatureMap
     norm: float | None = None
     intercept: bool = True
     constant: bool = False

@@ -28,12 +28,12 @@ import numpy as np
 from tacita.domain import Boolean, Date, Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design, Points
+from tacita.learn.feature_map import Array, FeatureMap, Points
 from tacita.learn.fitted import FittedModel
-from tacita.learn.regression.around_fit import AroundFit
 from tacita.learn.regression.monomials import Integers
+from tacita.learn.regression.problem import Coefficients
 from tacita.learn.regression.regression import Regression
-from tacita.learn.regression.setting import Found
+from tacita.learn.regression.staged import StagedPlan
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.additive import families_of, shift_event
 from tacita.plans.recipe import check_engine
@@ -166,18 +166,18 @@ def narrowed(points: Points, limits: Array, *, target: bool) -> Points:
     return Points(x=stretched(points.x, limits[:-1]), y=y, outside=points.outside)
 
 
-def widened(found: Found, limits: Array, *, target: bool) -> Found:
+def widened(found: Coefficients, limits: Array, *, target: bool) -> Coefficients:
     """The same line for columns, and a target, from -1 to 1 between the public bounds."""
     middle, half = limits.mean(axis=1), (limits[:, 1] - limits[:, 0]) / 2
     slopes = found.coefficients / half[:-1]
     level = found.intercept - float(slopes @ middle[:-1])
     if target:
         slopes, level = half[-1] * slopes, float(middle[-1] + half[-1] * level)
-    return Found(coefficients=slopes, intercept=level, notes=found.notes)
+    return Coefficients(coefficients=slopes, intercept=level, notes=found.notes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedNarrowing(AroundFit):
+class CalibratedNarrowing(StagedPlan):
     """All noises, fixed."""
 
     recipe: NarrowedRegression
@@ -236,7 +236,7 @@ class CalibratedNarrowing(AroundFit):
         }
 
 
-def _named(design: Design, limits: Array) -> Mapping[str, list[float | str]]:
+def _named(design: FeatureMap, limits: Array) -> Mapping[str, list[float | str]]:
     """The ends that were narrowed, in units of the data."""
     ends = np.concatenate([design.ends, [design.target_ends]])
     found = ends.mean(axis=1, keepdims=True) + limits * (ends[:, 1:] - ends[:, :1]) / 2
@@ -246,6 +246,6 @@ def _named(design: Design, limits: Array) -> Mapping[str, list[float | str]]:
     return {name: [_said(design, name, end) for end in each] for name, each, moved in told if moved}
 
 
-def _said(design: Design, name: str, end: float) -> float | str:
+def _said(design: FeatureMap, name: str, end: float) -> float | str:
     dated = isinstance(design.domain[name], Date)  # only numbers are narrowed, and their columns have their names
     return str(date.fromordinal(_FIRST_DAY + round(end))) if dated else end

@@ -20,7 +20,7 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design, Outside, Task
+from tacita.learn.feature_map import FeatureMap, Outside, Task
 from tacita.learn.fitted import FittedModel
 from tacita.learn.regression.auto import choose
 from tacita.learn.regression.methods.adassp import AdaSSP
@@ -30,7 +30,7 @@ from tacita.learn.regression.methods.functional import functional
 from tacita.learn.regression.methods.objective import Objective
 from tacita.learn.regression.methods.output import Output
 from tacita.learn.regression.methods.sufficient import sufficient
-from tacita.learn.regression.setting import Found, Method, Setting, check_people
+from tacita.learn.regression.problem import Coefficients, Method, Problem, check_people
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
 from tacita.plans.recipe import check_engine
@@ -45,7 +45,7 @@ __all__ = ["METHODS", "CalibratedRegression", "MethodName", "Regression"]
 MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "output", "dpme", "dpsgd"]
 METHODS: tuple[str, ...] = get_args(MethodName)
 
-_PLANS: dict[str, Callable[[Setting], Method]] = {
+_PLANS: dict[str, Callable[[Problem], Method]] = {
     "functional": functional,
     "sufficient": sufficient,
     "adassp": AdaSSP.plan,
@@ -111,8 +111,10 @@ class Regression:
         """Fix the noise so that running costs at most the budget; reads no data."""
         domain.require_public()
         unit.check(domain)
-        design = Design(domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside)
-        setting = Setting(
+        design = FeatureMap(
+            domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside
+        )
+        setting = Problem(
             design=design,
             budget=budget,
             unit=unit,
@@ -142,7 +144,7 @@ class CalibratedRegression:
 
     recipe: Regression
     domain: Domain = field(repr=False)
-    setting: Setting = field(repr=False)
+    setting: Problem = field(repr=False)
     method: Method
     why: str
 
@@ -167,7 +169,7 @@ class CalibratedRegression:
         found = self.method.fit(self.setting.design.read(engine, self.unit), source)
         return self.released(found, source, recipe=self.recipe.as_dict())
 
-    def released(self, found: Found, source: Source, *, recipe: dict[str, Any], **more: Any) -> FittedModel:
+    def released(self, found: Coefficients, source: Source, *, recipe: dict[str, Any], **more: Any) -> FittedModel:
         """The model that was found; plans around this one say what is theirs."""
         about: dict[str, Any] = {"why": self.why, "event": self.event, "neighbours": self.neighbours}
         return FittedModel(

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 from tacita.learn.regression.moments import NoisyMoments
 
 __all__ = ["Convexify", "Diagnosis", "Penalty", "Solved", "coordinate_descent", "solve_moments"]

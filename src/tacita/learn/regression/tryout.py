@@ -23,13 +23,13 @@ import numpy as np
 
 from tacita.domain import Boolean, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design, Points
+from tacita.learn.feature_map import FeatureMap, Points
 from tacita.learn.regression.logistic import probabilities
 from tacita.learn.regression.made_up_points import KINDS, made_up_points
 from tacita.learn.regression.methods.dpsgd import check_allowed, descended
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
-from tacita.learn.regression.setting import Found, Setting
+from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.noise import SeededSource
 
 __all__ = ["can_be_tried", "for_one_copy", "tried_errors"]
@@ -38,7 +38,7 @@ _ROWS, _DRAWS, _SEED = 1000, 15, 7
 _MOST_COPIES = 10_000.0  # beyond, noise hardly counts
 
 
-def can_be_tried(setting: Setting) -> bool:
+def can_be_tried(setting: Problem) -> bool:
     """Whether DP-SGD is allowed, and made-up rows can be like the real ones: so many, and numbers all of them."""
     numbers = setting.design.columns == setting.design.blocks
     if setting.people is None or not numbers or setting.penalty.size or setting.norm is not None:
@@ -50,18 +50,18 @@ def can_be_tried(setting: Setting) -> bool:
     return True
 
 
-def tried_errors(setting: Setting) -> dict[str, float]:
+def tried_errors(setting: Problem) -> dict[str, float]:
     """The error of `functional`, `sufficient` and `dpsgd` on made-up rows; for settings that `can_be_tried`."""
     design = setting.design
     features = tuple(f"x{place}" for place in range(design.columns))
     target = Boolean(name="y") if design.task == "logistic" else Numeric(name="y", bounds=(-1, 1), bins=2)
     domain = Domain(attributes=[*(Numeric(name=name, bounds=(-1, 1), bins=2) for name in features), target])
-    plain = Design(domain=domain, features=features, target="y", task=design.task)
+    plain = FeatureMap(domain=domain, features=features, target="y", task=design.task)
     return dict(_tried(replace(setting, design=plain)))  # names and bounds make no difference: one entry for all
 
 
 @lru_cache(maxsize=128)
-def _tried(setting: Setting) -> tuple[tuple[str, float], ...]:
+def _tried(setting: Problem) -> tuple[tuple[str, float], ...]:
     people = setting.people or 1
     rows = min(people, _ROWS)
     copies = min(people / rows, _MOST_COPIES)
@@ -90,7 +90,7 @@ def for_one_copy(plan: FromMoments, copies: float) -> FromMoments:
     return replace(plan, noise=plan.noise.sized(max(size, plan.noise.finest)))
 
 
-def _error(setting: Setting, points: Points, found: Found) -> float:
+def _error(setting: Problem, points: Points, found: Coefficients) -> float:
     score = points.x @ found.coefficients + found.intercept
     if setting.design.task == "logistic":
         return float(np.sqrt(np.mean((probabilities(score) - (points.y > 0)) ** 2)))

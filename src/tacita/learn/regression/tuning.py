@@ -20,15 +20,15 @@ import numpy as np
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Points
+from tacita.learn.feature_map import Array, Points
 from tacita.learn.fitted import FittedModel
-from tacita.learn.regression.around_fit import AroundFit
 from tacita.learn.regression.logistic import unfolded
 from tacita.learn.regression.methods.functional import FromMoments
 from tacita.learn.regression.monomials import ExactMoments
+from tacita.learn.regression.problem import Coefficients, gather
 from tacita.learn.regression.regression import MethodName, Regression
-from tacita.learn.regression.setting import Found, gather
 from tacita.learn.regression.solve import Penalty, solve_moments
+from tacita.learn.regression.staged import StagedPlan
 from tacita.noise import Source
 from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
@@ -41,7 +41,7 @@ __all__ = ["CalibratedTuning", "TunedRegression", "errors_of"]
 _BY_CURRENCY: dict[str, MethodName] = {"pure": "functional", "zcdp": "sufficient"}
 
 
-def errors_of(candidates: Sequence[Found], points: Points) -> Array:
+def errors_of(candidates: Sequence[Coefficients], points: Points) -> Array:
     """How much all rows say against each candidate: at most 1 a row; exact, and sensitive."""
     found = []
     for each in candidates:
@@ -113,7 +113,7 @@ class TunedRegression:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedTuning(AroundFit):
+class CalibratedTuning(StagedPlan):
     """Both noises, fixed."""
 
     recipe: TunedRegression
@@ -145,7 +145,7 @@ class CalibratedTuning(AroundFit):
             solved = solve_moments(moments, convexify=setting.convexify, penalty=penalty, intercept=setting.intercept)
             notes = solved.diagnosis.as_dict() | {"penalty": size, "alpha": alpha}
             notes.pop("outside"), notes.pop("outside_std")
-            found.append(Found(coefficients=solved.coefficients, intercept=solved.intercept, notes=notes))
+            found.append(Coefficients(coefficients=solved.coefficients, intercept=solved.intercept, notes=notes))
         errors = errors_of(found, Points(x=points.x[choosing], y=points.y[choosing], outside=0))
         best = noisy_max((-errors).tolist(), sensitivity=1 + 1e-9, epsilon=self.epsilon, source=source)
         chosen = found[best] if setting.design.task == "linear" else unfolded(found[best])

@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 
-from tacita.learn.design import Array, Points
+from tacita.learn.feature_map import Array, Points
 from tacita.learn.regression.logistic import minimum
-from tacita.learn.regression.setting import Found, Setting
+from tacita.learn.regression.problem import Coefficients, Problem
 
 __all__ = [
     "GRID",
@@ -41,36 +41,36 @@ GRID = 1 << 20
 """Steps of one, on which coefficients leave."""
 
 
-def unit_rows(setting: Setting, points: Points) -> Array:
+def unit_rows(setting: Problem, points: Points) -> Array:
     """Rows of a norm of at most 1."""
     blocks = setting.design.blocks + setting.intercept
     longer = np.column_stack([np.ones(len(points)), points.x]) if setting.intercept else points.x
     return np.asarray(longer / math.sqrt(blocks))
 
 
-def slope(setting: Setting) -> float:
+def slope(setting: Problem) -> float:
     """The steepest that the loss of one row is."""
     return 1.0 if setting.design.task == "logistic" else RADIUS + 1.0
 
 
-def bend(setting: Setting) -> float:
+def bend(setting: Problem) -> float:
     """The largest eigenvalue that the second derivative of one row's loss has."""
     return 0.25 if setting.design.task == "logistic" else 1.0
 
 
-def ridge_of(setting: Setting) -> float:
+def ridge_of(setting: Problem) -> float:
     """The ridge on w, beside squares of u'w - y over 2, that the penalty on b asks for."""
     return setting.penalty.size / (setting.design.blocks + setting.intercept)
 
 
-def ridges_of(setting: Setting, least: float, wanted: float) -> Array:
+def ridges_of(setting: Problem, least: float, wanted: float) -> Array:
     """A ridge for each coefficient: at least what privacy needs; what is wanted besides leaves the intercept alone."""
     found = np.full(setting.design.columns + setting.intercept, max(least, wanted))
     found[: int(setting.intercept)] = least
     return found
 
 
-def fitted(setting: Setting, rows: Array, y: Array, ridge: Array | float, tilt: Array) -> Array:
+def fitted(setting: Problem, rows: Array, y: Array, ridge: Array | float, tilt: Array) -> Array:
     """The minimum of the sum of losses + ridge w^2 / 2 + tilt'w; in the ball of RADIUS where it is linear."""
     if setting.design.task == "logistic":
         return minimum(rows, y, ridge, tilt)
@@ -94,8 +94,8 @@ def least_in_ball(quadratic: Array, linear: Array, radius: float) -> Array:
     return np.asarray(vectors @ at(high))
 
 
-def found_of(setting: Setting, weights: Array, notes: dict[str, float | str]) -> Found:
+def found_of(setting: Problem, weights: Array, notes: dict[str, float | str]) -> Coefficients:
     """Coefficients for x of those for u."""
     scaled = weights / math.sqrt(setting.design.blocks + setting.intercept)
     first = float(scaled[0]) if setting.intercept else 0.0
-    return Found(coefficients=scaled[1:] if setting.intercept else scaled, intercept=first, notes=dict(notes))
+    return Coefficients(coefficients=scaled[1:] if setting.intercept else scaled, intercept=first, notes=dict(notes))

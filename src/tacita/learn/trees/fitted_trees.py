@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
 from tacita.learn.envelope import ModelEnvelope, likeliest
+from tacita.learn.feature_map import Array
 from tacita.learn.trees.splitting import Codes, Split
 
 __all__ = ["FittedTrees", "Tree"]

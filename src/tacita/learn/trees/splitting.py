@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.domain import Binned, Domain, Ordinal
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 
 __all__ = ["Codes", "Split", "grow", "scores_of", "shrunk", "splits_of"]
 

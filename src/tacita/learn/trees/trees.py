@@ -24,7 +24,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import coded_units
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array
+from tacita.learn.feature_map import Array
 from tacita.learn.trees.fitted_trees import FittedTrees, Tree
 from tacita.learn.trees.splitting import Codes, Split, grow, shrunk, splits_of
 from tacita.noise import DiscreteLaplace, Source

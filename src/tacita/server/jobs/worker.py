@@ -18,7 +18,7 @@ __all__ = ["load_kinds", "run_worker"]
 
 _OWN = (
     "tacita.server.releasing.anonymized",
-    "tacita.server.releasing.assessed",
+    "tacita.server.releasing.assessments",
     "tacita.server.releasing.federated",
     "tacita.server.releasing.functions",
     "tacita.server.releasing.synthetic",

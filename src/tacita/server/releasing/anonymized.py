@@ -20,7 +20,7 @@ from tacita.report.signing import SigningKey
 from tacita.report.statement import Statement, state
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Job, Task, register
-from tacita.server.releasing.kept import rows_of
+from tacita.server.releasing.files import rows_of
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
 

@@ -16,7 +16,7 @@ from tacita.report.signing import SigningKey
 from tacita.report.statement import Statement, state
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Task, register
-from tacita.server.releasing.kept import model_of, rows_of
+from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize

@@ -15,7 +15,7 @@ from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.answers import PageResponse
-from tacita.server.releasing.kept import page_of
+from tacita.server.releasing.files import page_of
 from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services

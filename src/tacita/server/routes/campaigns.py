@@ -11,12 +11,12 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from tacita.collect.campaigns import Campaign
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.errors import Forbidden
 from tacita.server.auth.auth import Has, Services_, allow, check_scope, limited
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
-from tacita.server.collecting import design_of, terms_of
+from tacita.server.campaigns import design_of, terms_of
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.respond import check_id
 from tacita.server.services import Services
@@ -66,7 +66,7 @@ async def create_campaign(body: NewCampaign, token: Steward, services: Services_
     return CampaignInfo.model_validate(campaign.as_dict())
 
 
-def _create(body: NewCampaign, design: Design, token: Token, services: Services) -> Campaign:
+def _create(body: NewCampaign, design: CollectionDesign, token: Token, services: Services) -> Campaign:
     terms, who = terms_of(body), token.principal
     campaign = services.campaigns.create(design, title=body.title, terms=terms, id=body.id, principal=who)
     return campaign if body.draft else services.campaigns.open(campaign.id, principal=who)

@@ -19,7 +19,7 @@ from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.anonymized import state_anonymized
 from tacita.server.releasing.answers import Format, ModelResponse, RowsResponse
-from tacita.server.releasing.kept import model_of, rows_of
+from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.planning import calibrated
 from tacita.server.releasing.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
 from tacita.server.routes.datasets import dataset_of

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.privacy.unit import Neighbours
 from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, lost_rows, targets_of
 from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
@@ -216,7 +216,7 @@ class _Run:
         return content.child, content.parents
 
     def _model(self, content: Content) -> Synthesized:
-        if not isinstance(content, Synthesized) or not isinstance(content.model, Network):
+        if not isinstance(content, Synthesized) or not isinstance(content.model, BayesianNetwork):
             raise InvalidInput("must be a network", field="content.model")
         if content.domain.attributes != self._domain.attributes:
             raise InvalidInput("must be over the attributes of the terms", field="content.model")
@@ -227,7 +227,7 @@ class _Run:
         return content
 
 
-def _structure_notes(network: Network) -> tuple[str, ...]:
+def _structure_notes(network: BayesianNetwork) -> tuple[str, ...]:
     edges = "; ".join(f"{name} from {', '.join(above)}" for name, above in network.parents.items() if above)
     if edges:
         return (f"Structure: {edges}.",)

@@ -16,7 +16,7 @@ from tacita.domain import Domain
 from tacita.models.blend import Blend
 from tacita.models.greedy import greedy_parents
 from tacita.models.information import bias_bits, mutual_information, noise_bits
-from tacita.models.network import Network
+from tacita.models.network import BayesianNetwork
 from tacita.synthesize.estimate import shares_of
 from tacita.synthesize.federated.exchange import Measured
 from tacita.synthesize.federated.schedule import MOST_CELLS, Schedule
@@ -65,7 +65,9 @@ def most_voted(votes: Sequence[Pair], candidates: Sequence[Pair]) -> Pair:
     return max(set(votes), key=support)
 
 
-def network_from_tables(domain: Domain, tables: Releases, *, degree: int, people: float, theta: float) -> Network:
+def network_from_tables(
+    domain: Domain, tables: Releases, *, degree: int, people: float, theta: float
+) -> BayesianNetwork:
     """A network of noisy tables over all sets of degree + 1 attributes.
 
     Greedy: attribute by attribute the parents that tell most, in bits, less the bits that noise alone would feign, and
@@ -102,7 +104,7 @@ def blended(models: Sequence[Synthesized], most: int | None = None) -> tuple[Ble
     sizes = [min(max(0.0, float(model.people)), top) for model in models]
     total = sum(sizes)
     weights = [size / total for size in sizes] if total > 0 else [1 / len(models)] * len(models)
-    networks = tuple(model.model for model in models if isinstance(model.model, Network))
+    networks = tuple(model.model for model in models if isinstance(model.model, BayesianNetwork))
     error = math.sqrt(sum(float(model.people_std) ** 2 for model in models))
     people = sum(min(float(model.people), top) for model in models)
     return Blend(networks=networks, weights=tuple(weights)), people, error

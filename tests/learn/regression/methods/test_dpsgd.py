@@ -10,7 +10,7 @@ from tacita.domain import Domain, Identifier
 from tacita.errors import InvalidInput
 from tacita.learn import Regression
 from tacita.learn.compare import made_up
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost, epsilon_at
 from tacita.privacy.budget import Budget

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.logistic import unfolded
-from tacita.learn.regression.setting import Found, Setting
+from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.learn.regression.unit_rows import found_of, ridge_of, unit_rows
 from tacita.noise import DiscreteGaussian, Source
 from tacita.privacy.calibrate import narrowest
@@ -33,7 +33,7 @@ _STEPS = 1 << 10
 _FAILURE = 0.05
 
 
-def moves(setting: Setting) -> tuple[int, int, int]:
+def moves(setting: Problem) -> tuple[int, int, int]:
     """How far a unit moves the least eigenvalue, the matrix and the vector, in steps of 1 / _STEPS^2.
 
     Rows are cut off to the grid before they are multiplied, so only the eigenvalue is rounded.
@@ -42,7 +42,7 @@ def moves(setting: Setting) -> tuple[int, int, int]:
     return whole + 1, whole, whole
 
 
-def exact_parts(setting: Setting, batches: Iterable[Points]) -> tuple[Any, Any]:
+def exact_parts(setting: Problem, batches: Iterable[Points]) -> tuple[Any, Any]:
     """The matrix and the vector in whole steps; exact, and sensitive."""
     columns = setting.design.columns + setting.intercept
     matrix, vector = np.zeros((columns, columns), np.int64), np.zeros(columns, np.int64)
@@ -57,11 +57,11 @@ def exact_parts(setting: Setting, batches: Iterable[Points]) -> tuple[Any, Any]:
 class AdaSSP:
     """Three noises, fixed."""
 
-    setting: Setting
+    setting: Problem
     sigma2: tuple[Fraction, Fraction, Fraction]
 
     @classmethod
-    def plan(cls, setting: Setting) -> AdaSSP:
+    def plan(cls, setting: Problem) -> AdaSSP:
         """The least noise that the budget allows, a third of rho for each part."""
         if setting.budget.currency == "pure":
             raise InvalidInput("AdaSSP has no pure epsilon", field="method", hint="Give a delta, or use functional")
@@ -79,7 +79,7 @@ class AdaSSP:
         pairs = zip(moves(self.setting), self.sigma2, strict=True)
         return Sequence(events=tuple(Zcdp(rho=Fraction(shift) ** 2 / (2 * sigma2)) for shift, sigma2 in pairs))
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Three noisy parts, one system."""
         matrix, vector = exact_parts(self.setting, batches)
         k, one = len(vector), float(_STEPS * _STEPS)

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Points
+from tacita.learn.feature_map import Array, Points
 from tacita.learn.regression.logistic import unfolded
-from tacita.learn.regression.setting import Found, Setting
+from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.additive import families_of, shift_event
 from tacita.privacy.calibrate import smallest
@@ -33,7 +33,7 @@ _MOST_CELLS, _WANTED_CELLS = 1 << 16, 1 << 12
 _RIDGE = 1e-3
 
 
-def bins_of(setting: Setting) -> tuple[int, tuple[int, ...]]:
+def bins_of(setting: Problem) -> tuple[int, tuple[int, ...]]:
     """Bins of a number, and codes of each feature and of the target: levels have one more, for none of them."""
     design = setting.design
     fixed = [width + 1 for width in design.widths if width > 1]
@@ -49,7 +49,7 @@ def bins_of(setting: Setting) -> tuple[int, tuple[int, ...]]:
     return each, tuple(shape)
 
 
-def cells_of(setting: Setting, points: Points) -> npt.NDArray[np.int64]:
+def cells_of(setting: Problem, points: Points) -> npt.NDArray[np.int64]:
     """The cell of each row, by that row alone."""
     each, shape = bins_of(setting)
     codes, start = [], 0
@@ -70,12 +70,12 @@ def _bin(values: Array, bins: int) -> npt.NDArray[np.int64]:
 class Histogram:
     """Noise of the cells, fixed."""
 
-    setting: Setting
+    setting: Problem
     law: Law
     event: Event
 
     @classmethod
-    def plan(cls, setting: Setting) -> Histogram:
+    def plan(cls, setting: Problem) -> Histogram:
         """The least noise that the budget allows."""
         bins_of(setting)
         parts = 1 if setting.neighbours is Neighbours.ADD_REMOVE else 2
@@ -91,7 +91,7 @@ class Histogram:
         law, cost = min(found, key=lambda pair: pair[0].variance)
         return cls(setting=setting, law=law, event=cost)
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Count, add noise, fit to the middles of the cells."""
         _, shape = bins_of(self.setting)
         size = int(np.prod(shape))
@@ -108,7 +108,7 @@ class Histogram:
         ridge = self.setting.penalty.size + _RIDGE * total
         found = np.linalg.solve(quadratic + ridge * np.eye(len(quadratic)), (centred.T * weights) @ (y - level))
         notes = {"cells": size, "std": self.law.std, "ridge": ridge}
-        solved = Found(coefficients=found, intercept=level - float(mean @ found), notes=notes)
+        solved = Coefficients(coefficients=found, intercept=level - float(mean @ found), notes=notes)
         return solved if self.setting.design.task == "linear" else unfolded(solved)
 
     def _middles(self, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.logistic import probabilities
 from tacita.learn.regression.moments import gaussian_multiplier
-from tacita.learn.regression.setting import Found, Setting, gather
+from tacita.learn.regression.problem import Coefficients, Problem, gather
 from tacita.learn.regression.unit_rows import found_of, unit_rows
 from tacita.models.neural.backend import check_installed, load_torch
 from tacita.models.neural.training import PrivateTraining, Steps
@@ -31,7 +31,7 @@ _STEPS, _RATE, _LEARNING = 80, 0.05, 4.0
 _PEOPLE = 10_000
 
 
-def check_allowed(setting: Setting) -> None:
+def check_allowed(setting: Problem) -> None:
     """Refuse what it cannot protect, and what cannot run here."""
     check_installed()
     if setting.unit.person is not None:
@@ -50,11 +50,11 @@ def check_allowed(setting: Setting) -> None:
 class Sgd:
     """Steps with their noise fixed."""
 
-    setting: Setting
+    setting: Problem
     steps: Steps
 
     @classmethod
-    def plan(cls, setting: Setting) -> Sgd:
+    def plan(cls, setting: Problem) -> Sgd:
         """The least noise that the budget allows."""
         check_allowed(setting)
         return cls(setting=setting, steps=Steps.calibrate(setting.budget, steps=_STEPS, rate=_RATE))
@@ -64,7 +64,7 @@ class Sgd:
         """That of the steps."""
         return self.steps.event
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """All steps, from zero; the mean of the second half leaves, which is free."""
         torch = load_torch()
         points = gather(batches, self.setting.design.columns)
@@ -103,7 +103,7 @@ class Sgd:
 # -- trying it on made-up rows ----------------------------------------------------------------------------------------
 
 
-def about_noise(setting: Setting) -> float:
+def about_noise(setting: Problem) -> float:
     """About the noise multiplier that calibrating gives, at once: by the central limit, and a little more.
 
     So many sampled steps are nearly one Gaussian that moves by rate sqrt(steps (exp(1 / noise^2) - 1)).  [Bu et al.
@@ -114,8 +114,8 @@ def about_noise(setting: Setting) -> float:
 
 
 def descended(
-    setting: Setting, points: Points, copies: int, rng: np.random.Generator, steps: Steps | None = None
-) -> Found:
+    setting: Problem, points: Points, copies: int, rng: np.random.Generator, steps: Steps | None = None
+) -> Coefficients:
     """What `Sgd.fit` does with so many copies of each row, without torch. Not private: for made-up rows only."""
     law = steps or Steps(steps=_STEPS, rate=_RATE, noise_multiplier=about_noise(setting))
     rows, y = unit_rows(setting, points), points.y

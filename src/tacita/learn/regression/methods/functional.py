@@ -19,20 +19,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Points
+from tacita.learn.feature_map import Points
 from tacita.learn.regression.cubes import LENGTH, CubeNoise
 from tacita.learn.regression.logistic import unfolded
 from tacita.learn.regression.moments import MomentNoise, Noise
 from tacita.learn.regression.monomials import ExactMoments, Monomials
-from tacita.learn.regression.setting import Found, Setting
+from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.learn.regression.solve import solve_moments
 from tacita.noise import Source
 from tacita.privacy.event import Event
 
-__all__ = ["FromMoments", "favour_of", "functional"]
+__all__ = ["FromMoments", "functional", "linear_weight"]
 
 
-def favour_of(setting: Setting, noise: Noise) -> int:
+def linear_weight(setting: Problem, noise: Noise) -> int:
     """The favour that makes noise in c and in C b least together, for coefficients of length 1/2.
 
     With B features, the noise on both adds up to least where f is (2 B)^(1/3) for Laplace and (2 B)^(1/4) for Gaussian
@@ -42,7 +42,7 @@ def favour_of(setting: Setting, noise: Noise) -> int:
     return max(1, round(math.pow(2 * setting.design.blocks, power)))
 
 
-def functional(setting: Setting) -> FromMoments:
+def functional(setting: Problem) -> FromMoments:
     """The functional mechanism with the noise that blurs less: Laplace, or on cubes where these can be drawn."""
     laplace = FromMoments.plan(setting, "laplace")
     if setting.budget.epsilon is None:
@@ -59,13 +59,13 @@ def functional(setting: Setting) -> FromMoments:
 class FromMoments:
     """A model of noisy moments: a pure mechanism is the functional one, Gaussian noise sufficient statistics."""
 
-    setting: Setting
+    setting: Problem
     noise: MomentNoise | CubeNoise
 
     @classmethod
-    def plan(cls, setting: Setting, noise: Noise) -> FromMoments:
+    def plan(cls, setting: Problem, noise: Noise) -> FromMoments:
         """Fix the noise."""
-        favour = 1 if noise == "cube" else favour_of(setting, noise)
+        favour = 1 if noise == "cube" else linear_weight(setting, noise)
         monomials = Monomials(design=setting.design, norm=setting.norm, intercept=setting.intercept, favour=favour)
         unit, neighbours = setting.unit, setting.neighbours
         fixed: MomentNoise | CubeNoise
@@ -85,19 +85,21 @@ class FromMoments:
         """That of the noise."""
         return self.noise.event
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Add up, add noise, solve."""
         sums = ExactMoments.of(self.noise.monomials, batches, self.noise.bits)
         return self.solve(sums, source)
 
-    def solve(self, sums: ExactMoments, source: Source) -> Found:
+    def solve(self, sums: ExactMoments, source: Source) -> Coefficients:
         """Noise and solution for sums that are there already."""
         setting = self.setting
         moments = self.noise.release(sums, source)
         solved = solve_moments(
             moments, convexify=setting.convexify, penalty=setting.penalty, intercept=setting.intercept
         )
-        found = Found(coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict())
+        found = Coefficients(
+            coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict()
+        )
         return found if setting.design.task == "linear" else unfolded(found)
 
     @property

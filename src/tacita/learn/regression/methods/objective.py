@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Points
-from tacita.learn.regression.setting import Found, Setting, gather
+from tacita.learn.feature_map import Array, Points
+from tacita.learn.regression.problem import Coefficients, Problem, gather
 from tacita.learn.regression.unit_rows import GRID, bend, fitted, found_of, ridge_of, ridges_of, slope, unit_rows
 from tacita.noise import Source
 from tacita.noise.continuous import exponentials, normals
@@ -34,13 +34,13 @@ __all__ = ["Objective", "spherical"]
 class Objective:
     """A tilt and a ridge, fixed: the ridge that privacy needs is on all coefficients, a wanted one on the features."""
 
-    setting: Setting
+    setting: Problem
     epsilon: float
     ridge: float
     wanted: float = 0.0
 
     @classmethod
-    def plan(cls, setting: Setting) -> Objective:
+    def plan(cls, setting: Problem) -> Objective:
         """Fix the tilt; epsilon is all of the budget's."""
         if setting.budget.epsilon is None:
             raise InvalidInput("objective perturbation needs a budget in epsilon", field="budget")
@@ -62,7 +62,7 @@ class Objective:
         """What the length of the tilt is a gamma multiple of."""
         return 2 * self.setting.times * slope(self.setting) / self.epsilon
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Minimise the tilted objective."""
         points = gather(batches, self.setting.design.columns)
         rows = unit_rows(self.setting, points)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tacita.learn.design import Points
-from tacita.learn.regression.setting import Found, Setting, gather
+from tacita.learn.feature_map import Points
+from tacita.learn.regression.problem import Coefficients, Problem, gather
 from tacita.learn.regression.unit_rows import GRID, bend, fitted, found_of, ridge_of, slope, unit_rows
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.additive import Family, families_of, shift_event
@@ -32,7 +32,7 @@ __all__ = ["Output", "moved"]
 _PEOPLE = 10_000
 
 
-def moved(setting: Setting, ridge: float, family: Family) -> int:
+def moved(setting: Problem, ridge: float, family: Family) -> int:
     """How far a unit moves the coefficients, in steps: in sum for Laplace noise, in length for Gaussian."""
     columns = setting.design.columns + setting.intercept
     length = GRID * setting.times * slope(setting) / ridge + math.sqrt(columns)
@@ -43,13 +43,13 @@ def moved(setting: Setting, ridge: float, family: Family) -> int:
 class Output:
     """Ridge and noise, fixed."""
 
-    setting: Setting
+    setting: Problem
     ridge: float
     law: Law
     event: Event
 
     @classmethod
-    def plan(cls, setting: Setting) -> Output:
+    def plan(cls, setting: Problem) -> Output:
         """The least noise that the budget allows."""
         columns = setting.design.columns + setting.intercept
         amount = setting.budget.amount if setting.budget.epsilon is not None else math.sqrt(2 * setting.budget.amount)
@@ -69,7 +69,7 @@ class Output:
         law, cost = min(found, key=lambda pair: pair[0].variance)
         return cls(setting=setting, ridge=ridge, law=law, event=cost)
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Fit, round, add noise."""
         points = gather(batches, self.setting.design.columns)
         rows = unit_rows(self.setting, points)

@@ -9,11 +9,11 @@ Utility:  noise on a product is about (B+1) / sqrt(2) Gaussian multipliers, agai
 from __future__ import annotations
 
 from tacita.learn.regression.methods.functional import FromMoments
-from tacita.learn.regression.setting import Setting
+from tacita.learn.regression.problem import Problem
 
 __all__ = ["sufficient"]
 
 
-def sufficient(setting: Setting) -> FromMoments:
+def sufficient(setting: Problem) -> FromMoments:
     """The same as the functional mechanism, with Gaussian noise."""
     return FromMoments.plan(setting, "gaussian")

@@ -7,7 +7,7 @@ from functools import partial
 from starlette.requests import Request
 
 from tacita.collect.campaigns import Rounds, Terms
-from tacita.collect.planning.design import Design
+from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.plan import plan_collection, planning_seconds
 from tacita.collect.planning.stopping import StopRule
 from tacita.domain import Domain
@@ -24,7 +24,9 @@ __all__ = ["design_of", "terms_of"]
 _HINT = "Ask for fewer or smaller tables; or choose the mode yourself (singles, tables): then nothing is rehearsed"
 
 
-async def design_of(body: CollectionPlan, token: Token, services: Services, request: Request | None = None) -> Design:
+async def design_of(
+    body: CollectionPlan, token: Token, services: Services, request: Request | None = None
+) -> CollectionDesign:
     """Plan what is asked for, in the pool for computations.
 
     Raises:

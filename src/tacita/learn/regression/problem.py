@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacita.errors import InvalidInput
-from tacita.learn.design import Array, Design, Points
+from tacita.learn.feature_map import Array, FeatureMap, Points
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["MOST_PEOPLE", "Found", "Method", "Setting", "check_people", "gather"]
+__all__ = ["MOST_PEOPLE", "Coefficients", "Method", "Problem", "check_people", "gather"]
 
 MOST_PEOPLE = 1 << 40
 
@@ -32,10 +32,10 @@ def _short(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class Problem:
     """All that is public: the design, the budget, the notion, and what the model should look like."""
 
-    design: Design
+    design: FeatureMap
     budget: Budget
     unit: Unit
     neighbours: Neighbours
@@ -52,7 +52,7 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
+class Coefficients:
     """Coefficients for features and target from -1 to 1, and what the method says about them."""
 
     coefficients: Array
@@ -67,7 +67,7 @@ class Method(Protocol):
     def event(self) -> Event:
         """What fitting costs a unit, read off the noise that is drawn."""
 
-    def fit(self, batches: Iterable[Points], source: Source) -> Found:
+    def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Fit to rows: noise goes on before anything leaves."""
 
     def as_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacita.assess.assessment import Wishes, assess
+from tacita.assess.assessment import AssessmentOptions, assess
 from tacita.assess.case import read_case
 from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
@@ -17,7 +17,7 @@ from tacita.assess.compare.run import compare
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Task, register
-from tacita.server.releasing.kept import page_of, rows_of
+from tacita.server.releasing.files import page_of, rows_of
 from tacita.server.services import Services
 from tacita.wire import AssessmentRequest, ComparisonRequest
 
@@ -57,7 +57,7 @@ def _assess(task: Task) -> str:
         names=names,
         rng=np.random.default_rng(request.seed),
     )
-    wishes = Wishes(
+    wishes = AssessmentOptions(
         attempts=request.attempts,
         secrets=tuple(request.secrets or ()),
         target=request.target,

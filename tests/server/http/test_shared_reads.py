@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tacita.server.http.looks import SharedLooks
+from tacita.server.http.shared_reads import SharedLooks
 
 
 class State:

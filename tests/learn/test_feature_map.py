@@ -5,7 +5,7 @@ import pytest
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn.design import Design
+from tacita.learn.feature_map import FeatureMap
 from tacita.privacy.unit import Unit
 
 DOMAIN = Domain(
@@ -32,7 +32,7 @@ FEATURES = ("age", "children", "smokes", "region", "born")
 
 
 def test_every_block_adds_at_most_one():
-    design = Design(domain=DOMAIN, features=FEATURES, target="income")
+    design = FeatureMap(domain=DOMAIN, features=FEATURES, target="income")
     x, _ = design.matrix(TABLE)
     known = x[~np.isnan(x).any(axis=1)]
     for block in range(design.blocks):
@@ -42,7 +42,7 @@ def test_every_block_adds_at_most_one():
 
 
 def test_rows_lie_where_the_schema_says():
-    points = Design(domain=DOMAIN, features=FEATURES, target="income").points(TABLE)
+    points = FeatureMap(domain=DOMAIN, features=FEATURES, target="income").points(TABLE)
     assert len(points) == 4  # two rows have no age
     assert points.outside == 2  # nine children, and an age of 250
     assert points.x[:, 0].tolist() == [-1, 0, 1, 1]
@@ -51,19 +51,19 @@ def test_rows_lie_where_the_schema_says():
 
 
 def test_rows_beyond_the_bounds_can_be_left_out():
-    points = Design(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out").points(TABLE)
+    points = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out").points(TABLE)
     assert (len(points), points.outside) == (2, 2)
 
 
 def test_a_value_without_a_place_has_no_level():
     domain = Domain(attributes=[Categorical(name="a", levels=("x", "y")), Numeric(name="b", bounds=(0, 1), bins=2)])
-    design = Design(domain=domain, features=("a",), target="b")
+    design = FeatureMap(domain=domain, features=("a",), target="b")
     points = design.points(pa.table({"a": ["x", "strange", None], "b": [0.0, 1.0, 1.0]}))
     assert points.x.tolist() == [[1, 0], [0, 0], [0, 0]]
 
 
 def test_two_levels_are_minus_one_and_one():
-    design = Design(domain=DOMAIN, features=("age",), target="smokes", task="logistic")
+    design = FeatureMap(domain=DOMAIN, features=("age",), target="smokes", task="logistic")
     assert design.points(TABLE.slice(0, 3)).y.tolist() == [-1, 1, 1]
 
 
@@ -79,14 +79,14 @@ def test_rows_of_a_person_are_bounded():
         ],
     )
     table = pa.table({"who": ["p"] * 8 + ["q"], "a": np.linspace(0, 1, 9), "b": np.linspace(0, 1, 9)})
-    design = Design(domain=domain, features=("a",), target="b")
+    design = FeatureMap(domain=domain, features=("a",), target="b")
     batches = design.read(LocalEngine(domain, table), Unit.of_person("who", max_rows=2))
     assert sum(len(batch) for batch in batches) == 3
 
 
 def test_it_comes_back_from_plain_data():
-    design = Design(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out")
-    again = Design.from_dict(design.as_dict())
+    design = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out")
+    again = FeatureMap.from_dict(design.as_dict())
     assert again.as_dict() == design.as_dict()
     assert np.allclose(again.matrix(TABLE)[0], design.matrix(TABLE)[0], equal_nan=True)
 
@@ -105,4 +105,4 @@ def test_it_comes_back_from_plain_data():
 )
 def test_what_cannot_be(changed, message):
     with pytest.raises(InvalidInput, match=message):
-        Design(**{"domain": DOMAIN, "features": ("age",), "target": "income"} | changed)
+        FeatureMap(**{"domain": DOMAIN, "features": ("age",), "target": "income"} | changed)

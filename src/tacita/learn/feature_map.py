@@ -31,7 +31,7 @@ from tacita.privacy.unit import Unit
 from tacita.query.counted import counted_rows
 from tacita.query.numbers import Measurable, bounds_of, measurable, numbers
 
-__all__ = ["Array", "Design", "Outside", "Points", "Task"]
+__all__ = ["Array", "FeatureMap", "Outside", "Points", "Task"]
 
 Array = npt.NDArray[np.float64]
 Task = Literal["linear", "logistic", "classes"]
@@ -58,7 +58,7 @@ class Points:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class FeatureMap:
     """Which columns stand for which attribute, and what the target is.
 
     Args:
@@ -208,7 +208,7 @@ class Design:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Design:
+    def from_dict(cls, data: Mapping[str, Any]) -> FeatureMap:
         """The design that `as_dict` wrote."""
         rest = {name: value for name, value in data.items() if name != "domain"}
         return cls(domain=Domain.from_dict(data["domain"]), **rest | {"features": tuple(rest["features"])})

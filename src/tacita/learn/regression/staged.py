@@ -8,15 +8,15 @@ from typing import Any, Protocol
 
 from tacita.domain import Domain
 from tacita.learn.fitted import FittedModel
+from tacita.learn.regression.problem import Coefficients
 from tacita.learn.regression.regression import CalibratedRegression
-from tacita.learn.regression.setting import Found
 from tacita.noise import Source
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["AroundFit"]
+__all__ = ["StagedPlan"]
 
 
 class _Recipe(Protocol):
@@ -25,7 +25,7 @@ class _Recipe(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AroundFit(ABC):
+class StagedPlan(ABC):
     """All noises, fixed. `budget` is that of the whole, of which `fit` has its part."""
 
     recipe: _Recipe
@@ -53,7 +53,7 @@ class AroundFit(ABC):
         """Who is protected."""
         return self.fit.unit
 
-    def released(self, found: Found, source: Source, **more: Any) -> FittedModel:
+    def released(self, found: Coefficients, source: Source, **more: Any) -> FittedModel:
         """The model that was found, with what the whole cost."""
         about = {"event": self.event, "neighbours": self.neighbours, "why": self.why}
         return self.fit.released(found, source, recipe=self.recipe.as_dict(), **about | more)
