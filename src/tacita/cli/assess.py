@@ -14,6 +14,7 @@ import typer
 from tacita.cli.parts import show
 from tacita.cli.parts.files import JSON, PAGE, check_files
 from tacita.cli.parts.options import Json, SchemaFile, TableName
+from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.engines.connect import connect
 from tacita.errors import InvalidInput
@@ -182,7 +183,7 @@ def compare(
         write_comparison(output, found)
     plain = found.as_dict()
     if data is not None:
-        data.write_text(json_text.dumps(plain, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+        write_text(data, json_text.dumps(plain, ensure_ascii=False, allow_nan=False))
     if json:
         show.print_json(plain)
         return

@@ -28,6 +28,7 @@ from tacita.cli.parts.options import Json, SchemaFile, State, database_of
 from tacita.collect.campaigns import Campaign, Campaigns, Rounds, Terms
 from tacita.collect.planning.plan import DEPENDENCE, plan_collection
 from tacita.collect.planning.stopping import StopRule
+from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.server.respond.standalone import build
@@ -216,7 +217,7 @@ def export(
 ) -> None:
     """Write what was counted, for another aggregator of the same campaign, as JSON."""
     check_files(JSON, out=out)
-    out.write_text(jsonlib.dumps(campaigns_of(state).export(id)), encoding="utf-8")
+    write_text(out, jsonlib.dumps(campaigns_of(state).export(id)))
     show.say(f"Wrote {out}.")
 
 
@@ -235,7 +236,7 @@ def invite(
         print(codes)
         return
     out.touch(mode=0o600)
-    out.write_text(codes + "\n", encoding="utf-8")
+    write_text(out, codes + "\n")
     show.say(f"Wrote {out}: give each respondent one, as the address of the page with #CODE behind it.")
 
 
@@ -255,7 +256,7 @@ def block(
 ) -> None:
     """Write the questions of the open block, for aggregators that share the campaign with this one, as JSON."""
     check_files(JSON, out=out)
-    out.write_text(jsonlib.dumps(campaigns_of(state).block(id)), encoding="utf-8")
+    write_text(out, jsonlib.dumps(campaigns_of(state).block(id)))
     show.say(f"Wrote {out}.")
 
 

@@ -15,6 +15,7 @@ from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
 from tacita.cli.parts.options import Delta, Epsilon, Json, Notion, Rho, SchemaFile, UnitText, budget_of
 from tacita.client.holder import HolderClient, read_holders, read_token
 from tacita.common.number_text import number
+from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import cost
@@ -176,7 +177,7 @@ def run(
             for client in clients.values():
                 client.close()
         if model is not None:  # first, since all else can be made of it
-            model.write_text(result.to_json(), encoding="utf-8")
+            write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
         result.write(output, wanted, np.random.default_rng(), policy=decode)
         sections = _sections(result, terms, wanted)

@@ -18,6 +18,7 @@ from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.rules import find_rules
 from tacita.common.number_text import number
+from tacita.common.whole import write_text
 from tacita.models import write_bif
 from tacita.synthesize.writing import write_file
 from tacita.tables.release import Releases
@@ -143,7 +144,7 @@ def network(
     other = None if structure is None else campaigns.tally(structure)
     learned = findings.network(campaigns.tally(id), degree=degree, level=level, structure=other)
     if bif is not None:
-        bif.write_text(write_bif(learned.network), encoding="utf-8")
+        write_text(bif, write_bif(learned.network))
     if json:
         show.print_json(learned.network.as_dict())
         return

@@ -15,6 +15,7 @@ from tacita.cli.parts import show
 from tacita.cli.parts.files import JSON, PAGE, check_files, paid_already
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
+from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
@@ -136,7 +137,7 @@ def impute(
     if assessment:
         with paid_already(f"The releases are in {output}; assess them with `tacita assess` before they leave"):
             found = _assessed(result, engine, held)
-            found_at.write_text(json_text.dumps(found.as_dict(), ensure_ascii=False), encoding="utf-8")
+            write_text(found_at, json_text.dumps(found.as_dict(), ensure_ascii=False))
         sections.append(_headline(found, found_at))
     if report is not None:
         write(report, "Imputed rows", f"{len(result.releases)} releases in {output.name}", sections)

@@ -26,6 +26,7 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.learn.compare import Compared
@@ -186,7 +187,7 @@ def fit(
     )
     model = session.ask(plan, purpose="learn", key=key)
     why = getattr(model, "why", why)
-    output.write_text(model.to_json(), encoding="utf-8")
+    write_text(output, model.to_json())
     if json:
         show.print_json({"output": str(output), "statement": model.statement(), "why": why})
         return

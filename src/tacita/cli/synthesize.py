@@ -28,6 +28,7 @@ from tacita.cli.parts.options import (
     session_of,
 )
 from tacita.common.number_text import number
+from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.models import BayesianNetwork, chow_liu, draw_network, mutual_information
@@ -121,7 +122,7 @@ def synthesize(
         if public is not None:
             result = result.with_rules(public)
         if model is not None:  # first, since all else can be made of it
-            model.write_text(result.to_json(), encoding="utf-8")
+            write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
         with show.progress("rows", wanted) as tell:
             drawn = np.random.default_rng()

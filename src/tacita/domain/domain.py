@@ -19,6 +19,7 @@ import pyarrow as pa
 import yaml
 from pydantic import Field, model_validator
 
+from tacita.common.whole import write_text
 from tacita.common.yaml_text import load_yaml
 from tacita.domain.attributes import Attribute, Frozen
 from tacita.domain.encode import Codes, encode
@@ -214,4 +215,4 @@ class Domain(Frozen):
     def write(self, path: str | Path) -> None:
         """Write a YAML file, or a JSON file when the name ends in .json."""
         text = self.to_json() if str(path).endswith(".json") else self.to_yaml()
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(path, text)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tacita.common.number_text import number
+from tacita.common.whole import write_text
 from tacita.errors import InvalidInput
 from tacita.query.statistics import Statistic
 from tacita.tables.release import Release
@@ -176,4 +177,4 @@ def render(title: str, lead: str, sections: Sequence[Section]) -> str:
 def write(path: Path, title: str, lead: str, sections: Sequence[Section]) -> None:
     """Write the page to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(title, lead, sections), encoding="utf-8")
+    write_text(path, render(title, lead, sections))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tacita.common.whole import write_text
 from tacita.errors import InvalidInput
 from tacita.privacy.accountant import INFINITE, epsilon_at, pure_epsilon
 from tacita.privacy.budget import MOST_DELTA
@@ -135,7 +136,7 @@ class Statement:
     def write(self, path: str | Path) -> None:
         """To a file."""
         try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
+            write_text(path, self.to_json())
         except OSError as error:
             raise InvalidInput("cannot be written", field="statement", value=f"{path}: {error.strerror}") from None
 

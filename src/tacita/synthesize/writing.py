@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tacita.common.whole import whole
 from tacita.errors import InvalidInput
 
 __all__ = ["Progress", "check_parts", "check_target", "write_file", "write_parts"]
@@ -47,14 +47,11 @@ def check_parts(parts: int) -> int:
 def write_file(path: str | Path, batches: Iterator[pa.Table], progress: Progress | None = None) -> None:
     """Write batches as one file, which appears when it is whole."""
     target = check_target(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        _write(unfinished, target.suffix.lower(), batches, progress or _silent)
-        unfinished.replace(target)
+        with whole(target) as unfinished:
+            _write(unfinished, target.suffix.lower(), batches, progress or _silent)
     except OSError as error:
         raise _refusal(target, error) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def write_parts(
@@ -69,10 +66,9 @@ def write_parts(
     """
     target = check_target(path, folder=True)
     kind = target.suffix.lower()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     written, stop = [0] * len(parts), threading.Event()
 
-    def one(place: int) -> None:
+    def one(place: int, unfinished: Path) -> None:
         def count(rows: int) -> None:
             written[place] = rows
             if stop.is_set():
@@ -81,9 +77,9 @@ def write_parts(
         _write(unfinished / f"part-{place:05d}{kind}", kind, parts[place](), count)
 
     try:
-        unfinished.mkdir()
-        with ThreadPoolExecutor(max(1, min(len(parts), os.cpu_count() or 1))) as pool:
-            waiting = {pool.submit(one, place) for place in range(len(parts))}
+        with whole(target) as unfinished, ThreadPoolExecutor(max(1, min(len(parts), os.cpu_count() or 1))) as pool:
+            unfinished.mkdir()
+            waiting = {pool.submit(one, place, unfinished) for place in range(len(parts))}
             try:
                 while waiting:
                     done, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
@@ -95,11 +91,8 @@ def write_parts(
                 for each in waiting:
                     each.cancel()
                 raise
-        unfinished.replace(target)
     except OSError as error:
         raise _refusal(target, error) from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 class _Stopped(Exception):

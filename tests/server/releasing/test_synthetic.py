@@ -191,7 +191,7 @@ def test_a_worker_knows_every_kind() -> None:
     """In an interpreter that has imported nothing but the worker, as a real one has."""
     code = (
         "from tacita.server.jobs.worker import load_kinds; from tacita.settings import Settings; "
-        "from tacita.server import jobs; load_kinds(Settings.load()); print(sorted(jobs._KINDS))"
+        "from tacita.server.jobs import jobs; load_kinds(Settings.load()); print(sorted(jobs._KINDS))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"anonymize", "assess", "query", "synthesize"} <= set(json.loads(done.stdout.replace("'", '"')))

@@ -13,12 +13,12 @@ from tacita.engines.local import LocalEngine  # noqa: E402
 from tacita.errors import Conflict, InvalidInput  # noqa: E402
 from tacita.models.neural import training as nets_training  # noqa: E402
 from tacita.noise import SecureSource, SeededSource  # noqa: E402
+from tacita.plans.session import Session  # noqa: E402
 from tacita.privacy.accountant import cost, epsilon_at  # noqa: E402
 from tacita.privacy.budget import Budget  # noqa: E402
 from tacita.privacy.event import Repeated, SampledGaussian, Sequence  # noqa: E402
 from tacita.privacy.ledger import Ledger  # noqa: E402
 from tacita.privacy.unit import Neighbours, Unit  # noqa: E402
-from tacita.plans.session import Session  # noqa: E402
 from tacita.store import Database  # noqa: E402
 from tacita.synthesize import ConditionalGan, Synthesize, Wgan  # noqa: E402
 from tacita.synthesize.result import Synthesized  # noqa: E402

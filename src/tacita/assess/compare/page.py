@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tacita.assess.assessment import Assessment
 from tacita.assess.compare.run import Comparison, Result
+from tacita.common.whole import write_text
 from tacita.report.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
 from tacita.report.report import Section, render
 
@@ -226,12 +227,10 @@ def _line(each: Result) -> str:
 
 def write_assessment(path: Path, found: Assessment, name: str, *, promise: str = "") -> None:
     """One page about one release."""
-    path.write_text(
-        render(f"Assessment of {name}", _FOR, assessment_sections(found, promise=promise)), encoding="utf-8"
-    )
+    write_text(path, render(f"Assessment of {name}", _FOR, assessment_sections(found, promise=promise)))
 
 
 def write_comparison(path: Path, found: Comparison) -> None:
     """One page about all releases of a plan."""
     title = f"Which release of {found.plan.data.name}?"
-    path.write_text(render(title, f"{_FOR} All noise was simulated.", comparison_sections(found)), encoding="utf-8")
+    write_text(path, render(title, f"{_FOR} All noise was simulated.", comparison_sections(found)))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacita.common.whole import write_text
 from tacita.errors import InvalidInput, TacitaError
 from tacita.query.answer import Answer
 from tacita.synthesize.writing import write_file
@@ -61,7 +62,7 @@ def paid_already(hint: str) -> Iterator[None]:
 def write_answer(answer: Answer | Releases, path: Path) -> None:
     """Write an answer as its suffix says: JSON holds all of it, CSV and Parquet a row for each cell or group."""
     if path.suffix.lower() in JSON:
-        path.write_text(answer.to_json(), encoding="utf-8")
+        write_text(path, answer.to_json())
     else:
         write_file(path, iter([as_table(answer)]))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacita.anonymize import Anonymized
+from tacita.common.whole import whole
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.privacy.event import NonPrivate
 from tacita.report.release_log import Released, concerns, digest_of, digest_rows
@@ -90,12 +90,10 @@ def record(
 def write_rows(rows: pa.Table, path: Path) -> None:
     """Write rows so that they are there as a whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.part")
     try:
-        pq.write_table(rows.replace_schema_metadata(MARK), part, row_group_size=_ROWS)
-        os.replace(part, path)
+        with whole(path) as unfinished:
+            pq.write_table(rows.replace_schema_metadata(MARK), unfinished, row_group_size=_ROWS)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tacita.common.whole import write_text
 from tacita.domain import Decode
 from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
 from tacita.privacy.accountant import INFINITE
@@ -108,9 +108,7 @@ def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         made.write(target, rows, np.random.default_rng(), policy=decode, progress=tell)
-        part = model.with_suffix(f".{os.getpid()}.part")
-        part.write_text(made.to_json(), encoding="utf-8")
-        os.replace(part, model)
+        write_text(model, made.to_json())
     except (OSError, InvalidInput) as error:
         if isinstance(error, InvalidInput) and error.field != "path":  # not the disk: the request
             raise

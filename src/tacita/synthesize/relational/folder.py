@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -12,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tacita.common.whole import whole
 from tacita.errors import InvalidInput
 
 __all__ = ["Form", "write_folder"]
@@ -33,15 +32,12 @@ def write_folder(folder: str | Path, tables: Mapping[str, pa.Table], about: str,
         raise InvalidInput("must be csv or parquet", field="form", value=form)
     if target.exists():
         raise InvalidInput("exists already", field="folder", value=target)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        unfinished.mkdir()
-        for name, table in tables.items():
-            (pq.write_table if form == "parquet" else pa_csv.write_csv)(table, unfinished / f"{name}.{form}")
-        (unfinished / "release.json").write_text(about + "\n", encoding="utf-8")
-        unfinished.replace(target)
+        with whole(target) as unfinished:
+            unfinished.mkdir()
+            for name, table in tables.items():
+                (pq.write_table if form == "parquet" else pa_csv.write_csv)(table, unfinished / f"{name}.{form}")
+            (unfinished / "release.json").write_text(about + "\n", encoding="utf-8")
     except OSError as error:
         raise InvalidInput("cannot be written", field="folder", value=f"{target}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     return [target / f"{name}.{form}" for name in tables]
