@@ -11,6 +11,7 @@ import typer
 
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Again, Data, SchemaFile, State, TableName, database_of, session_of
+from tacita.common.extras import needs_extra
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.privacy.ledger import Ledger
@@ -59,7 +60,9 @@ def serve(
     [dim]tacita holder serve north.csv -s people.yaml -a north --token-file north.token --port 8701 --most 1[/]
     """
     from tacita.client.holder import read_token
-    from tacita.server.holder import create_holder_app, serve_holder
+
+    with needs_extra("server", "a holder's service"):
+        from tacita.server.holder import create_holder_app, serve_holder
 
     secret, database, domain = read_token(token_file), database_of(state), Domain.read(schema)
     ledger = Ledger(database)

@@ -26,6 +26,7 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.common.extras import needs_extra
 from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -257,7 +258,8 @@ def serve(
 
     [dim]tacita learn serve model.json trees.json --port 8000[/]
     """
-    from tacita.server.local_models import serve_models
+    with needs_extra("server", "serving models"):
+        from tacita.server.local_models import serve_models
 
     trusted = signed_by or [SigningKey.of(Settings.load().home).public]
 

@@ -7,14 +7,17 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import httpx
 import typer
-from fastapi import FastAPI
 
 from tacita.cli.parts import show
+from tacita.common.extras import needs_extra
 from tacita.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 __all__ = ["serve"]
 
@@ -29,16 +32,19 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the REST interface and the console, with a worker for long jobs. Settings: docs/reference/settings.md."""
-    from tacita.server.run import serve as run_server
+    with needs_extra("server", "the service"):
+        from tacita.server.run import serve as run_server
 
     given: dict[str, Any] = {"host": host, "port": port}
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
     address = f"http://{_reachable(settings.host)}:{settings.port}"
     show.say(f"Tacita serves at {address}  (description: /openapi.json, stop: Ctrl-C)")
 
-    def extend(app: FastAPI) -> None:
-        from tacita.console.mount import mount
+    if settings.console:
+        with needs_extra("console", "the console"):
+            from tacita.console.mount import mount
 
+    def extend(app: FastAPI) -> None:
         sessions = mount(app)
         if open_:
             link = f"{address}/console/enter#{sessions.code()}"

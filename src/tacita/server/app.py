@@ -12,10 +12,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from tacita import __version__
-from tacita.server import respond
 from tacita.server.http import errors
 from tacita.server.http.cross_origin import CrossOrigin
 from tacita.server.http.gate import Gate
+from tacita.server.respond.routes import install as install_respond
 from tacita.server.routes import (
     anonymize,
     assessments,
@@ -109,7 +109,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         compat,
     ):
         app.include_router(noun.router)
-    respond.install(app)
+    install_respond(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

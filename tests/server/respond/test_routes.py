@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacita.server.respond import RESERVED
 from tacita.server.respond.files import load
+from tacita.server.respond.routes import RESERVED
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 

@@ -13,10 +13,10 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote_plus, urlsplit
 
+from tacita.common.extras import load_module
 from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaError
 
 __all__ = ["Reader", "Server", "load", "place_of"]
@@ -31,15 +31,7 @@ _TOO_SLOW, _NO_RIGHT, _NO_LOGIN, _GONE = 50, 13, 18, (239, 246)  # the last two:
 
 def load(module: str) -> Any:
     """An optional module, or an error that says how to get it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InvalidInput(
-            "MongoDB needs a package that is not installed",
-            field="source",
-            value=module.split(".", maxsplit=1)[0],
-            hint='Install it with: pip install "tacita[mongo]"',
-        ) from None
+    return load_module(module, extra="mongo", what="MongoDB", field="source")
 
 
 def place_of(url: str) -> tuple[tuple[str, ...], str]:

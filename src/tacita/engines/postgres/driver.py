@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 
+from tacita.common.extras import load_module
 from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaError
 
 __all__ = ["Server", "load"]
@@ -46,15 +46,7 @@ _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 def load(module: str) -> Any:
     """An optional module, or an error that says how to get it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InvalidInput(
-            "PostgreSQL needs packages that are not installed",
-            field="source",
-            value=module.split(".", maxsplit=1)[0],
-            hint='Install them with: pip install "tacita[postgres]"',
-        ) from None
+    return load_module(module, extra="postgres", what="PostgreSQL", field="source")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,3 @@ Privacy: the page is the same for everybody, loads nothing from elsewhere, sets 
 the request for the questions and the report. Claim: docs/claims/respondent-page.md. Why it is as it is:
 docs/design/respond.md.
 """
-
-from tacita.server.respond.routes import RESERVED, check_id, install
-
-__all__ = ["RESERVED", "check_id", "install"]

@@ -18,7 +18,7 @@ from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.campaigns import design_of, terms_of
 from tacita.server.http.errors import DOCUMENTED
-from tacita.server.respond import check_id
+from tacita.server.respond.routes import check_id
 from tacita.server.services import Services
 from tacita.wire import (
     BlindSignature,
