@@ -35,6 +35,9 @@ demo: $(READY) ## Run the main job end to end on a made-up census
 test: $(NETS) ## Run all tests, linters and checks
 	$(BIN)/python tools/check.py
 
+quick: $(READY) ## Run the tests of the library that take no time: no service, no database, no networks
+	$(BIN)/python tools/check.py --quick
+
 test-browser: $(READY) ## Run the tests in a real browser (part of `make test`; installs Chromium where it may)
 	$(BIN)/python tools/check.py --browser
 
@@ -71,4 +74,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test test-browser pictures lint format serve fuzz faults bench study docs clean
+.PHONY: help setup nets demo test quick test-browser pictures lint format serve fuzz faults bench study docs clean

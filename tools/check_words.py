@@ -1,0 +1,68 @@
+"""Plain words in docstrings, comments, errors and help: refuses those for which the field has a term.
+
+`python tools/check_words.py [ROOM ...]`: prints every breach in these rooms of src/tacita; all checked rooms if none is
+named. Exit status 1 when there is one. `docs/glossary.md` has the terms.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
+CHECKED: tuple[str, ...] = ()
+"""Rooms, or modules, that have been gone through."""
+
+PLAIN = {
+    "nobody": "no one, null",
+    "everybody": "all respondents, all people",
+    "somebody": "someone, an attacker, a person",
+    "anybody": "anyone",
+    "whoever": "anyone who, the person who",
+    "tell": "reveal, state, distinguish",
+    "tells": "reveals, states, distinguishes",
+    "telling": "revealing, stating",
+    "told": "revealed, stated",
+    "made-up": "synthetic, simulated",
+    "laid over": "joined",
+    "lay over": "join",
+    "lays over": "joins",
+}
+_WORDS = re.compile(r"\b(" + "|".join(PLAIN) + r")\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"^(What|Who|Whose|Which|Where|When|How)\b")
+_TEXT = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+
+
+def breaches(source: str) -> Iterator[tuple[int, str]]:
+    """Lines of a file with words that have a plain one, and docstrings that begin with a relative clause."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _TEXT:
+            for offset, line in enumerate(token.string.split("\n")):
+                for word in _WORDS.findall(line):
+                    yield token.start[0] + offset, f"{word!r}: {PLAIN[word.lower()]}"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found = _CLAUSE.match(ast.get_docstring(node) or "")
+            if found:
+                line = node.body[0].lineno
+                yield line, f"begins with {found[0]!r}: begin with a verb in the imperative or with a noun"
+
+
+def main(rooms: list[str]) -> int:
+    wrong = []
+    for room in rooms or CHECKED:
+        place = ROOT / room
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
+            for line, rule in sorted(breaches(file.read_text(encoding="utf-8"))):
+                wrong.append(f"{file.relative_to(ROOT.parent.parent)}:{line}: {rule}")
+    print("\n".join(wrong) or "words: plain")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
