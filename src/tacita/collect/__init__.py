@@ -80,8 +80,6 @@ _HOMES = {
     "Question": "device.question",
     "Refusal": "device.question",
     "Report": "device.question",
-    "Projected": "estimating.simplex",
-    "norm_sub": "estimating.simplex",
 }
 
 __all__ = sorted(_HOMES)

@@ -312,10 +312,10 @@ sys.exit(bool(foreign))
         env={"PYTHONPATH": str(ROOT / "src")},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for module in ("device_channels", "device_ledger", "draw", "refusal"):
-        assert f"'tacita.collect.{module}'" in done.stdout
-    for module in ("channel", "frequencies", "simplex", "protocol", "wiring", "_hash"):
-        assert f"'tacita.collect.{module}'" not in done.stdout
+    for module in ("channels", "ledger", "draw", "refusal"):
+        assert f"'tacita.collect.device.{module}'" in done.stdout
+    for room in ("channels", "planning", "estimating", "analysis", "campaigns"):
+        assert f"'tacita.collect.{room}" not in done.stdout
 
 
 def test_public_names_load_when_used():
