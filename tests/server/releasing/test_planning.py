@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tacita.server.releasing.planning import planning_seconds
 
 from tacita.server.jobs.computing import EACH, QUICK_SECONDS
-from tacita.server.releasing.planning import planning_seconds
 from tacita.wire import FitRequest, SyntheticRequest
 
 DELTA = {"epsilon": 1.0, "delta": 1e-6}

@@ -17,11 +17,8 @@ from tacita.settings import Settings
 __all__ = ["load_kinds", "run_worker"]
 
 _OWN = (
-    "tacita.server.releasing.anonymized",
     "tacita.server.releasing.assessments",
-    "tacita.server.releasing.federated",
-    "tacita.server.releasing.functions",
-    "tacita.server.releasing.synthetic",
+    "tacita.server.releasing.registry",
 )
 
 

@@ -11,20 +11,25 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tacita.anonymize import Anonymized
+from tacita.anonymize.anonymize import Anonymized
+from tacita.anonymize.anonymize import Plan as AnonymizePlan
 from tacita.common.whole import whole
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.privacy.event import NonPrivate
 from tacita.report.release_log import Released, concerns, digest_of, digest_rows
 from tacita.report.signing import SigningKey
 from tacita.report.statement import Statement, state
+from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
-from tacita.server.jobs.jobs import Job, Task, register
+from tacita.server.data.policies import Policy
+from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.files import rows_of
+from tacita.server.releasing.kind import ReleaseKind, dataset_of
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
+from tacita.wire import AnonymizedPlan, AnonymizedRequest
 
-__all__ = ["MARK", "make_anonymized", "record", "state_anonymized", "write_rows"]
+__all__ = ["ANONYMIZED", "MARK", "make_anonymized", "record", "state_anonymized", "write_rows"]
 
 MARK = {"tacita": "anonymized/1"}
 _ROWS = 65_536
@@ -120,13 +125,55 @@ def state_anonymized(services: Services, job: Job) -> Statement:
     )
 
 
-@register("anonymize")
-def _anonymize(task: Task) -> str:
-    """Make the rows and keep them; what is known about them is the result of the job."""
-    given = dict(task.job.request)
-    dataset = task.services.datasets.get(given.pop("dataset"))
+def _make(task: Task, request: AnonymizedRequest) -> str:
+    """Make the rows and store them; the result of the job describes them."""
+    dataset = task.services.datasets.get(request.dataset)
     task.progress.step(0.1, "reading and cutting")
-    made, warnings = make_anonymized(task.services, dataset, **given)
+    made, warnings = make_anonymized(
+        task.services,
+        dataset,
+        recipient=task.job.request["recipient"],
+        purpose=request.purpose,
+        columns=request.columns,
+        **request.asked(),
+    )
     task.progress.step(0.9, "writing")
     write_rows(made.rows, rows_of(task.services, task.job.id))
     return json.dumps(made.as_dict() | {"warnings": [*made.warnings, *warnings]})
+
+
+def _find(services: Services, token: Token, body: AnonymizedRequest) -> tuple[Dataset, Policy]:
+    return dataset_of(services, token, body.dataset), services.policies.get(body.dataset)
+
+
+def _plan(found: tuple[Dataset, Policy], body: AnonymizedRequest) -> AnonymizePlan:
+    dataset, policy = found
+    policy.chosen(body.columns)
+    return policy.recipe(**body.asked()).prepare(dataset.domain)
+
+
+def _show(
+    _services: Services, found: tuple[Dataset, Policy], plan: AnonymizePlan, body: AnonymizedRequest
+) -> dict[str, Any]:
+    columns, asked = found[1].chosen(body.columns), plan.recipe.conditions
+    return {
+        "columns": list(columns),
+        "generalised": [name for name in columns if name in plan.quasi],
+        "conditions": asked.as_dict(),
+        "warnings": list(asked.concerns(name for name in columns if name in plan.sensitive)),
+    }
+
+
+ANONYMIZED = ReleaseKind(
+    name="anonymized",
+    job="anonymize",
+    summary="Release anonymized rows",
+    plan_summary="Columns and criteria of anonymized rows",
+    request=AnonymizedRequest,
+    planned=AnonymizedPlan,
+    find=_find,
+    plan=_plan,
+    show=_show,
+    make=_make,
+    asker="recipient",
+)

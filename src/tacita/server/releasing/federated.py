@@ -13,17 +13,19 @@ import numpy as np
 
 from tacita.client.holder import HolderClient, read_token
 from tacita.domain import Domain
-from tacita.errors import InternalError, InvalidInput, TacitaError, UnknownName
+from tacita.errors import Forbidden, InternalError, InvalidInput, TacitaError, UnknownName
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.server.jobs.jobs import Task, register
+from tacita.server.auth.tokens import Token
+from tacita.server.jobs.jobs import Task
+from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.synthetic import keep_made
 from tacita.server.services import Services
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import takes_mixture
 from tacita.synthesize.federated.planning import plan_run
-from tacita.wire import FederatedRequest
+from tacita.wire import FederatedPlan, FederatedRequest
 
-__all__ = ["describe_all", "show_run", "terms_of"]
+__all__ = ["FEDERATED", "describe_all", "terms_of"]
 
 _PATIENCE = 2.0
 
@@ -56,12 +58,6 @@ def terms_of(services: Services, request: FederatedRequest, run: str) -> tuple[T
     return terms, domain
 
 
-def show_run(services: Services, request: FederatedRequest) -> dict[str, Any]:
-    """Cost and noise, beside those of one curator of all data; asks nobody."""
-    terms, domain = terms_of(services, request, "plan")
-    return plan_run(terms, domain).as_dict()
-
-
 def describe_all(services: Services) -> list[dict[str, Any]]:
     """What every holder says of itself, asked at once."""
     names = list(services.settings.holders)
@@ -85,10 +81,8 @@ def _client(services: Services, name: str, *, seconds: float) -> HolderClient:
     return HolderClient(place.url, read_token(place.token_file.expanduser()), timeout=seconds, patience=seconds)
 
 
-@register("federate")
-def _federate(task: Task) -> str:
+def _make(task: Task, request: FederatedRequest) -> str:
     """Ask, combine, write. Every attempt has the same run, so that holders answer it once."""
-    request = FederatedRequest.model_validate(dict(task.job.request))
     terms, domain = terms_of(task.services, request, task.job.id)
     task.progress.step(0.05, "asking the holders")
     clients = {name: _client(task.services, name, seconds=request.deadline) for name in terms.holders}
@@ -101,3 +95,26 @@ def _federate(task: Task) -> str:
     if made.provenance.simulated:
         raise InternalError("simulated rows must not be served", field="release")
     return keep_made(task, made, request.rows, request.decode)
+
+
+def _find(services: Services, token: Token, body: FederatedRequest) -> tuple[Terms, Domain]:
+    """The terms of a run. Holders are no datasets of this server: a token for some of those is not good for them."""
+    if token.datasets is not None:
+        raise Forbidden("needs a token for all datasets", field="dataset")
+    return terms_of(services, body, "plan")
+
+
+FEDERATED = ReleaseKind(
+    name="federated",
+    job="federate",
+    summary="Release synthetic rows of several holders",
+    plan_summary="Cost and noise of a federated run",
+    request=FederatedRequest,
+    planned=FederatedPlan,
+    find=_find,
+    plan=lambda terms, _: plan_run(*terms),
+    show=lambda _services, _terms, plan, _body: plan.as_dict(),
+    make=_make,
+    asker=None,
+    roles=("steward",),
+)

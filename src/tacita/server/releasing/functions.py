@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
-from tacita.errors import InternalError
+from tacita.errors import Forbidden, InternalError
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activated
 from tacita.learn.models import FittedPlan, recipe_of
 from tacita.learn.neural.network import CalibratedNetwork
-from tacita.privacy.accountant import INFINITE
+from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
-from tacita.server.jobs.jobs import Task, register
+from tacita.server.jobs.computing import QUICK_SECONDS
+from tacita.server.jobs.jobs import Task
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of, quote_plan
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
-from tacita.wire import FitRequest, FunctionRequest
+from tacita.wire import FitRequest, FunctionPlanInfo, FunctionRequest
 
-__all__ = ["ReleasePlan", "fit_plan_of", "plan_of", "show_function"]
+__all__ = ["FUNCTION", "MODEL", "ReleasePlan", "fit_plan_of", "plan_of"]
 
 ReleasePlan = FunctionPlan | FittedPlan
 
@@ -55,25 +56,11 @@ def fit_plan_of(dataset: Dataset, request: FitRequest) -> FittedPlan:
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
 
-def show_function(services: Services, dataset: Dataset, plan: ReleasePlan) -> dict[str, Any]:
-    """The plan, with what it would take from the account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-    }
-
-
-@register("function")
-def _release(task: Task) -> str:
-    request = FunctionRequest.model_validate(_sent(task))
+def _make_function(task: Task, request: FunctionRequest) -> str:
     return _kept(task, request, plan_of(task.services.datasets.get(request.dataset), request))
 
 
-@register("fit")
-def _fit(task: Task) -> str:
-    request = FitRequest.model_validate(_sent(task))
+def _make_model(task: Task, request: FitRequest) -> str:
     plan = fit_plan_of(task.services.datasets.get(request.dataset), request)
     if isinstance(plan, CalibratedNetwork):  # the only kind that takes long
         plan = plan.watched(_telling(task))
@@ -91,10 +78,6 @@ def _telling(task: Task) -> Callable[[float], None]:
             last = time.monotonic()
 
     return tell
-
-
-def _sent(task: Task) -> dict[str, Any]:
-    return {name: value for name, value in task.job.request.items() if name != "principal"}
 
 
 def _kept(task: Task, request: FunctionRequest | FitRequest, plan: ReleasePlan) -> str:
@@ -115,3 +98,47 @@ def _kept(task: Task, request: FunctionRequest | FitRequest, plan: ReleasePlan) 
     if entry.about["simulated"]:
         raise InternalError("simulated functions must not be served", field="model")
     return json.dumps(made.as_dict())
+
+
+def _find_function(services: Services, token: Token, body: FunctionRequest) -> Dataset:
+    dataset = dataset_of(services, token, body.dataset)
+    if body.public_inputs and token.role not in ("steward", "admin"):
+        raise Forbidden("needs a steward, who answers for what is public", field="public_inputs", value=token.role)
+    return dataset
+
+
+def _fit_seconds(request: FitRequest) -> float:
+    if request.kind == "network":
+        return 2.0
+    return LOSS_SECONDS if request.budget.delta else QUICK_SECONDS
+
+
+FUNCTION = ReleaseKind(
+    name="function",
+    job="function",
+    summary="Release a function",
+    plan_summary="Cost and error of a function",
+    request=FunctionRequest,
+    planned=FunctionPlanInfo,
+    find=_find_function,
+    plan=plan_of,
+    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
+    make=_make_function,
+    place="/v1/models",
+    aliases=("/v1/models",),
+)
+MODEL = ReleaseKind(
+    name="model",
+    job="fit",
+    summary="Fit a model",
+    plan_summary="Cost and method of a fitted model",
+    request=FitRequest,
+    planned=FunctionPlanInfo,
+    find=lambda services, token, body: dataset_of(services, token, body.dataset),
+    plan=fit_plan_of,
+    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
+    make=_make_model,
+    seconds=_fit_seconds,
+    place="/v1/models",
+    aliases=("/v1/models/fit",),
+)

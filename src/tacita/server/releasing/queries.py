@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.plans import Answer, CalibratedTables, NoisyTables, Plan
 from tacita.plans.session import Session
-from tacita.privacy.accountant import INFINITE
 from tacita.query.aggregates import CalibratedAggregates
 from tacita.server.data.datasets import Dataset
 from tacita.server.services import Services
@@ -16,7 +15,7 @@ from tacita.tables.workload import Workload
 from tacita.wire import SqlRequest, TableQuery
 from tacita.wire.refusals import without_details
 
-__all__ = ["answer", "check_cells", "make_plan", "make_sql_plan", "show_plan", "show_sql_plan"]
+__all__ = ["answer", "check_cells", "make_plan", "make_sql_plan"]
 
 A = TypeVar("A", bound=Answer)
 
@@ -51,27 +50,6 @@ def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> 
     recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level)
     check_cells(services, dataset.domain.project(recipe.by).size * len(recipe.aggregates), "by")
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
-
-
-def show_sql_plan(services: Services, dataset: Dataset, plan: CalibratedAggregates) -> dict[str, Any]:
-    """The plan, with what it would take from the account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-        "expected": [expected.as_dict() for expected in plan.expect()],
-    }
-
-
-def show_plan(services: Services, dataset: Dataset, plan: CalibratedTables) -> dict[str, Any]:
-    """The plan, with what it would take from the account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-    }
 
 
 def answer(

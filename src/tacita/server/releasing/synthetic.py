@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from tacita.common.whole import write_text
 from tacita.domain import Decode
-from tacita.errors import BudgetExceeded, Conflict, InternalError, InvalidInput
-from tacita.privacy.accountant import INFINITE
+from tacita.errors import Conflict, InternalError, InvalidInput
 from tacita.report.signing import SigningKey
 from tacita.report.statement import Statement, state
 from tacita.server.data.datasets import Dataset
-from tacita.server.jobs.jobs import Task, register
+from tacita.server.jobs.computing import QUICK_SECONDS
+from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.files import model_of, rows_of
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of, quote_plan
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
-from tacita.wire import SyntheticRequest
+from tacita.wire import SyntheticPlan, SyntheticRequest
 
-__all__ = ["check_affordable", "keep_made", "make_synthesis", "show_synthesis", "statement_of"]
+__all__ = ["SYNTHETIC", "keep_made", "make_synthesis", "statement_of"]
 
 
 def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
@@ -35,55 +34,30 @@ def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
 
-def show_synthesis(services: Services, dataset: Dataset, plan: SynthesisPlan) -> dict[str, Any]:
-    """The plan, with what it would take from the account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-    }
-
-
-def check_affordable(services: Services, dataset: Dataset, plan: SynthesisPlan) -> None:
-    """Refuse what the account cannot pay now, as the ledger would when the job runs."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    if not quote.affordable:
-        raise BudgetExceeded(
-            account=dataset.account.name,
-            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
-            remaining=f"{float(quote.remaining):.6g}",
-            budget=str(dataset.account.budget),
-        )
-
-
-def statement_of(services: Services, id: str, request: Mapping[str, Any]) -> Statement:
+def statement_of(services: Services, job: Job) -> Statement:
     """What is promised about a release, signed by this installation, with the digest of its Parquet file."""
-    made = Synthesized.from_json(model_of(services, id).read_text(encoding="utf-8"))
-    people = request.get("people")
+    made = Synthesized.from_json(model_of(services, job.id).read_text(encoding="utf-8"))
+    people = job.request.get("people")
     return state(
         event=made.event,
         unit=made.unit,
         neighbours=made.neighbours,
         provenance=made.provenance,
-        delta=request["budget"].get("delta") or 0.0,
+        delta=job.request["budget"].get("delta") or 0.0,
         guarantee="central differential privacy",
         public=() if people is None else (f"about {people} rows",),
-        files={"rows.parquet": rows_of(services, id)},
+        files={"rows.parquet": rows_of(services, job.id)},
         key=SigningKey.of(services.settings.home),
     )
 
 
-@register("synthesize")
-def _synthesize(task: Task) -> str:
+def _make(task: Task, request: SyntheticRequest) -> str:
     """Charge, fit, draw, write. Every attempt has the job's key, so a killed one is charged once."""
-    given = dict(task.job.request)
-    principal = given.pop("principal")
-    request = SyntheticRequest.model_validate(given)
     services = task.services
     dataset = services.datasets.get(request.dataset)
     plan = make_synthesis(dataset, request)
     task.progress.step(0.1, "measuring and fitting")
+    principal = task.job.request["principal"]
     made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
     if made.provenance.simulated:
         raise InternalError("simulated rows must not be served", field="release")
@@ -114,3 +88,26 @@ def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
             raise
         # where it lies is the server's to know
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
+
+
+def _seconds(request: SyntheticRequest) -> float:
+    trained = {"gan": 6.0, "wgan": 3.0, "pate-gan": 1.0}  # to account for private training, measured on one core
+    if request.method == "independent" and request.budget.delta:
+        return LOSS_SECONDS
+    return trained.get(request.method, QUICK_SECONDS)
+
+
+SYNTHETIC = ReleaseKind(
+    name="synthetic",
+    job="synthesize",
+    summary="Release synthetic rows",
+    plan_summary="Cost and method of synthetic rows",
+    request=SyntheticRequest,
+    planned=SyntheticPlan,
+    find=lambda services, token, body: dataset_of(services, token, body.dataset),
+    plan=make_synthesis,
+    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
+    make=_make,
+    seconds=_seconds,
+    account=lambda dataset: dataset,
+)

@@ -16,7 +16,7 @@ from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.answers import PageResponse
 from tacita.server.releasing.files import page_of
-from tacita.server.routes.datasets import dataset_of
+from tacita.server.releasing.kind import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
 from tacita.wire import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo

@@ -13,7 +13,8 @@ from tacita.server.auth.auth import Services_, allow_on
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
-from tacita.server.routes.datasets import dataset_of, neighbours_of
+from tacita.server.releasing.kind import dataset_of
+from tacita.server.routes.datasets import neighbours_of
 from tacita.wire import Balance, ChargeInfo, ChargePage, RaiseBudget, ReplaceAccount
 
 __all__ = ["router"]

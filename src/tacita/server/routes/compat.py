@@ -37,8 +37,8 @@ from tacita.server.data.datasets import Dataset
 from tacita.server.data.policies import Policy
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.anonymized import make_anonymized, record
+from tacita.server.releasing.kind import dataset_of
 from tacita.server.releasing.queries import answer, check_cells
-from tacita.server.routes.datasets import dataset_of
 from tacita.server.services import Services
 from tacita.tables.workload import Workload
 from tacita.wire.refusals import BadRequest, UnknownSource

@@ -7,32 +7,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 
 from tacita.domain import Domain
-from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.auth.auth import Has, Services_, allow, allow_on, check_scope
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
-from tacita.server.data.datasets import Dataset
 from tacita.server.http.errors import DOCUMENTED
-from tacita.server.services import Services
+from tacita.server.releasing.kind import dataset_of
 from tacita.wire import DatasetInfo, NewDataset
 
-__all__ = ["dataset_of", "neighbours_of", "router"]
+__all__ = ["neighbours_of", "router"]
 
 router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 Owner = Annotated[Token, Depends(allow_on("steward"))]
 Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
-
-
-def dataset_of(services: Services, token: Token, name: str) -> Dataset:
-    """The dataset, or an error that names only what the token may know of."""
-    try:
-        return services.datasets.get(name)
-    except UnknownName as error:
-        known = [other for other in error.available if token.covers(other)]
-        raise UnknownName(name, field="dataset", available=known) from None
 
 
 def neighbours_of(text: str) -> Neighbours:

@@ -13,8 +13,8 @@ from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.answers import ReleaseResponse
+from tacita.server.releasing.kind import dataset_of
 from tacita.server.releasing.queries import make_plan
-from tacita.server.routes.datasets import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
 from tacita.tables.release import Releases

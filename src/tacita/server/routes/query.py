@@ -13,8 +13,8 @@ from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.answers import ReleaseResponse
-from tacita.server.releasing.queries import answer, make_plan, show_plan
-from tacita.server.routes.datasets import dataset_of
+from tacita.server.releasing.kind import dataset_of, quote_plan
+from tacita.server.releasing.queries import answer, make_plan
 from tacita.wire import Plan, QueryRequest, ReleasesModel
 
 __all__ = ["Key", "router"]
@@ -45,7 +45,7 @@ def query(name: str, body: QueryRequest, token: Asker, services: Services_, key:
     dataset = dataset_of(services, token, name)
     plan = make_plan(services, dataset, body)
     if body.dry_run:
-        return JSONResponse(Plan.model_validate(show_plan(services, dataset, plan)).model_dump(mode="json"))
+        return JSONResponse(Plan.model_validate(quote_plan(services, dataset, plan)).model_dump(mode="json"))
     # the token's id is part of the key: nobody finds another's answer by guessing
     scoped = None if key is None else f"token:{token.id}:{key}"
     return ReleaseResponse(answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped))

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, Query, Response
 
 from tacita.errors import Conflict, UnknownName
-from tacita.server.auth.auth import Has, Services_, allow, allow_on, check_scope
+from tacita.server.auth.auth import Has, Services_, allow, allow_on
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
-from tacita.server.data.datasets import Dataset
 from tacita.server.data.policies import Policy
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.anonymized import state_anonymized
 from tacita.server.releasing.answers import Format, ModelResponse, RowsResponse
 from tacita.server.releasing.files import model_of, rows_of
-from tacita.server.releasing.planning import calibrated
-from tacita.server.releasing.synthetic import check_affordable, make_synthesis, show_synthesis, statement_of
-from tacita.server.routes.datasets import dataset_of
-from tacita.server.routes.query import Key
+from tacita.server.releasing.kind import dataset_of
+from tacita.server.releasing.synthetic import statement_of
 from tacita.server.services import Services
-from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
 from tacita.wire import (
     AnonymizedInfo,
-    AnonymizedPlan,
-    AnonymizedRequest,
     JobInfo,
     PolicyInfo,
     PolicyModel,
     ReleasedInfo,
     StatementInfo,
     SyntheticInfo,
-    SyntheticPlan,
-    SyntheticRequest,
 )
 from tacita.wire.refusals import rebuild
 
@@ -87,73 +77,6 @@ def list_released(name: str, token: Steward, services: Services_) -> list[Releas
     ]
 
 
-@router.post("/v1/releases/anonymized/plan", summary="What an anonymized release would be")
-def plan_anonymized(body: AnonymizedRequest, token: Asker, services: Services_) -> AnonymizedPlan:
-    """Touches no data: which columns would leave, how, and what would hold for them."""
-    check_scope(token, body.dataset)
-    dataset = dataset_of(services, token, body.dataset)
-    policy = services.policies.get(body.dataset)
-    columns = policy.chosen(body.columns)
-    plan = policy.recipe(**body.asked()).prepare(dataset.domain)
-    general = [name for name in columns if name in plan.quasi]
-    asked = plan.recipe.conditions
-    concerns = asked.concerns(name for name in columns if name in plan.sensitive)
-    return AnonymizedPlan(
-        columns=list(columns), generalised=general, conditions=asked.as_dict(), warnings=list(concerns)
-    )
-
-
-@router.post("/v1/releases/anonymized", status_code=202, summary="Make an anonymized release")
-def make_release(
-    body: AnonymizedRequest, token: Asker, services: Services_, response: Response, key: Key = None
-) -> JobInfo:
-    """A job: look at it until it is done, then fetch the rows. Nothing leaves unless the rows, recounted, hold it."""
-    plan_anonymized(body, token, services)
-    request = body.model_dump() | {"recipient": token.principal}
-    job = services.jobs.submit("anonymize", request, owner=token.id, key=key)
-    response.headers["Location"] = f"/v1/releases/{job.id}"
-    return JobInfo.model_validate(job.as_dict())
-
-
-@router.post("/v1/releases/synthetic/plan", summary="What made-up rows would cost")
-async def plan_synthetic(body: SyntheticRequest, token: Asker, services: Services_, request: Request) -> SyntheticPlan:
-    """Touches no data and charges nothing: how they would be made, and what it would take from the account."""
-    dataset, plan = await _synthesis(body, token, services, request)
-    return SyntheticPlan.model_validate(await run_in_threadpool(show_synthesis, services, dataset, plan))
-
-
-async def _synthesis(
-    body: SyntheticRequest, token: Token, services: Services, request: Request
-) -> tuple[Dataset, SynthesisPlan]:
-    check_scope(token, body.dataset)
-    dataset = await run_in_threadpool(dataset_of, services, token, body.dataset)
-    compute = partial(make_synthesis, dataset, body)
-    return dataset, await calibrated(compute, body, token=token, services=services, request=request)
-
-
-@router.post("/v1/releases/synthetic", status_code=202, summary="Make up rows")
-async def make_synthetic(
-    body: SyntheticRequest,
-    token: Asker,
-    services: Services_,
-    response: Response,
-    request: Request,
-    key: Key = None,
-) -> JobInfo:
-    """A job, charged once however often it starts: look at it until it is done, then fetch the rows."""
-    dataset, plan = await _synthesis(body, token, services, request)
-
-    def submitted() -> Job:
-        if key is None or services.jobs.find(owner=token.id, key=key) is None:  # one that is known may be paid already
-            check_affordable(services, dataset, plan)
-        asked = body.model_dump() | {"principal": token.principal}
-        return services.jobs.submit("synthesize", asked, owner=token.id, key=key)
-
-    job = await run_in_threadpool(submitted)
-    response.headers["Location"] = f"/v1/releases/{job.id}"
-    return JobInfo.model_validate(job.as_dict())
-
-
 @router.get("/v1/releases/{id}", summary="What is known of a release")
 def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | SyntheticInfo:
     """What was asked, what holds, what was lost or spent."""
@@ -187,7 +110,7 @@ def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
     job = _own(services, token, id)
     if not (model_of if job.kind in MADE_UP else rows_of)(services, id).is_file():
         raise Conflict("was deleted", field="release", value=id)
-    made = statement_of(services, id, job.request) if job.kind in MADE_UP else state_anonymized(services, job)
+    made = (statement_of if job.kind in MADE_UP else state_anonymized)(services, job)
     return StatementInfo.model_validate(made.as_dict())
 
 

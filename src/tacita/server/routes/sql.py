@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from tacita.errors import InvalidInput
 from tacita.query.sql import table_of
-from tacita.server.auth.auth import Services_, allow, check_scope
+from tacita.server.auth.auth import Services_, allow
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.answers import StatisticsResponse
-from tacita.server.releasing.queries import answer, make_sql_plan, show_sql_plan
-from tacita.server.routes.datasets import dataset_of
+from tacita.server.releasing.kind import dataset_of, quote_plan
+from tacita.server.releasing.queries import answer, make_sql_plan
 from tacita.server.routes.query import Key
 from tacita.wire import SqlPlan, SqlRequest, StatisticsModel
 
@@ -36,11 +36,12 @@ Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 def query_sql(body: SqlRequest, token: Asker, services: Services_, key: Key = None) -> Response:
     """What was answered before, with the same noise and of the same data, is answered again and costs nothing."""
     name = table_of(body.sql)
-    check_scope(token, name)
     dataset = dataset_of(services, token, name)
     plan = make_sql_plan(services, dataset, body)
     if body.dry_run:
-        return JSONResponse(SqlPlan.model_validate(show_sql_plan(services, dataset, plan)).model_dump(mode="json"))
+        expected = {"expected": [each.as_dict() for each in plan.expect()]}
+        shown = SqlPlan.model_validate(quote_plan(services, dataset, plan) | expected)
+        return JSONResponse(shown.model_dump(mode="json"))
     if key is not None and body.fresh:
         raise InvalidInput("a key stands for one answer; fresh asks for another", field="fresh")
     # the token's id is part of the key: nobody finds another's answer by guessing

@@ -1,0 +1,145 @@
+"""The one pipeline of releases: request -> subject -> plan -> job -> files.
+
+A `ReleaseKind` says what differs between kinds; `plan_release` and `submit_release` are the same for all of them. The
+kinds are listed in `registry`, which routes, jobs and clients read.
+
+    request    checked by its pydantic model
+    subject    found: what the plan is about, and whether the token may ask (`find`)
+    plan       calibrated without data, in the pool for computations where that takes long (`plan`)
+    job        charged once however often it starts (`make`); it writes files and returns what is public about them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from tacita.errors import BudgetExceeded, UnknownName
+from tacita.plans import Plan
+from tacita.privacy.accountant import INFINITE
+from tacita.server.auth.auth import check_scope
+from tacita.server.auth.tokens import Role, Token
+from tacita.server.data.datasets import Dataset
+from tacita.server.jobs.computing import QUICK_SECONDS
+from tacita.server.jobs.jobs import Job, Task
+from tacita.server.services import Services
+from tacita.wire.base import RequestModel, ResponseModel
+
+__all__ = ["LOSS_SECONDS", "ReleaseKind", "dataset_of", "plan_release", "quote_plan", "submit_release"]
+
+B = TypeVar("B", bound=RequestModel)
+
+LOSS_SECONDS = 1.5
+"""About how long a plan takes whose loss distribution is computed, on one core."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseKind(Generic[B]):
+    """One kind of release.
+
+    Attributes:
+        name: In paths and clients: `/v1/releases/NAME`.
+        job: Kind of its jobs.
+        summary, plan_summary: What the routes do, for the interface's description.
+        request, planned: Models of the request and of the plan.
+        find: What a request is about, checked: a dataset and more.
+        plan: Calibrate for what was found; reads no data. Runs in a process of its own where `seconds` says so.
+        show: The plan as plain data; charges nothing.
+        make: Carry out a job; returns what is public about the release, as JSON.
+        seconds: How long `plan` takes, about.
+        account: The dataset that pays, of what was found; None where nothing is charged here.
+        asker: Under which name a job stores who asks.
+        roles: Who may ask.
+        place: Where a client looks for the release.
+        aliases: Paths of earlier versions, that of the plan being `PATH/plan`.
+    """
+
+    name: str
+    job: str
+    summary: str
+    plan_summary: str
+    request: type[B]
+    planned: type[ResponseModel]
+    find: Callable[[Services, Token, B], Any]
+    plan: Callable[[Any, B], Any]
+    show: Callable[[Services, Any, Any, B], dict[str, Any]]
+    make: Callable[[Task, B], str]
+    seconds: Callable[[B], float] = lambda _: QUICK_SECONDS
+    account: Callable[[Any], Dataset] | None = None
+    asker: Literal["principal", "recipient"] | None = "principal"
+    roles: tuple[Role, ...] = ("steward", "analyst")
+    place: str = "/v1/releases"
+    aliases: tuple[str, ...] = ()
+
+    def run(self, task: Task) -> str:
+        """Carry out a job of this kind."""
+        return self.make(task, self.request.model_validate(_sent(task.job, self.asker)))
+
+
+def _sent(job: Job, asker: str | None) -> dict[str, Any]:
+    return {name: value for name, value in job.request.items() if name != asker}
+
+
+async def plan_release(
+    kind: ReleaseKind[B], body: B, token: Token, services: Services, request: Request
+) -> tuple[Any, Any]:
+    """Find what a request is about, and calibrate its plan."""
+    subject = await run_in_threadpool(kind.find, services, token, body)
+    compute, estimate = partial(kind.plan, subject, body), kind.seconds(body)
+    plan = await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)
+    return subject, plan
+
+
+async def submit_release(
+    kind: ReleaseKind[B], body: B, token: Token, services: Services, request: Request, key: str | None
+) -> Job:
+    """Queue a job, planned first: an error in the request, or a budget that does not suffice, is reported now."""
+    subject, plan = await plan_release(kind, body, token, services, request)
+
+    def submitted() -> Job:
+        known = key is not None and services.jobs.find(owner=token.id, key=key) is not None
+        if kind.account is not None and not known:  # a job that is known may be paid already
+            check_affordable(services, kind.account(subject), plan)
+        asked = body.model_dump(by_alias=True)
+        if kind.asker is not None:
+            asked[kind.asker] = token.principal
+        return services.jobs.submit(kind.job, asked, owner=token.id, key=key)
+
+    return await run_in_threadpool(submitted)
+
+
+def dataset_of(services: Services, token: Token, name: str) -> Dataset:
+    """The dataset, or an error that names only datasets in the token's scope."""
+    check_scope(token, name)
+    try:
+        return services.datasets.get(name)
+    except UnknownName as error:
+        known = [other for other in error.available if token.covers(other)]
+        raise UnknownName(name, field="dataset", available=known) from None
+
+
+def quote_plan(services: Services, dataset: Dataset, plan: Plan[Any]) -> dict[str, Any]:
+    """The plan as plain data, with its cost to the dataset's account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+    }
+
+
+def check_affordable(services: Services, dataset: Dataset, plan: Plan[Any]) -> None:
+    """Refuse a plan that the account cannot pay now, as the ledger would when the job runs."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    if not quote.affordable:
+        raise BudgetExceeded(
+            account=dataset.account.name,
+            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
+            remaining=f"{float(quote.remaining):.6g}",
+            budget=str(dataset.account.budget),
+        )
