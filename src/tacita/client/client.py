@@ -23,6 +23,7 @@ import httpx
 from pydantic import TypeAdapter
 
 from tacita._version import __version__
+from tacita.client.releases import ReleaseCalls
 from tacita.collect.device.question import Report
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, SourceUnavailable
@@ -75,7 +76,7 @@ Tables = Iterable[Iterable[str]]
 Family = Literal["auto", "laplace", "gaussian"]
 
 
-class Client:
+class Client(ReleaseCalls):
     """One server, as one token sees it.
 
     Args:

@@ -90,6 +90,7 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
     errors.install(app)
     app.router.routes += [reports.ROUTE, sheets.ROUTE]
     for noun in (
+        making,
         datasets,
         sources,
         query,
@@ -98,7 +99,6 @@ def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> Fa
         releases,
         holders,
         assessments,
-        making,
         model_releases,
         models,
         budget,

@@ -18,6 +18,7 @@ __all__ = [
     "AnonymizedRequest",
     "PolicyInfo",
     "PolicyModel",
+    "ReleaseKindInfo",
     "ReleasedInfo",
     "StatementInfo",
     "SyntheticInfo",
@@ -86,6 +87,15 @@ class ReleasedInfo(ResponseModel):
     classes: str = Field(description="Digest of which rows were made equal.")
     recipient: str
     at: dt.datetime
+
+
+class ReleaseKindInfo(ResponseModel):
+    """One kind of release that the server makes."""
+
+    name: str = Field(description="In paths: `/v1/releases/NAME/plan` and `/v1/releases/NAME`.")
+    summary: str
+    roles: list[str] = Field(description="Who may ask for it, besides admins.")
+    request: dict[str, Any] = Field(description="JSON Schema of the request.")
 
 
 class AnonymizedRequest(RequestModel):

@@ -149,7 +149,8 @@ def _find(services: Services, token: Token, body: AnonymizedRequest) -> tuple[Da
 def _plan(found: tuple[Dataset, Policy], body: AnonymizedRequest) -> AnonymizePlan:
     dataset, policy = found
     policy.chosen(body.columns)
-    return policy.recipe(**body.asked()).prepare(dataset.domain)
+    plan: AnonymizePlan = policy.recipe(**body.asked()).prepare(dataset.domain)
+    return plan
 
 
 def _show(

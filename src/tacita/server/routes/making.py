@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacita.server.auth.auth import Services_, allow
+from tacita.server.auth.auth import Has, Services_, allow
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.kind import ReleaseKind, plan_release, submit_release
 from tacita.server.releasing.registry import KINDS
 from tacita.server.routes.query import Key
-from tacita.wire import JobInfo
+from tacita.wire import JobInfo, ReleaseKindInfo
 
 __all__ = ["router", "routes_of"]
 
@@ -74,6 +74,22 @@ def _add(
     )
 
 
-router = APIRouter()
+router = APIRouter(responses=DOCUMENTED, route_class=TokenFirst)
+
+
+@router.get("/v1/releases/kinds", tags=["releases"], summary="Kinds of release that this server makes")
+def list_kinds(token: Has) -> list[ReleaseKindInfo]:
+    """Each with the schema of its request: enough to plan and make it."""
+    return [
+        ReleaseKindInfo(
+            name=kind.name,
+            summary=kind.summary,
+            roles=list(kind.roles),
+            request=kind.request.model_json_schema(by_alias=True),
+        )
+        for kind in KINDS.values()
+    ]
+
+
 for _kind in KINDS.values():
     router.include_router(routes_of(_kind))

@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tacita.server.releasing.planning import planning_seconds
 
 from tacita.server.jobs.computing import EACH, QUICK_SECONDS
+from tacita.server.releasing.functions import MODEL
+from tacita.server.releasing.synthetic import SYNTHETIC
 from tacita.wire import FitRequest, SyntheticRequest
 
 DELTA = {"epsilon": 1.0, "delta": 1e-6}
@@ -19,11 +20,15 @@ def fit(kind: str, budget: dict[str, float]) -> FitRequest:
     return FitRequest.model_validate({"dataset": "d", "name": "m", "kind": kind, "target": "t", "budget": budget})
 
 
+def kind_of(request: Any) -> Any:
+    return SYNTHETIC if isinstance(request, SyntheticRequest) else MODEL
+
+
 def test_what_is_accounted_for_by_loss_distributions_goes_to_a_process() -> None:
     slow = [synthetic("gan", DELTA), synthetic("independent", DELTA), fit("network", DELTA), fit("linear", DELTA)]
     quick = [synthetic("mst", DELTA), synthetic("independent", {"epsilon": 1.0}), fit("linear", {"epsilon": 1.0})]
-    assert all(planning_seconds(each) > QUICK_SECONDS for each in slow)
-    assert all(planning_seconds(each) <= QUICK_SECONDS for each in quick)
+    assert all(kind_of(each).seconds(each) > QUICK_SECONDS for each in slow)
+    assert all(kind_of(each).seconds(each) <= QUICK_SECONDS for each in quick)
 
 
 def test_a_plan_is_the_same_from_a_process(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +36,7 @@ def test_a_plan_is_the_same_from_a_process(world: Any, monkeypatch: pytest.Monke
     body = {"dataset": "patients", "method": "independent", "budget": {"epsilon": 0.5}}
     call = ("POST", "/v1/releases/synthetic/plan")
     here = world.call(*call, token=world.token("analyst"), json=body)
-    monkeypatch.setattr("tacita.server.releasing.planning.planning_seconds", lambda _: 10 * QUICK_SECONDS)
+    monkeypatch.setattr("tacita.server.releasing.kind.ReleaseKind.seconds", lambda *_: 10 * QUICK_SECONDS)
     there = world.call(*call, token=world.token("analyst"), json=body)
     assert here.status_code == there.status_code == 200, there.text
     assert here.json() == there.json()

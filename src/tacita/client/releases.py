@@ -1,0 +1,123 @@
+"""Releases of every kind, and their assessment, over REST: the part of `Client` that reads the server's registry."""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, TypeAdapter
+
+from tacita.privacy.budget import Budget
+from tacita.wire import (
+    AnonymizedInfo,
+    AssessmentInfo,
+    ComparisonInfo,
+    JobInfo,
+    ReleaseKindInfo,
+    StatementInfo,
+    SyntheticInfo,
+)
+
+__all__ = ["ReleaseCalls"]
+
+_LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
+_KNOWN: TypeAdapter[AnonymizedInfo | SyntheticInfo] = TypeAdapter(AnonymizedInfo | SyntheticInfo)
+
+
+class ReleaseCalls(ABC):
+    """Calls about releases; `Client` sends them."""
+
+    @abstractmethod
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> bytes: ...
+
+    @abstractmethod
+    def _post(
+        self, path: str, body: Mapping[str, Any] | None, *, safe: bool = False, key: str | None = None
+    ) -> bytes: ...
+
+    @abstractmethod
+    def _finished(
+        self, id: str, timeout: float, every: float, on_progress: Callable[[JobInfo], None] | None = None
+    ) -> None: ...
+
+    def release_kinds(self) -> list[ReleaseKindInfo]:
+        """List the kinds of release that the server makes, each with the schema of its request."""
+        return _LIST_KINDS.validate_json(self._get("/v1/releases/kinds"))
+
+    def plan_release(self, kind: str, **asked: Any) -> dict[str, Any]:
+        """Plan a release; reads no data and charges nothing.
+
+        Args:
+            kind: One of `release_kinds`: synthetic, anonymized, federated, function, model.
+            asked: The members of its request. A `Budget` may be given as such.
+        """
+        body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)
+        return dict(TypeAdapter(dict[str, Any]).validate_json(body))
+
+    def release(self, kind: str, *, key: str | None = None, **asked: Any) -> JobInfo:
+        """Make a release: a job, for `wait_release`; the arguments are those of `plan_release`.
+
+        Args:
+            kind: One of `release_kinds`.
+            key: The same key again gives the same job.
+            asked: The members of its request.
+        """
+        body = self._post(f"/v1/releases/{quote(kind, safe='')}", _plain(asked), key=key or uuid.uuid4().hex)
+        return JobInfo.model_validate_json(body)
+
+    def wait_release(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> AnonymizedInfo | SyntheticInfo:
+        """Wait for the job of released rows; raises the error of one that failed."""
+        self._finished(id, timeout, every)
+        return self.released(id)
+
+    def released(self, id: str) -> AnonymizedInfo | SyntheticInfo:
+        """Describe released rows: request, guarantee, loss or cost."""
+        return _KNOWN.validate_json(self._get(_of(id)))
+
+    def release_model_text(self, id: str) -> str:
+        """Fetch the model of synthetic rows as JSON text, for `Synthesized.from_json`."""
+        return self._get(f"{_of(id)}/model").decode()
+
+    def statement(self, id: str) -> StatementInfo:
+        """Fetch the signed privacy statement of released rows."""
+        return StatementInfo.model_validate_json(self._get(f"{_of(id)}/statement"))
+
+    def assess(self, release: str, *, key: str | None = None, **more: Any) -> JobInfo:
+        """Assess released rows: a job, for `wait_assessment`; `control`, `secrets`, `target`, ... are optional."""
+        body = {"release": release} | more
+        return JobInfo.model_validate_json(self._post("/v1/assessments", body, key=key or uuid.uuid4().hex))
+
+    def wait_assessment(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> AssessmentInfo:
+        """Wait for an assessment."""
+        self._finished(id, timeout, every)
+        return AssessmentInfo.model_validate_json(self._get(f"/v1/assessments/{quote(id, safe='')}"))
+
+    def compare(
+        self, dataset: str, releases: Sequence[Mapping[str, Any]], *, key: str | None = None, **more: Any
+    ) -> JobInfo:
+        """Compare releases in simulation: a job, for `wait_comparison`; `releases` as in `tacita compare`."""
+        body = {"dataset": dataset, "releases": [dict(each) for each in releases]} | more
+        return JobInfo.model_validate_json(self._post("/v1/comparisons", body, key=key or uuid.uuid4().hex))
+
+    def wait_comparison(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> ComparisonInfo:
+        """Wait for a comparison."""
+        self._finished(id, timeout, every)
+        return ComparisonInfo.model_validate_json(self._get(f"/v1/comparisons/{quote(id, safe='')}"))
+
+
+def _of(id: str) -> str:
+    return f"/v1/releases/{quote(id, safe='')}"
+
+
+def _plain(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Budgets and models as JSON has them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Budget):
+            return value.as_dict()
+        return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+
+    return {name: plain(value) for name, value in asked.items()}
