@@ -2,7 +2,7 @@
 
 const short = (number) => String(Number(number.toPrecision(4)));
 
-const CHANCE = "otherwise it is drawn by chance, and nobody who sees it can tell which.";
+const CHANCE = "otherwise it is drawn by chance, and no one who sees it can know which.";
 
 // What leaves the device and how it is drawn, for each kind of channel.
 const SAID = {
@@ -22,7 +22,7 @@ const SAID = {
     `probability ${kept}; by chance alone it would be with ${short(channel.size / cells)}.`,
   matrix: ({ same, channel }) =>
     `One of ${channel.weights[0].length} possible reports and a random number leave this device. With probability ` +
-    `${same} it is drawn in the same way whatever your answer is, and nobody who sees it can tell when.`,
+    `${same} it is drawn in the same way whatever your answer is, and no one who sees it can know when.`,
 };
 
 /** What answering one question would mean. `known` is its entry in the ledger, if it was charged before. */

@@ -1,4 +1,4 @@
-"""Collecting from people who trust nobody: channels, the device, what travels between them.
+"""Local differential privacy: channels, the respondent's device, and the questions and reports between them.
 
 Names load when they are first used: a respondent's device imports `tacita.collect.device.device` and gets the
 standard library only.

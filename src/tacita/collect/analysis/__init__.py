@@ -1,1 +1,1 @@
-"""What is read off collected tables: tests, networks, rules, influence of liars."""
+"""Analyses of collected tables: tests, Bayesian networks, rules, influence of false reports."""

@@ -1,7 +1,7 @@
-"""What can be read off a collection: one place for the command line and the server to ask.
+"""Analyses of a collection, for the command line and the server.
 
-Everything here is post-processing of reports that were randomised before they were sent. It costs nothing, and may be
-asked as often as anybody likes.
+Everything here is post-processing of reports that were randomised before they were sent. It costs no privacy, and may
+be repeated at will.
 """
 
 from __future__ import annotations
@@ -246,15 +246,15 @@ def _beside_network(verdict: Verdict, releases: Releases, hypothesis: Hypothesis
 def network(
     tally: Tally, *, degree: int = 1, level: float = _LEVEL, root: str | None = None, structure: Tally | None = None
 ) -> Learned:
-    """A Bayesian network.
+    """Learn a Bayesian network.
 
     Args:
-        tally: What was counted; the parameters come from it.
+        tally: The counts; the parameters come from them.
         degree: Most parents of an attribute.
         level: Of all tests of edges together.
         root: Placed first.
-        structure: Of another group of people, who tell which attributes depend on which. Without it both are read off
-            the same reports: that costs no privacy, but edges look a little stronger than they are.
+        structure: Tally of another group of people, from which the edges are learnt. Without it edges and parameters
+            come from the same reports: that costs no privacy, but edges look a little stronger than they are.
     """
     releases = tally.releases()
     first = releases if structure is None else structure.releases()
@@ -264,12 +264,12 @@ def network(
 def synthetic(
     tally: Tally, rows: int, rng: np.random.Generator, *, by: Literal["classes", "network"] = "classes", degree: int = 1
 ) -> pa.Table:
-    """Made-up rows with about the tables that were collected.
+    """Draw synthetic rows whose tables approximate the collected ones.
 
     Args:
-        tally: What was counted.
+        tally: The counts.
         rows: How many.
-        rng: For the draws, which protect nobody.
+        rng: For the draws, which need no secure randomness.
         by: The latent classes that all tables were fitted with, or a learned network.
         degree: Most parents of an attribute, in a network.
     """
@@ -283,16 +283,16 @@ def synthetic(
 
 @dataclass(frozen=True, kw_only=True)
 class Integrity:
-    """How far liars could have moved one table, and whether its tally looks like honest reports.
+    """Influence that false reports could have on one table, and a test of its tally for them.
 
     Attributes:
         attributes: Of the table. block: Of the question.
         reports: How many were counted.
         one_report: The most that one report moves a share.
         one_percent: The most that one in a hundred of them moves it.
-        excess: Standard errors by which the total of all supports is off; None where the channel cannot tell.
-        p_value: Of so much, if all were honest.
-        note: What the test cannot see.
+        excess: Standard errors by which the total of all supports is off; None where the channel has no such test.
+        p_value: Of such an excess, if all reports were honest.
+        note: Limits of the test.
     """
 
     attributes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a test of independence asks, and what it answers.
+"""Hypotheses of independence, and the verdicts of their tests.
 
 Every hypothesis here has one shape: k parts (attributes, or sets of them) are mutually independent within each
 combination of values of some given attributes. With nothing given that is mutual independence; with k = 2 and
@@ -55,7 +55,7 @@ class Hypothesis:
 
     @property
     def words(self) -> str:
-        """What is tested, as a sentence."""
+        """The hypothesis as a sentence."""
         parts = [" x ".join(part) for part in self.parts]
         listed = ", ".join(parts[:-1]) + " and " + parts[-1]
         mutually = "mutually independent" if len(parts) > 2 else "independent"
@@ -112,7 +112,7 @@ class Verdict:
         return cls(statistic=statistic, p_value=p_value, simulated=tuple(ordered.tolist()), **about)
 
     def threshold(self, alpha: float) -> float:
-        """What the statistic must exceed: the chi-square quantile, or the ceil((l + 1)(1 - alpha))-th smallest draw."""
+        """Critical value: the chi-square quantile, or the ceil((l + 1)(1 - alpha))-th smallest draw."""
         level = _exact_level(alpha)
         if self.simulated is None:
             return float(stats.chi2.isf(float(level), self.df))

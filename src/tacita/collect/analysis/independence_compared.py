@@ -1,4 +1,4 @@
-"""What the other tests of independence would say: here to be compared with.   Claim: docs/claims/independence.md
+"""Other tests of independence, for comparison.   Claim: docs/claims/independence.md
 
     paper_chi_square      the textbook statistic on a noisy table against the textbook quantile; does not hold its level
     central_monte_carlo   noise on exact counts by a trusted curator, calibrated by simulation  [Gaboardi et al. 2016]

@@ -51,14 +51,14 @@ def monte_carlo_test(
     simulations: int = 199,
     seed: int,
 ) -> Verdict:
-    """Test a table that was asked for, against the law that its statistic has in this very protocol.
+    """Test a table that was asked for, against the law that its statistic has under the same protocol.
 
     Args:
-        tally: What was counted.
+        tally: The counts.
         key: The attributes of the question, as it was asked.
-        hypothesis: Over all of them; mutual independence if nothing is said.
+        hypothesis: Over all of them; mutual independence if not given.
         simulations: How often the protocol is run again; at least 1/alpha - 1 for a test at level alpha.
-        seed: Of the simulations. They are no noise that protects anybody.
+        seed: Of the simulations, which protect no one.
     """
     if isinstance(simulations, bool) or not isinstance(simulations, int) or simulations < 1:
         raise InvalidInput("must be a whole number of at least 1", field="simulations", value=simulations)

@@ -3,11 +3,11 @@
     learn_structure    parents of each attribute, from tables with a covariance
     learn_network      conditional tables for these parents, from another group's tables
 
-Privacy: post-processing of releases. Who answered for the structure is not asked again for the parameters, so that each
-person loses what one answer costs: the larger of the two, not the sum. If the same people answer both, losses add.
-Utility: mutual information is corrected for the noise of its table, which would favour large ones, and a parent must
-tell something that the others do not, by Wald's test, at a level shared by all candidates: independent attributes get
-a false edge with at most about that probability.
+Privacy: post-processing of releases. People who answered for the structure are not asked again for the parameters, so
+the loss is that of one answer: the larger of the two, not the sum. If the same people answer both, losses add.
+Utility: mutual information is corrected for the noise of its table, which would favour large ones. A parent must be
+informative beyond the others, by Wald's test, at a level shared by all candidates: independent attributes get a false
+edge with at most about that probability.
 Claim page: docs/claims/independence.md.   Flags: unvetted, trusts its caller.
 """
 
@@ -37,13 +37,13 @@ __all__ = ["Learned", "Link", "Structure", "candidate_families", "learn_network"
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """What parents tell about a child.
+    """Mutual information between a child and its parents.
 
     Attributes:
         child, parents: The attributes.
         raw_bits: Mutual information of the table as it is.
-        bits: The same less what noise adds.
-        p_value: That some parent tells nothing beyond the others.
+        bits: The same, corrected for the bias that noise adds.
+        p_value: Of the hypothesis that some parent is uninformative given the others.
     """
 
     child: str
@@ -60,9 +60,9 @@ class Structure:
     Attributes:
         domain: The attributes.
         parents: Of each of them.
-        links: What the parents that were taken tell.
+        links: The mutual information of the chosen parents.
         candidates: How many families shared the level.
-        event: What each of those cost who answered for it.
+        event: The cost to each person who answered.
         simulated: Whether the reports came from a seed.
         level: Of all candidates together.
         doubtful: Pairs without an edge that a test of that pair alone would call dependent at the same level.
@@ -173,7 +173,7 @@ def _families(names: Sequence[str], degree: int) -> Iterator[tuple[str, ...]]:
 def _found(seen: Mapping[tuple[str, tuple[str, ...]], Link], child: str, parents: tuple[str, ...]) -> Link:
     if (child, parents) in seen:
         return seen[child, parents]
-    return replace(seen[parents[0], (child,)], child=child, parents=parents)  # a pair tells the same both ways
+    return replace(seen[parents[0], (child,)], child=child, parents=parents)  # mutual information is symmetric
 
 
 def _link(release: Release, child: str, parents: tuple[str, ...]) -> Link:
@@ -203,10 +203,10 @@ def _cost(releases: Releases) -> Event:
 
 
 def learn_network(structure: Structure, parameters: Releases, *, same_people: bool = False) -> Learned:
-    """A network with these parents, its tables from another group.
+    """Fit a network with these parents to another group's tables.
 
     Args:
-        structure: What one group told.
+        structure: The parents, learnt from one group.
         parameters: Tables that hold every attribute with its parents: `structure.families`.
         same_people: Whether some answered for both, so that their losses add up.
     """

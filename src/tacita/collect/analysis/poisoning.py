@@ -1,11 +1,11 @@
-"""How far liars can move a published share, and one sign of them in the tally.
+"""Poisoning: a bound on how far false reports can move a published share, and a test of the tally for them.
 
     influence        the most that one report, or several, can move an estimated share or the sum over some levels
     excess_support   whether all reports together support as many levels as honest ones would
 
-Privacy: nothing is spent; both look at a channel and a tally.
+Privacy: nothing is spent; both use only a channel and a tally.
 Utility: a bound that is attained, and a test with a stated level. Passing the test proves nothing: a liar who supports
-as many levels as an honest person would is not seen.
+as many levels as an honest person would is not detected.
 Claim page: docs/claims/poisoning.md.   Flags: unvetted.
 
 Legend: as in `tacita.collect.channels.support`; |s| is the number of levels that a report supports.
@@ -38,10 +38,10 @@ _FEWEST_RARE = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Influence:
-    """How far replaced reports can move what is estimated from n of them.
+    """Bound on how far replaced reports can move an estimate from n reports.
 
     Attributes:
-        respondents: n, the liars among them.
+        respondents: n, including the liars.
         levels: Number of levels.
         slope: How much of a true share arrives in the counts: one report moves a share by up to 1 / (n slope).
         held: How many levels every report supports; None where it may be any number of them.
@@ -67,7 +67,7 @@ class Influence:
         return float(Fraction(liars, self.respondents) * Fraction(self._one(size)))
 
     def _one(self, size: int) -> Fraction | float:
-        """n times what one report does.
+        """Effect of one report, times n.
 
         A report that supports exactly w of k levels supports between max(0, size - (k - w)) and min(size, w) of them;
         one that may support any levels between 0 and `size`. Replacing the one extreme by the other moves the sum of
@@ -84,13 +84,13 @@ class Influence:
 
 
 def influence(channel: Channel, respondents: int) -> Influence:
-    """The bound, for a channel whose estimate is linear in its counts.
+    """Compute the bound, for a channel whose estimate is linear in its counts.
 
     Exact for randomized response, unary encoding, subsets, Hadamard (row 0 supports all levels or none) and matrices.
     For hashing it is attained where some seed sends all target levels to one cell.
 
     Args:
-        channel: Through which everybody answers. respondents: How many answers are counted.
+        channel: The channel of all respondents. respondents: How many answers are counted.
     """
     if type(respondents) is not int or respondents < 1:
         raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
@@ -103,7 +103,7 @@ def influence(channel: Channel, respondents: int) -> Influence:
     if isinstance(channel, SupportChannel):
         held = channel.size if isinstance(channel, SubsetSelection) else None
         return made(slope=channel.support_law.slope, held=held)
-    raise InvalidInput("must tell something about single levels", field="channel", value=type(channel).__name__)
+    raise InvalidInput("must be informative about single levels", field="channel", value=type(channel).__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class Excess:
     Attributes:
         z: Standard errors above (or below) the expected total.
         p_value: Of a total so far off, in either direction, if all were honest.
-        applicable: Whether the total can tell anything. why: Why not, or where it is weak.
+        applicable: Whether the total is informative. why: The reason if it is not, or a limit of the test.
     """
 
     z: float
@@ -138,11 +138,11 @@ def excess_support(channel: Channel, counts: ArrayLike) -> Excess:
     """Compare the total of a tally with its known law, normal in the limit.
 
     Args:
-        channel: Through which everybody should have answered.
+        channel: The channel that all respondents should have used.
         counts: A tally of that channel.
     """
     if isinstance(channel, RandomizedResponse | MatrixChannel):
-        return _not_applicable("every report is one code, so the total is the number of reports whatever anybody sends")
+        return _not_applicable("every report is one code, so the total is the number of reports, honest or not")
     if not isinstance(channel, SupportChannel):
         return _not_applicable("its reports do not support levels")
     tally = channel._tally(counts)

@@ -29,14 +29,14 @@ State = Literal["draft", "open", "closed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """What does not change inside a block: the questions, and what the owner decided.
+    """The part of a campaign that is constant within a block: the questions and the owner's terms.
 
     Attributes:
         id: The campaign's identifier, which respondents are given.
-        title: What respondents see.
-        design: All questions with their channels and shares, of all blocks so far.
-        questions: The same as they are sent to devices, in the order of the design.
-        terms: When the campaign publishes, goes on, stops and closes.
+        title: The title that respondents see.
+        design: All questions of all blocks so far, with their channels and shares.
+        questions: The same questions as they are sent to devices, in the order of the design.
+        terms: When the campaign publishes, starts its next block, stops and closes.
     """
 
     id: str
@@ -91,7 +91,7 @@ class Campaign:
 
     @property
     def title(self) -> str:
-        """What respondents see."""
+        """Title that respondents see."""
         return self.form.title
 
     @property
@@ -106,7 +106,7 @@ class Campaign:
 
     @property
     def terms(self) -> Terms:
-        """What the owner decided."""
+        """The owner's terms."""
         return self.form.terms
 
     @cached_property
@@ -117,7 +117,7 @@ class Campaign:
 
     @property
     def fingerprint(self) -> str:
-        """What respondents can compare: the same for all who are given the same title and questions."""
+        """Digest that respondents can compare: equal for all who are given the same title and questions."""
         return fingerprint(self.title, self.digests)
 
     @property
@@ -127,12 +127,12 @@ class Campaign:
 
     @property
     def respondents(self) -> int:
-        """How many people have answered: one for each view that was answered, in all blocks."""
+        """Number of people who have answered: one for each view that was answered, in all blocks."""
         return sum(max(self.received[number] for number in view) for view in self.design.views)
 
     @cached_property
     def answers(self) -> dict[tuple[str, ...], int]:
-        """How many people have answered for each table, in all blocks."""
+        """Number of people who have answered for each table, in all blocks."""
         found: dict[tuple[str, ...], int] = {}
         for asked, times in zip(self.design.questions, self.received, strict=True):
             found[asked.attributes] = found.get(asked.attributes, 0) + times

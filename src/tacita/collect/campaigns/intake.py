@@ -1,8 +1,8 @@
-"""Reports on their way into the counts: checked in bulk, then counted, several batches in one transaction.
+"""Intake of reports: check them in bulk, then count several batches in one transaction.
 
-A batch counts as a whole or not at all, and no report counts twice, whoever sends it again and however often. When
-`count` has returned, what it says is on disk. Committing costs far more than counting, so a server gathers the batches
-that arrive while the disk is busy and hands them over together.
+A batch counts as a whole or not at all. A report counts once, no matter who sends it again or how often. When `count`
+returns, its result is on disk. Committing costs far more than counting, so a server gathers the batches that arrive
+while the disk is busy and passes them on together.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """What became of a batch: how many counted, and which had counted before."""
+    """Outcome of a batch: how many reports were counted, and which had been counted before."""
 
     accepted: int
     replayed: tuple[str, ...]
@@ -74,10 +74,10 @@ class Batch:
 
 
 def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
-    """A batch of reports in the wire's JSON form.
+    """Parse a batch of reports in the wire's JSON form.
 
     Raises:
-        InvalidInput: One of them is not a report to a question of this campaign; it is named by its place.
+        InvalidInput: One of them is not a report to a question of this campaign; the error states its index.
     """
     _check_size(len(batch))
     try:
@@ -143,10 +143,10 @@ def _explain(form: Form, batch: Sequence[object]) -> None:
 
 
 def packed_batch(form: Form, data: bytes) -> Batch:
-    """A batch in packed form: all its reports answer one question.
+    """Parse a batch in packed form: all its reports answer one question.
 
     TCR1, the length of the question's id (1 byte), the id, then for each report 16 bytes of id and its answer, whose
-    width the channel tells (docs/reference/wire.md).
+    width depends on the channel (docs/reference/wire.md).
     """
     if form.key is not None:
         raise InvalidInput("must be JSON, with a token in each report, in an invited campaign", field="body")

@@ -110,7 +110,7 @@ def make_codes(connection: sa.Connection, campaign: int, count: int) -> list[str
 
 
 def count_codes(connection: sa.Connection, campaign: int) -> dict[str, int]:
-    """How many codes there are, and how many were used."""
+    """Count the codes that were made, and those that were used."""
     columns = (sa.func.count(), sa.func.count(invitations.c.blinded))
     made, used = connection.execute(sa.select(*columns).where(invitations.c.campaign == campaign)).one()
     return {"made": int(made), "used": int(used)}

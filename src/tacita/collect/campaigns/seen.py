@@ -1,15 +1,15 @@
-"""Which reports have counted: their ids in the database, and a fingerprint of each in memory.
+"""Reports that were counted: their ids in the database, and a fingerprint of each in memory.
 
 The ids of the reports that one transaction counts are stored together, as one run. Appending a run costs the same
 however many reports the campaign holds; an index on random ids costs a page for nearly every id.
 
 Whether an id is new is decided in memory: 8 bytes for each report, read from the runs when a campaign's first report
-arrives, and from runs that another process has added since. What is in memory was committed before, so a transaction
+arrives, and from runs that another process has added since. Only committed ids are held in memory, so a transaction
 that fails leaves nothing behind.
 
 A fingerprint is Python's keyed 64-bit hash of the id. Two ids with the same fingerprint count as one report. Among n
-reports n^2 / 2^65 are expected to be lost in this way: 3e-8 of a report for a million. A sender can only block the
-report of another person by knowing its id.
+reports n^2 / 2^65 are expected to be lost in this way: 3e-8 of a report for a million. A sender can block the report
+of another person only by knowing its id.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Fingerprints:
         self._sorted.append(last)
 
     def knows(self, prints: Prints) -> NDArray[np.bool_]:
-        """Which of these numbers are in the set."""
+        """Return a mask of the numbers that are in the set."""
         order = np.argsort(prints)  # neighbours are looked up one after the other: they share cache lines
         wanted, found = prints[order], np.zeros(prints.size, dtype=bool)
         for each in self._sorted:

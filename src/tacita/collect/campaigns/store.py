@@ -1,7 +1,7 @@
-"""All campaigns in a database: made, opened, asked, counted, looked at, closed.
+"""All campaigns in a database: create, open, ask, count, inspect and close them.
 
-Blocks fill and time runs out while nobody watches: every call that could notice calls `advance`, which moves a campaign
-on at most once, under a lock.
+Blocks fill and deadlines pass between calls. So every call that could notice this calls `advance`, which moves a
+campaign on at most once, under a lock.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = ["Campaigns"]
 _NOT_OPEN = {"draft": "is not open yet", "closed": "is closed"}
 _KEPT = 64  # forms that are kept
 _LOT = random.SystemRandom()
-_ITSELF = "its own terms"  # who closes a campaign that nobody has closed
+_ITSELF = "its own terms"  # the principal in the audit log when a campaign closes by its terms
 _LOG = logging.getLogger(__name__)
 
 
@@ -198,7 +198,7 @@ class Campaigns:
         return codes
 
     def invited(self, id: str) -> dict[str, int]:
-        """How many codes an invited campaign has made, and how many of them were used."""
+        """Count the codes that an invited campaign has made, and those that were used."""
         with self._database.snapshot() as connection:
             self._check_invited(self._load(connection, id))
             return count_codes(connection, number_of(connection, id))
@@ -263,7 +263,7 @@ class Campaigns:
         return outcomes
 
     def _try_to_advance(self, id: str) -> None:
-        """What goes wrong here must not reach a sender: the reports are on disk. The next call tries again."""
+        """Advance, but log a failure instead of raising: the reports are on disk, and the next call tries again."""
         try:
             self.advance(id)
         except Exception as error:
@@ -290,7 +290,7 @@ class Campaigns:
         return self.get(id)
 
     def _look_is_due(self, campaign: Campaign) -> bool:
-        """When so many have answered as the rule planned for its next look."""
+        """Whether as many people have answered as the stop rule planned for its next look."""
         rule = campaign.terms.stop
         return rule is not None and rule.due(campaign.respondents) > campaign.looks
 
@@ -313,7 +313,8 @@ class Campaigns:
         """The same combinations through fakes drawn from what was learnt; the promise and the true loss stay."""
         rounds = campaign.terms.rounds
         assert rounds is not None
-        # fakes are sent to everybody, so they publish what they follow: only tables that may be published are followed
+        # every device receives the table of fakes, so a fake table reveals what it follows: only tables that may be
+        # published are used
         tally = self._tally(connection, campaign, published=True)
         learnt = tally.releases() if tally else {}
         again = []
@@ -340,7 +341,7 @@ class Campaigns:
     # -- what came out ------------------------------------------------------------------------------------------------
 
     def tally(self, id: str) -> Tally:
-        """What was counted so far, of all tables that enough people have answered for."""
+        """Return the counts so far, of all tables that enough people have answered for."""
         with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
             tally = self._tally(connection, campaign, published=True)
@@ -350,7 +351,7 @@ class Campaigns:
         return tally
 
     def releases(self, id: str, about: About = "population") -> Releases:
-        """Unbiased tables with error bars; free, because everybody was protected before their report was sent."""
+        """Return unbiased tables with error bars; no cost, because reports were randomised before they were sent."""
         found = self.tally(id).releases(about)
         title = self.get(id).title
         return Releases(
@@ -366,7 +367,7 @@ class Campaigns:
     # -- several aggregators ------------------------------------------------------------------------------------------
 
     def export(self, id: str, *, principal: str = LOCAL) -> dict[str, Any]:
-        """What another aggregator of the same campaign needs to add these counts to its own, once."""
+        """Return the data that another aggregator of the same campaign needs to add these counts to its own, once."""
         with self._database.snapshot() as connection:
             campaign = self._load(connection, id)
             counts = self._counts(connection, campaign)
@@ -445,7 +446,7 @@ class Campaigns:
     def _merged_before(
         self, connection: sa.Connection, campaign: Campaign, exported: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """What was merged from the same shard before, as it was exported; from now on this export is."""
+        """Return the export that was last merged from the same shard, and store this export in its place."""
         nothing: dict[str, dict[str, Any]] = {"counts": {}, "received": {}}
         shards = (
             set()
@@ -545,7 +546,7 @@ class Campaigns:
         return {campaign.form.by_id[row.question]: tally_of(row.counts) for row in rows if row.reports}
 
     def _tally(self, connection: sa.Connection, campaign: Campaign, *, published: bool = False) -> Tally:
-        """What was counted; where it is to be published, only tables that enough people have answered for."""
+        """Return the counts; with `published`, only of tables that enough people have answered for."""
         counts, asked = self._counts(connection, campaign), campaign.design.questions
         least = campaign.terms.minimum if published else 0
         kept = {n: found for n, found in counts.items() if campaign.answers[asked[n].attributes] >= least}
@@ -586,7 +587,7 @@ def _block(campaign: Campaign) -> dict[str, Any]:
 
 
 def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
-    """What the next block asks, after checking that it differs from this one in its channels alone."""
+    """Return the questions of the next block; refuse one that differs from this block in more than its channels."""
     block = campaign.block + 1
     mine = [asked for asked in campaign.design.questions if asked.block == campaign.block]
     listed = exported.get("questions")

@@ -1,4 +1,4 @@
-"""What the owner of a campaign decides besides its questions: when it publishes, goes on, stops and closes."""
+"""Terms that the owner of a campaign sets besides its questions: when it publishes, proceeds, stops and closes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Rounds", "Terms"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """Blocks of respondents: after each, fakes are drawn from what was learnt so far, at the same true loss.
+    """Blocks of respondents: after each, fakes are drawn from the tables learnt so far, at the same true loss.
 
-    At a given loss the uniform fakes of one single block estimate best (docs/claims/rrba.md); rounds are for who wants
-    reports that look like the population.
+    At a given loss the uniform fakes of one single block estimate best (docs/claims/rrba.md). Use rounds for reports
+    that look like the population.
 
     Args:
         size: Reports that fill a block.
         floor: Weight of the uniform among the fakes, above 0 and at most 1.
-        seconds: A block that is not full by then is closed all the same, if anybody has answered; None for no limit.
+        seconds: A block that is not full by then is closed all the same, if anyone has answered; None for no limit.
     """
 
     size: int
@@ -41,21 +41,21 @@ class Rounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """How a campaign runs.
+    """Rules by which a campaign runs.
 
     Args:
-        minimum: No table is published before so many people have answered for it.
+        minimum: The number of people who must have answered for a table before it is published.
         closes: When it closes by itself.
         rounds: Whether it runs in blocks.
         stop: When it is accurate enough to close by itself.
         keep_reports: Whether reports are kept after they were counted.
-        shard: (i, m) where m aggregators share the campaign: this one takes the reports whose id, as a number, leaves i
-            when divided by m. No report can then be counted by two. The first, 0, leads: where there are rounds, the
-            others adopt its blocks.
+        shard: (i, m) where m aggregators share the campaign: this one takes the reports whose id, as a number, is i
+            modulo m. So no report is counted by two of them. The first, 0, leads: where there are rounds, the others
+            adopt its blocks.
         aggregators: With `shard`, the origins by which respondents reach the m aggregators, in their order. Devices
             draw ids that belong to the aggregator that asks them.
-        invited: Whether respondents need a one-time code: then each moves at most one sheet of reports. Otherwise the
-            campaign is open, and what one sender can move is not bounded.
+        invited: Whether respondents need a one-time code: then each sends at most one sheet of reports. Otherwise the
+            campaign is open, and the influence of one sender is not bounded.
         raised_limits: Whether respondents have raised the limits of their devices. Otherwise a design that a stock
             device refuses is not created.
     """
@@ -116,7 +116,7 @@ class Terms:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """What `as_dict` wrote."""
+        """Read the output of `as_dict`."""
         return cls(
             minimum=data["minimum"],
             closes=dt.datetime.fromisoformat(data["closes"]) if data["closes"] else None,

@@ -139,7 +139,7 @@ def _add_bytes(rows: NDArray[np.uint64], sums: NDArray[np.uint64]) -> None:
 
 
 def count_bits(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int64]:
-    """How many reports support each level, and at the end how many reports there are."""
+    """Count the reports that support each level; the last entry is the number of reports."""
     rows = check_packed(reports, levels)
     counts = np.zeros((64 * lanes_of(levels) // 8, 8), dtype=np.int64)
     buffer = np.zeros((_ROWS, 8 * lanes_of(levels)), dtype=np.uint8)

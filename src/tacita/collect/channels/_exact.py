@@ -1,4 +1,4 @@
-"""What every channel needs: losses as logarithms of exact ratios, and codes that are checked once.
+"""Helpers of all channels: losses as logarithms of exact ratios, and a check of codes.
 
 A channel knows the largest ratio between two inputs as a fraction of the integers it samples with. Its loss is the
 logarithm of that fraction, to the nearest float and rounded outward.

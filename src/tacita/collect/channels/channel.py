@@ -191,7 +191,7 @@ class RandomizedResponse:
         return sums, *guide_table(sums)
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How often each level was sent."""
+        """Count how often each level was sent."""
         codes = self._codes(reports, field="reports").astype(np.int64)
         return np.bincount(codes, minlength=self.levels).astype(np.int64)
 
@@ -288,7 +288,7 @@ def _odds_below(epsilon: float) -> Fraction:
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not math.isfinite(epsilon) or epsilon <= 0:
         raise InvalidInput("must be positive and finite", field="epsilon", value=epsilon)
     if epsilon > 53 * math.log(2):
-        raise InvalidInput("must be at most 36.7, the largest that 53 bits can tell", field="epsilon", value=epsilon)
+        raise InvalidInput("must be at most 36.7, the largest that 53 bits can hold", field="epsilon", value=epsilon)
     with localcontext() as context:
         context.prec, context.rounding = DIGITS, ROUND_FLOOR
         # exp rounds to nearest whatever the context says: one unit of its last place is taken off.

@@ -37,7 +37,7 @@ class Intervals:
     method: Literal["wilson", "normal"]
 
     def covers(self, frequencies: ArrayLike) -> NDArray[np.bool_]:
-        """Which cells of `frequencies` lie inside."""
+        """Return a mask of the cells of `frequencies` that lie inside."""
         truth = np.asarray(frequencies, dtype=np.float64)
         return (self.lower <= truth) & (truth <= self.upper)
 

@@ -2,7 +2,7 @@
 
 Privacy: local, pure; that of the inner randomized response of one bit, exact.
 Utility: unbiased; covariance in `support`. The variance of a share is ((e^eps + 1) / (e^eps - 1))^2 / n:
-near the best for small epsilon, not below 1 / n however large epsilon is, because only one bit is told.
+near the best for small epsilon, not below 1 / n however large epsilon is, because a report holds only one bit.
 Cost: log2 K + 1 bits a report; a fast transform of K log2 K additions on the server.
 Claim page: docs/claims/hadamard.md.   Flags: unvetted.
 
@@ -155,7 +155,7 @@ class HadamardResponse(SupportChannel):
         return np.asarray(rows << np.uint32(1) | sent, dtype=np.uint32)
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How many reports support each level, and at the end how many there are.
+        """Count the reports that support each level; the last entry is the number of reports.
 
         With D_r the reports of row r with sign + less those with sign -, level v is supported by
         (n + sum_r D_r H_rv) / 2 reports: a fast transform of D.

@@ -142,7 +142,7 @@ class LocalHashing(SupportChannel):
         return rounds
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How many reports support each level (its hash is the cell sent), and at the end how many there are."""
+        """Count the reports that support each level (its hash is the cell sent); the last entry is their number."""
         rows = self._checked(reports)
         counts = np.zeros(self.levels, dtype=np.int64)
         # hash * g >> 32 == cell  exactly when  ceil(cell 2**32 / g) <= hash < ceil((cell + 1) 2**32 / g)

@@ -171,7 +171,7 @@ class MatrixChannel(ExactLoss):
         return sent
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How often each report came."""
+        """Count how often each report was received."""
         codes = check_codes(reports, self.reports, field="reports")
         return np.bincount(codes, minlength=self.reports).astype(np.int64)
 

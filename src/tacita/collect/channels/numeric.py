@@ -70,7 +70,7 @@ class MeanChannel(Protocol):
         """One report for each number in `values`."""
 
     def tally(self, reports: NDArray[Any], /) -> NDArray[np.int64]:
-        """What an aggregator keeps; tallies of disjoint batches add up."""
+        """Summarise reports as counts; tallies of disjoint batches add up."""
 
     def estimate(self, counts: ArrayLike, /) -> MeanEstimate:
         """The mean from a tally."""

@@ -1,7 +1,7 @@
-"""Which frequency oracle to use: the one whose predicted variance is least, unless a far shorter report costs little.
+"""Choice of the frequency oracle: the one with the least predicted variance, unless a far shorter report costs little.
 
 Every candidate is built for the loss that is asked for, and states its variance from the integers it would sample with:
-nothing here is a rule of thumb.
+no rule of thumb is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What every local randomiser answers, whatever its reports look like.
+"""Protocols of local randomisers, for reports of any form.
 
 A channel is one object: the sampler, the estimator, its covariance and the exact epsilon are read from the
-same numbers. `Channel` is what planners and campaigns need. `EnumerableChannel` adds the whole transition
-law, which is what an auditor needs; channels with huge report spaces (hashing, unary encoding) give it for
-small domains only.
+same numbers. Planners and campaigns need `Channel`. `EnumerableChannel` adds the whole transition law, for
+auditors; channels with huge report spaces (hashing, unary encoding) give it for small domains only.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Channel(Protocol):
         """One report for each code in `values`; the first axis counts the respondents."""
 
     def tally(self, reports: NDArray[Any], /) -> NDArray[np.int64]:
-        """What an aggregator keeps of many reports; tallies of disjoint batches add up."""
+        """Summarise many reports as counts; tallies of disjoint batches add up."""
 
     def estimate(self, counts: NDArray[Any], /, *, about: About = "population") -> FrequencyEstimate:
         """Unbiased frequencies from a tally, with their covariance."""

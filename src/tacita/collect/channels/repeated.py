@@ -1,8 +1,8 @@
-"""What it costs to ask the same person again and again: the exact composition of one channel with itself.
+"""Cost of asking the same person repeatedly: the exact composition of one channel with itself.
 
-Privacy: local. Fresh reports about one value add up nearly in full: composition rescues nobody who is asked daily.
-What does is memoisation: a device that keeps its report and sends it again loses nothing more, however often it is
-asked, as long as the answer and the question stay the same (`tacita.collect.device.device` does that).
+Privacy: local. The losses of fresh reports about one value add up nearly in full: composition does not protect people
+who are asked daily. Memoisation does: a device that keeps its report and sends it again loses nothing more, however
+often it is asked, as long as the answer and the question stay the same (`tacita.collect.device.device` does that).
 Claim page: docs/claims/composition.md.   Flags: unvetted.
 """
 

@@ -1,8 +1,8 @@
-"""What a trusted shuffler adds: the central loss of n reports whose order and senders nobody learns.
+"""Amplification by a trusted shuffler: the central loss of n reports without their order and senders.
 
     amplified    (epsilon, delta) of n shuffled reports of one channel
 
-Privacy: central, approximate, about a reader of the shuffled reports only. The local loss still holds against all.
+Privacy: central, approximate, against a reader of the shuffled reports only. The local loss still holds against all.
 Cost: about a second for a million reports.
 Claim page: docs/claims/shuffling.md.   Flags: unvetted, trusts its caller.
 
@@ -45,12 +45,12 @@ _FINE = 1e-6  # of the local loss, in the search for epsilon
 
 @dataclass(frozen=True, kw_only=True)
 class Amplified:
-    """The loss of one report against whoever sees the shuffled reports only.
+    """Loss of one report against a reader who sees the shuffled reports only.
 
     Attributes:
-        epsilon, delta: Of the whole collection, for one person who answers otherwise.
-        local_epsilon: What holds without any trust.
-        reports: The number of honest reports that were counted on.
+        epsilon, delta: Of the whole collection, for one person who changes their answer.
+        local_epsilon: The loss without any trust.
+        reports: The assumed number of honest reports.
         kinds: k of the crowd to hide in.
     """
 
@@ -67,11 +67,11 @@ class Amplified:
 
 
 def amplified(channel: Channel, reports: int, delta: float) -> Amplified:
-    """The least epsilon that the bound shows at a given delta, never above the local one.
+    """Compute the least epsilon that the bound shows at a given delta, never above the local one.
 
     Args:
-        channel: The one channel that everybody uses.
-        reports: How many honest reports are shuffled together. Those an attacker sent or knows hide nobody.
+        channel: The one channel that all respondents use.
+        reports: How many honest reports are shuffled together. Reports that an attacker sent or knows do not count.
         delta: Above 0 and below 1; much less than 1 / reports.
     """
     if type(reports) is not int or reports < 1:

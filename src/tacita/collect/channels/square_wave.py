@@ -30,7 +30,7 @@ _TOLERANCE = 1e-8  # of the log likelihood per report: steps that still matter t
 
 
 def half_width(epsilon: float) -> float:
-    """The half-width b of the wave, in units of the range, that tells most about the value.
+    """Half-width b of the wave, in units of the range, that is most informative about the value.
 
     Claim: b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)) maximises the paper's upper bound of the mutual
     information between a uniform value and its report. It tends to 1/2 for small epsilon. A choice, not a guarantee.
@@ -106,7 +106,7 @@ class SquareWave:
         return self.window.randomize(values, source)
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How often each cell was sent."""
+        """Count how often each cell was sent."""
         codes = check_codes(reports, self.cells, field="reports")
         return np.bincount(codes, minlength=self.cells).astype(np.int64)
 

@@ -171,7 +171,7 @@ class SubsetSelection(SupportChannel, ExactLoss):
         return super().estimate(tally, about=about)
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How many reports hold each level, and at the end how many there are; a set of another size is refused."""
+        """Count the reports that hold each level; the last entry is their number. Refuse a set of another size."""
         counts = count_bits(reports, self.levels)
         if (np.bitwise_count(np.asarray(reports)).sum(axis=1) != self.size).any():
             raise InvalidInput(f"must hold {self.size} levels each", field="reports")

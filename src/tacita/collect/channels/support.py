@@ -28,7 +28,7 @@ __all__ = ["SupportChannel", "SupportLaw", "support_covariance"]
 
 @dataclass(frozen=True, kw_only=True)
 class SupportLaw:
-    """How likely levels are supported, exactly.
+    """Exact probabilities that a report supports one level, or two.
 
     Attributes:
         hit: p, of the true level. miss: q, of any other. hit_and_other: t, of the true level and a given other one.

@@ -172,5 +172,5 @@ class UnaryEncoding(SupportChannel, ExactLoss):
         return lanes
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """How many reports have each bit set, and at the end how many there are."""
+        """Count the reports with each bit set; the last entry is the number of reports."""
         return count_bits(reports, self.levels)

@@ -1,4 +1,4 @@
-"""What every channel of a device can do, and the checks that the kinds share. Standard library only."""
+"""Base class of the channels of a device, and the checks that the kinds share. Standard library only."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEX = re.compile(r"[0-9a-f]*")
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceChannel:
-    """What every kind can do. Its members are those of the wire, integers all of them."""
+    """Base class of all kinds. Its fields are those of the wire format; all of them are integers."""
 
     kind: ClassVar[str]
 
@@ -74,11 +74,11 @@ class DeviceChannel:
         raise NotImplementedError
 
     def said(self, cells: int) -> str:
-        """What leaves the device and how it is drawn, in plain words."""
+        """Describe in plain words what is sent and how it is drawn."""
         raise NotImplementedError
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
-        """What is sent, and how many 64-bit words it took."""
+        """Draw the answer to send; return it with the number of 64-bit words used."""
         raise NotImplementedError
 
     def check_answer(self, cells: int, answer: object) -> None:

@@ -70,7 +70,7 @@ class Matrix(DeviceChannel):
         return (
             f"One of {len(self.weights[0])} possible reports and a random number leave this device."
             f" With probability {1 - float(self.kept(cells)):.3g} it is drawn in the same way whatever your answer is,"
-            " and nobody who sees it can tell when."
+            " and no one who sees it can know when."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:

@@ -64,7 +64,7 @@ class RR(DeviceChannel):
         return (
             "One of these answers and a random number leave this device."
             f" With probability {float(self.kept(cells)):.3g} it is your own; otherwise it is drawn by chance,"
-            " and nobody who sees it can tell which."
+            " and no one who sees it can know which."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
@@ -126,7 +126,7 @@ class Hash(_Inner):
         return (
             f"Random numbers leave this device that sort these answers into {self.cells} groups, and the number of one"
             f" group. With probability {float(self.kept(cells)):.3g} it is the group of your own answer; otherwise it"
-            " is drawn by chance, and nobody who sees it can tell which."
+            " is drawn by chance, and no one who sees it can know which."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
@@ -157,7 +157,7 @@ class Hadamard(_Inner):
     fake: int
 
     def check(self, cells: int) -> None:
-        """Weights of randomized response of one bit, that tell something."""
+        """Check the weights of randomized response of one bit; they must depend on the true answer."""
         self._check_inner(2)
         if self.keep == 0:
             raise Refusal("threshold", "must be at least 1", field="channel.keep", value=0)
@@ -171,7 +171,7 @@ class Hadamard(_Inner):
         return (
             "A random number leaves this device that splits these answers into two groups, and a bit that names one"
             f" group. With probability {float(self.kept(cells)):.3g} it is the group of your own answer; otherwise it"
-            " is drawn by chance, and nobody who sees it can tell which."
+            " is drawn by chance, and no one who sees it can know which."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:

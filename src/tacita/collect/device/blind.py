@@ -6,8 +6,8 @@
     signature = finalize(..)            <-  its signature
     token = message, signature          ->  later, with the report: is signed, was not seen before
 
-Privacy:  blinded messages are uniform, whatever the message is. So the aggregator cannot tell which code a token was
-          bought with, however it keeps what it saw; it can still compare times and addresses.
+Privacy:  blinded messages are uniform, whatever the message is. So the aggregator cannot link a token to the code that
+          it was bought with, whatever it records; it can still compare times and addresses.
           Claim: docs/claims/invitations.md
 
 The exponent is 65537, the modulus has 2048 bits. Standard library only: this is part of the device. The aggregator

@@ -1,8 +1,8 @@
-"""The respondent's side: a device that trusts nobody.
+"""The respondent's side: a device that trusts no one.
 
-It reads the loss off the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
+It computes the loss from the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
 before it draws, and keeps the one report it ever gives to a question. The true value and the coin are in no file
-and in no message. Standard library only, so that a person can read all of what runs: this module, `question`,
+and in no message. Standard library only, so that a person can read all code that runs: this module, `question`,
 `device_channels` and `_device*`, `draw`, `refusal`, `device_ledger` and `tacita.errors`.
 """
 
@@ -30,11 +30,11 @@ __all__ = ["USUAL_LIMITS", "Device", "Limits", "Offer", "Receipt", "SheetOffer"]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How much a device may lose.
+    """Limits on the privacy loss of a device.
 
     Args:
-        question: With one answer.
-        total: With all answers together.
+        question: Of one answer.
+        total: Of all answers together.
     """
 
     question: float
@@ -47,7 +47,7 @@ USUAL_LIMITS = Limits(question=2.0, total=4.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What would leave the device, and at what cost, before anything does.
+    """Preview of an answer: what the device would send and what it would cost. Nothing is sent yet.
 
     Args:
         campaign: Identifier of the campaign.
@@ -74,7 +74,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class SheetOffer:
-    """What would leave the device if several questions were answered together.
+    """Preview of the answers to several questions together. Nothing is sent yet.
 
     Args:
         campaign: Identifier of the campaign.
@@ -95,7 +95,7 @@ class SheetOffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What the respondent keeps of an answer that was given.
+    """Receipt of an answer that was given; the respondent keeps it.
 
     Args:
         campaign: Identifier of the campaign.
@@ -103,8 +103,8 @@ class Receipt:
         attributes: What was asked.
         loss: What was charged.
         answer: What was sent, as the report has it.
-        sent: The level of each attribute that was sent, where the answer is one of the possible answers; it may or
-            may not be the true one, and nothing here tells. None for answers of other kinds.
+        sent: The level of each attribute that was sent, where the answer is one of the possible answers. It may or
+            may not be the true one; the receipt does not reveal which. None for answers of other kinds.
         report: Identifier of the report.
         date: The day of the charge, UTC.
         digest: Digest of the question, to prove later what was asked.
@@ -183,18 +183,17 @@ class Device:
         """Randomise the true value, at most once for a question.
 
         The charge is on disk before anything is drawn, and the report before it is returned. A crash in
-        between leaves the charge spent; since nothing left the device then, asking again draws under that
-        same charge.
+        between leaves the charge spent; since nothing was sent then, asking again draws under that same charge.
 
         Args:
             question: A `Question`, its parsed JSON, or its JSON text.
             value: The true level of each attribute that is asked, or the level itself where one is asked. It is
-                written nowhere. None, for an attribute or for all, says that the respondent has no such value: the
-                answer is then pure chance, and nobody can tell.
+                not stored. None, for an attribute or for all, means that the respondent has no such value: the
+                answer is then purely random, and no one can distinguish it from another.
             token: In an invited campaign, what was signed for the respondent's code (`blind.buy_token`).
 
         Returns:
-            The report to send, and a receipt to keep. For a question answered before: the very same ones,
+            The report to send, and a receipt to keep. For a question that was answered before, the same two again,
             without a charge.
 
         Raises:
@@ -222,7 +221,7 @@ class Device:
         return self._answer(checked, values if isinstance(values, Mapping) else {}, token)
 
     def remaining(self) -> float:
-        """What is left of the device's budget."""
+        """Return what is left of the device's budget."""
         with self._ledger.open() as ledger:
             return self.limit_total_epsilon - ledger.spent()
 
@@ -271,7 +270,7 @@ class Device:
         return questions
 
     def _asker(self, question: Question) -> str:
-        """Who asks, as the ledger knows it: aggregators that share a campaign are one."""
+        """Return the asker's key in the ledger: aggregators that share a campaign count as one."""
         return self.service if question.aggregators is None else " ".join(question.aggregators)
 
     def _check_new(self, questions: Sequence[Question], ledger: OpenLedger) -> None:
@@ -371,8 +370,8 @@ def _check_token(questions: Sequence[Question], known: Sequence[Entry | None], t
 
 def _draw_report(question: Question, truth: int | None, service: str, token: str | None, place: int) -> Report:
     words = _system_words()
-    # Who has no such value answers for a cell drawn by a fair die: silence would tell. That is a mixture of the
-    # channel's laws, so it costs no more; and the die is thrown in either case, because the time must not tell.
+    # A respondent without such a value answers for a uniformly random cell: not answering would reveal it. That is a
+    # mixture of the channel's laws, so it costs no more. The cell is drawn in either case: the time must not reveal it.
     die, _ = below(question.cells, words)
     answer, _ = question.channel.draw(question.cells, die if truth is None else truth, words)
     named = {"campaign": question.campaign, "question": question.question}

@@ -101,7 +101,7 @@ def draw(keep: int, fake: Sequence[int], truth: int, words: Iterator[int]) -> tu
     """
     sums = list(accumulate(fake))
     position, used = below(keep + sums[-1], words)
-    # The search runs whether or not the truth is kept, and the choice is a look-up: the time must not tell
+    # The search runs whether or not the truth is kept, and the choice is a look-up: the time must not reveal
     # the branch.
     cell = bisect_right(sums, max(position - keep, 0))
     return (cell, truth)[position < keep], used

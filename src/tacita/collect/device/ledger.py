@@ -114,7 +114,7 @@ class OpenLedger:
         self._save = save
 
     def find(self, question: Question, service: str) -> Entry | None:
-        """What is known of this question, by its service and identifiers; refuses one whose content has changed."""
+        """Find the entry of this question by its service and identifiers; refuse one whose content has changed."""
         keys = [(known, question.campaign, question.question) for known in (service, "")]
         entry = next((self._entries[key] for key in keys if key in self._entries), None)
         if entry is not None and entry.digest != question.digest:

@@ -1,8 +1,8 @@
-"""What goes to a respondent's device and what comes back, as plain data: wire version 1.
+"""Questions to a respondent's device and reports from it, as plain data: wire version 1.
 
-A question asks for one attribute or for several at once, carries everything that its answer will be drawn with, and
-promises a loss. Whoever receives it checks it by itself: a `Question` that exists has passed every rule below, in the
-order of docs/reference/wire.md, which the JavaScript client follows too. Standard library only.
+A question asks for one attribute or for several at once, carries all numbers that its answer will be drawn with, and
+promises a loss. The receiver checks it by itself: a `Question` that exists has passed every rule below, in the order
+of docs/reference/wire.md, which the JavaScript client follows too. Standard library only.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class Ask:
         return {"attribute": self.attribute, "levels": list(self.levels)}
 
     def check(self, field: str) -> None:
-        """Refuse texts that do not show what they are, and levels that cannot be told apart."""
+        """Refuse texts with hidden characters, and levels that look the same."""
         _check_text(self.attribute, f"{field}.attribute")
         if not isinstance(self.levels, tuple) or not 2 <= len(self.levels) <= MAX_LEVELS:
             raise Refusal("levels-count", "must be 2 to 2**20 levels", field=f"{field}.levels")
         shown = {_check_text(level, f"{field}.levels[{index}]") for index, level in enumerate(self.levels)}
-        if len(shown) < len(self.levels):  # two levels that a person cannot tell apart are one
+        if len(shown) < len(self.levels):  # two levels that look the same to a person count as one
             raise Refusal("levels-repeated", "must all be different", field=f"{field}.levels")
 
     def index(self, level: object) -> int:
@@ -154,7 +154,7 @@ class Question:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What is asked for."""
+        """Attributes that are asked for."""
         return tuple(ask.attribute for ask in self.asks)
 
     @cached_property
@@ -304,13 +304,13 @@ class Report:
 
 
 def seen(text: str) -> str:
-    """What a person sees: compatible forms as one, without what has no picture; case counts."""
+    """Return the text as a person sees it: compatible forms as one, no invisible characters; case counts."""
     shown = text if text.isascii() else unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
     return re.sub(" +", " ", shown).strip(" ")
 
 
 def fingerprint(title: str, digests: Sequence[str]) -> str:
-    """What respondents of one survey can compare: 32 hexadecimal digits over its title and all its questions."""
+    """Digest that respondents of one survey can compare: 32 hexadecimal digits over its title and all its questions."""
     text = json.dumps([title, *digests], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

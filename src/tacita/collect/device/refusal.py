@@ -1,4 +1,4 @@
-"""How a respondent's device says no, and the two checks that all parts of a question share. Standard library only."""
+"""Refusals of a respondent's device, and the two checks that all parts of a question share. Standard library only."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ Two stages, because asking for non-negative tables with given margins has no sol
    shared margin becomes the average of what the tables say, weighted by inverse variance, and each table spreads its
    correction evenly over the cells. Averaging a larger set does not disturb a smaller one that agrees already.
 2. *No negative shares.* Each table is projected onto the simplex, which disturbs the margins a little; the two stages
-   are repeated a few times. What disagreement is left is then scaled away (`settle`), which keeps shares positive.
+   are repeated a few times. The remaining disagreement is then scaled away (`settle`), which keeps shares positive.
 
-`complete` fills a table that nobody asked for from those that were: the one with the largest entropy among all with
+`complete` derives a table that was not asked for from those that were: the one with the largest entropy among all with
 these margins, by iterative scaling. `complete_min_norm` takes the one with the smallest sum of squares instead, as the
-views of PriView do [Qardaji, Yang, Li 2014]; entropy keeps what is independent independent, the norm does not.
+views of PriView do [Qardaji, Yang, Li 2014]; entropy keeps independent attributes independent, the norm does not.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
 
 
 def _joint_event(releases: Sequence[Release]) -> Event:
-    """What a table that was made from all of them costs: each respondent of a collection answered one of them."""
+    """Cost of a table made from all of them: the largest, since each respondent of a collection answered one."""
     first = releases[0]
     for release in releases:
         if release.quantity != "share" or release.trust != "local":
@@ -183,7 +183,7 @@ def complete(tables: Iterable[Cells], domain: Domain, *, rounds: int = 500, tole
 
 
 def _known(tables: Iterable[Cells], domain: Domain) -> list[Cells]:
-    """What each table says about the attributes of `domain`."""
+    """Project each table onto the attributes that it shares with `domain`."""
     known = []
     for table in tables:
         shared = [name for name in domain.names if name in table.attributes]

@@ -1,11 +1,11 @@
-"""What a collection measured: every table once, unbiased, with the covariance it has if some table is the truth.
+"""Measurements of a collection: every table once, unbiased, with the covariance it has if some table is the truth.
 
     Evidence       the tables as measured, and the channels and numbers of reports behind them
     with_values    the same channels and numbers of reports, other measurements
     simulate       measurements as they would come if given tables were the truth
 
-Estimates that are made from several tables (pooled, consistent, modelled) are functions of the evidence, so that they
-can be made again from simulated evidence: that is how their error is known.
+Estimates that are made from several tables (pooled, consistent, modelled) are functions of the evidence. So they can be
+made again from simulated evidence, which gives their error.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class LatentClasses:
         )
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-        """Codes of made-up people: a class for each, then every attribute given the class."""
+        """Draw the codes of simulated people: a class for each, then every attribute given the class."""
         kind = rng.choice(self.classes, rows, p=self.weights)
         columns = {}
         for name, table in self.conditionals.items():
@@ -116,7 +116,7 @@ class _Problem:
         self.variances = [m.variance for m in measurements]
 
     def start(self, rng: np.random.Generator) -> Array:
-        """A model near independence, the classes told apart at random."""
+        """Random starting parameters: a model near independence, whose classes differ at random."""
         return rng.normal(0, 0.5, int(self.starts[-1]))
 
     def start_at(self, model: LatentClasses) -> Array:

@@ -134,7 +134,7 @@ class Pooling:
         return self._parts[key].at.size == 0
 
     def reports(self, key: Key) -> int:
-        """How many answers hold some attribute of a table."""
+        """Number of answers about some attribute of a table."""
         sources = self._evidence.sources
         return sum(sum(source.reports) for other, source in sources.items() if set(other) & set(key))
 

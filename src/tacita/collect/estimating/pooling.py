@@ -1,13 +1,13 @@
 """One estimate from several blocks of people who answered about the same cells through different channels.
 
-Two ways. The linear one keeps what the blocks' estimates have: no bias, a covariance. The likelihood one is never
-negative and wastes nothing when the channels differ much, but it is biased towards what is possible.
+Two ways. The linear one keeps the properties of the blocks' estimates: no bias, a covariance. The likelihood one is
+never negative and efficient when the channels differ much, but it is biased towards possible shares.
 
 A channel may have been chosen in view of earlier blocks' reports, as long as it was fixed before its own people
 answered: each block is then unbiased given the past, so the pool is unbiased, and the covariances of the blocks add up
 because a block's error has mean zero whatever came before.
 
-Cost: nothing is asked of anybody, so no privacy.   Claim page: docs/claims/rrba.md.
+Cost: post-processing, so no privacy.   Claim page: docs/claims/rrba.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Singular values that stand out of noise.  [Gavish, Donoho 2017]
+"""Shrinkage of singular values to those above the noise.  [Gavish, Donoho 2017]
 
 A matrix of pure noise, r x c with standard deviation s, has singular values up to about s (sqrt r + sqrt c). A
-value above that edge is too large by a known amount; one below it tells nothing. `shrink` corrects the first
-and drops the second, which is the best one can do in squared error when the truth has low rank.
+value above that edge is too large by a known amount; one below it carries no information. `shrink` corrects the first
+and drops the second, which is the best possible in squared error when the truth has low rank.
 """
 
 from __future__ import annotations

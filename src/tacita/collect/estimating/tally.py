@@ -1,7 +1,7 @@
-"""What an aggregator keeps: how often each cell was supported, for every question. Tallies of disjoint people add up.
+"""Tallies of an aggregator: how often each cell was supported, for every question. Tallies of disjoint people add up.
 
-The respondents' side (`respond`) and the aggregator's side (`Tally.add`) are two functions; nothing but reports
-passes from one to the other.
+The respondents' side (`respond`) and the aggregator's side (`Tally.add`) are two functions; only reports pass from one
+to the other.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Participation:
-    """Who may send reports, and so how far one sender can move a table.
+    """Rules for senders of reports, which bound the influence of one sender on a table.
 
     Args:
-        invited: Whether a report needs a one-time token. Otherwise the campaign is open: what one sender can move is
-            not bounded, because two of their reports look like those of two persons.
+        invited: Whether a report needs a one-time token. Otherwise the campaign is open: the influence of one sender
+            is not bounded, because two of their reports look like those of two persons.
         reports_a_minute: Most reports that one address may send to an open campaign; None where there is no limit.
     """
 
@@ -47,7 +47,7 @@ class Participation:
     reports_a_minute: int | None = None
 
     def influence(self, counted: Sequence[tuple[Channel, int]]) -> dict[str, Any]:
-        """How far one sender can move a share of a table, as plain data.
+        """Compute how far one sender can move a share of a table, as plain data.
 
         m further reports beside n move an estimate that is linear in its counts as far as replacing m of n + m: by
         m / ((n + m) slope) at most. Where blocks are pooled, no more than in the block that moves furthest.
@@ -80,9 +80,9 @@ class Reports:
 
 
 def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source: Source) -> Array:
-    """The cell of each person in the table of a question.
+    """Return the cell of each person in the table of a question.
 
-    Everybody who is asked answers, or silence would tell. Who has no place in the table throws a fair die for a cell.
+    Respondents whose value is out of domain report a uniformly random cell; not answering would reveal it.
     """
     shape = tuple(domain[name].size for name in asked.attributes)
     columns = [np.asarray(codes[name]).astype(np.int64) for name in asked.attributes]
@@ -93,15 +93,15 @@ def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source
 
 
 def respond(design: CollectionDesign, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
-    """What the devices of these people send: each is given one view by lot and randomises its own answers.
+    """Return the reports of these people's devices: each gets one random view and randomises its own answers.
 
-    How many reports a question gets depends on the lot alone, not on what people would say.
+    The number of reports of a question depends on this assignment alone, not on the true answers.
 
     Args:
         design: The public design.
-        codes: True codes of every attribute, one row for each person. They do not leave this function.
+        codes: True codes of every attribute, one row for each person. They are not part of the result.
         source: Randomness of the channels.
-        seed: Of the lot, which is public; it must not have been used to make the people up.
+        seed: Of the assignment, which is public; it must not have been used to simulate the people.
     """
     people = len(next(iter(codes.values())))
     views = design.lot()
@@ -171,7 +171,7 @@ class Tally:
         return bool(self._counts)
 
     def counts(self, number: int) -> NDArray[np.int64] | None:
-        """What was counted for one question, or None if nobody answered it."""
+        """Return the counts of one question, or None if no one answered it."""
         return self._counts.get(number)
 
     def releases(

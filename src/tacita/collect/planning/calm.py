@@ -1,22 +1,22 @@
-"""Which views to ask about when many tables over many attributes are wanted.  [after Zhang et al. 2018, CALM]
+"""Choice of the views to ask about when many tables over many attributes are wanted.  [after Zhang et al. 2018, CALM]
 
 Asking each wanted table by itself leaves few respondents for each. A view, a table over more attributes, serves all
 tables inside it, and the views' shared margins are measured many times over; but its cells are more, and summing them
 up adds their noise. So there is a best size, and it depends on the number of people, epsilon and the levels.
 
-What is predicted, for a design of m views with n / m respondents each. A table is made of interactions S, one for each
+The prediction, for a design of m views with n / m respondents each: a table is made of interactions S, one for each
 set of its attributes, with d_S = prod (levels - 1) free numbers each. A view V of L cells, estimated with variance
-v m / n in every direction, tells about every S inside it; all views that hold S are averaged, so that
+v m / n in every direction, informs about every S inside it; all views that hold S are averaged, so that
 
     1 / precision(S) = 1 / sum_{V holds S} n / (m v_V L_V)           noise^2 = (1/2)^2 (2 / pi) sum_S d_S / precision(S)
 
 as total variation distance (E|z| = sqrt(2 / pi) for normal noise). v is the variance of one report about a population:
 noise of the channel and of sampling people together. An interaction that no view holds is left out by `complete`: that
-misses `dependence` for a pair, half of it for a triple, and so on, which is an assumption about the world and not about
-the data. The design with the least weighted mean of sqrt(noise^2 + missed^2) is taken. Singles are one of the designs:
-with few people it is best not to ask about pairs at all.
+misses `dependence` for a pair, half of it for a triple, and so on, which is an assumption about populations in general
+and is not read off the data. The design with the least weighted mean of sqrt(noise^2 + missed^2) is taken. Singles are
+one of the designs: with few people it is best not to ask about pairs at all.
 
-Privacy: that of the channels of the design; each respondent answers about one view. Choosing looks at no data.
+Privacy: that of the channels of the design; each respondent answers about one view. The choice uses no data.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _LARGEST = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PredictedTable:
-    """The error that a wanted table will have, as total variation distance, before anybody is asked.
+    """Predicted error of a wanted table, as total variation distance, before anyone is asked.
 
     Attributes:
-        attributes: Of the table. noise: From channel and sampling. missed: Assumed, of what no view holds.
+        attributes: Of the table. noise: From channel and sampling. missed: Assumed, for interactions that no view holds.
     """
 
     attributes: Key
@@ -156,7 +156,7 @@ def choose_views(
 
 
 def _prefixes(count: int) -> list[int]:
-    """How many of the views of a cover are tried: all, and fewer and fewer, which leaves tables out."""
+    """Numbers of views of a cover to try: all of them, and ever fewer, which leaves tables out."""
     return sorted({max(1, round(count / 2 ** (step / 2))) for step in range(9)})
 
 

@@ -1,15 +1,15 @@
 """The design of a collection: which combinations are asked, through which channel, of how many.
 
 Either every respondent answers one question with the whole epsilon, or all questions of one *view* with a share of it
-each. The first is the default: splitting was measured to be worse at every epsilon that anybody would promise (the
-variance of an answer grows faster than its number falls); `compare_budgets` computes both, so that nobody has to
-believe it.
+each. The first is the default: splitting was measured to be worse at every epsilon that anyone would promise, because
+the variance of an answer grows faster than the number of answers. `compare_budgets` computes both, so that you can
+check it.
 
 A collection in rounds asks the same combinations again in every *block*, each time through another channel.
 
-How many are asked what: the error of a table, summed over its cells, is about c / sqrt(n) with c = sqrt(cells *
-directions * v), where v is the variance of one report and `directions` counts what is left of the noise after the table
-has been shrunk to low rank. Minimising the sum over tables gives shares proportional to c^(2/3).
+Shares of the respondents: the error of a table, summed over its cells, is about c / sqrt(n) with c = sqrt(cells *
+directions * v), where v is the variance of one report and `directions` is the number of directions in which noise is
+left after the table has been shrunk to low rank. Minimising the sum over tables gives shares proportional to c^(2/3).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """The error that a table will have, as total variation distance, before anybody is asked."""
+    """Predicted error of a table, as total variation distance, before anyone is asked."""
 
     attributes: tuple[str, ...]
     raw: float
@@ -67,19 +67,19 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectionDesign:
-    """Which questions are asked of whom. Public: it is sent to every device.
+    """Questions of a collection, and the share of the respondents for each. Public: it is sent to every device.
 
     Args:
-        domain: What the attributes mean.
+        domain: The attributes.
         questions: All questions, of all blocks.
-        epsilon: What each respondent may spend.
-        respondents: How many are expected.
+        epsilon: The budget of each respondent.
+        respondents: The expected number of respondents.
         mode: Whether tables or only single attributes are asked.
         views: Numbers of the questions that one respondent answers together; each question alone if not given.
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
         wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
-        floor: Where the fakes of later blocks follow what was learnt: the share of them that stays even.
+        floor: Where the fakes of later blocks follow the tables learnt so far: the share of fakes that stays uniform.
     """
 
     domain: Domain = field(repr=False)
@@ -113,7 +113,7 @@ class CollectionDesign:
             if len({(question.share, question.block) for question in together}) > 1:
                 raise InvalidInput("must hold questions of one share and block", field="views", value=view)
             names = [name for question in together for name in question.attributes]
-            if len(set(names)) < len(names):  # two answers about one attribute tell more than either
+            if len(set(names)) < len(names):  # two answers about one attribute reveal more than either
                 raise InvalidInput("must not ask about an attribute twice", field="views", value=view)
 
     @property
@@ -122,12 +122,12 @@ class CollectionDesign:
         return max(self.loss(view) for view in self.views)
 
     def loss(self, view: Sequence[int]) -> float:
-        """What answering the questions of a view costs: the sum, rounded outward."""
+        """Cost of answering all questions of a view: the sum, rounded outward."""
         losses = [self.questions[number].channel.epsilon_upper for number in view]
         return losses[0] if len(losses) == 1 else math.nextafter(math.fsum(losses), math.inf)
 
     def promise(self, number: int) -> float:
-        """What one question may cost: epsilon, shared with the others of its view."""
+        """Largest loss of one question: epsilon, split evenly among the questions of its view."""
         return self.epsilon / len(self.view_of[number])
 
     @cached_property
@@ -141,7 +141,7 @@ class CollectionDesign:
         return {view: first.share for view, first in shares.items() if first.block == block}
 
     def expected(self, question: Asked) -> int:
-        """How many answers a question will get."""
+        """Expected number of answers to a question."""
         return max(1, round(self.respondents * question.share))
 
     def predict(self) -> tuple[Prediction, ...]:
@@ -181,7 +181,7 @@ def _report_variance(channel: Channel) -> float:
 
 
 def _directions(domain: Domain, attributes: Sequence[str]) -> int:
-    """What is left of the noise of a table after it is shrunk to rank one: one direction for each margin's freedom."""
+    """Number of noise directions left after a table is shrunk to rank one: one for each free share of each margin."""
     return 1 + sum(domain[name].size - 1 for name in attributes)
 
 

@@ -22,7 +22,7 @@ __all__ = ["DEPENDENCE", "plan_collection", "planning_seconds"]
 DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
 
-_MANY = 100_000  # so many that one rehearsal tells enough
+_MANY = 100_000  # with so many respondents one rehearsal is accurate enough
 _MANY_ATTRIBUTES = 10  # from here on larger views are worth a rehearsal of their own
 
 

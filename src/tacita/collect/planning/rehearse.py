@@ -1,9 +1,9 @@
-"""A rehearsal: the whole collection on made-up people, to know the error before anybody is asked.
+"""A rehearsal: run the whole collection on simulated people, to know the error before anyone is asked.
 
-Formulas predict the noise of a raw table well, but not what is left after all tables have been fitted together.
-So the design is carried out, through the real channels and the real fit, on a made-up population with the same
-attributes: two kinds of people with margins of Zipf's shape, told apart just so much that tables lie as far
-from independent as the owner expects. Nothing about the population to be asked is used.
+Formulas predict the noise of a raw table well, but not the error after all tables have been fitted together. So the
+design is carried out, through the real channels and the real fit, on a simulated population with the same attributes:
+a mixture of two classes of people with Zipf margins, which differ just enough that tables lie as far from
+independence as the owner expects. Nothing about the real population is used.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _dependence(population: LatentClasses, pairs: list[tuple[str, str]]) -> floa
 
 
 def made_up(domain: Domain, attributes: tuple[str, ...], *, dependence: float, seed: int) -> LatentClasses:
-    """A population of two kinds whose pair tables lie about `dependence` from independent, as far as two kinds can."""
+    """Simulated population of two classes whose pair tables lie about `dependence` from independence, if they can."""
     rng = np.random.default_rng(seed)
     bases, tilts = {}, {}
     for name in attributes:

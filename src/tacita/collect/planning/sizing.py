@@ -1,13 +1,14 @@
-"""How many respondents a whole design takes until its wanted tables are known well enough.
+"""Number of respondents that a whole design needs until its wanted tables are accurate enough.
 
-    wanted_tables         which tables must be known: those that the owner asked for
-    half_widths           how well each will be known, with a number of respondents
-    respondents_planned   how many a stop rule is expected to take
+    wanted_tables         the tables that must be accurate: those that the owner asked for
+    half_widths           the half-width of each table's intervals, at a number of respondents
+    respondents_planned   the number of respondents that a stop rule is expected to take
     plan_stop             a stop rule whose looks are planned around that number
 
-Pooled estimates are planned, because those are looked at: a table gains from every question that holds its attributes.
-Their covariance is a function of the channels and of the numbers of reports, so that it is known before anyone is
-asked; unknown shares are taken to be even, and the variance is raised by how much the worst share of a cell exceeds it.
+The plan is for pooled estimates, because the stop rule looks at those: a table gains from every question that holds its
+attributes. Their covariance is a function of the channels and of the numbers of reports, so it is known before anyone
+is asked. Unknown shares are taken to be even, and the variance is raised by how much the worst share of a cell exceeds
+it.
 
 Privacy: nothing is spent; no report is used.   Claim page: docs/claims/sequential-stopping.md.
 """
@@ -80,7 +81,7 @@ def half_widths(design: CollectionDesign, respondents: int, *, level: float = 0.
 
 
 def respondents_planned(design: CollectionDesign, rule: StopRule) -> int:
-    """How many respondents a stop rule takes with this design, at the worst shares, with its planned looks."""
+    """Number of respondents that a stop rule takes with this design, at the worst shares, with its planned looks."""
     variances = _variances(design)
     cells = sum(design.domain.project(key).size for key in variances)
     z = normal_quantile(replace(rule, planned=1).level_at(_PLANNED_LOOK, cells))

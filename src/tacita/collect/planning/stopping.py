@@ -1,4 +1,4 @@
-"""How many respondents a wanted accuracy takes, and when a collection may stop.
+"""Number of respondents for a wanted accuracy, and the rule by which a collection may stop.
 
     respondents_needed    for one question, before anyone is asked
     StopRule              at each look: stop, or how many more
@@ -109,14 +109,14 @@ def _variances(channel: Channel, share: float | None) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What a look says.
+    """Result of one look.
 
     Attributes:
         stop: Whether all intervals are narrow enough.
-        widest: The largest half-width. cell: Where, as codes.
+        widest: The largest half-width. cell: Its cell, as codes.
         level_used: Of each interval at this look.
-        more_respondents: How many more until the look that should be the last; 0 if this one is, None if no number of
-            people would do.
+        more_respondents: Number of respondents until the look that should be the last; 0 if this is the last, None if
+            no number of people suffices.
         table: The table with the widest interval.
     """
 
@@ -174,7 +174,7 @@ class StopRule:
         return (1 - math.fsum(_SHARES)) / (later * (later + 1))
 
     def size_of(self, number: int) -> int:
-        """How many respondents look `number` has, where a number was planned."""
+        """Number of respondents at look `number`, where a number was planned."""
         if self.planned is None:
             raise InvalidInput("must say how many respondents are planned", field="planned")
         last = len(_FRACTIONS)

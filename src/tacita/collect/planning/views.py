@@ -1,6 +1,6 @@
-"""Views: sets of disjoint combinations of attributes, so that nobody is asked about one attribute twice.
+"""Views: sets of disjoint combinations of attributes, so that no one is asked about one attribute twice.
 
-A view is what one respondent may be asked in full. For pairs, all pairs fall into views without waste (a
+A view is the set of questions that one respondent may answer in full. All pairs fall into views without waste (a
 1-factorisation of the complete graph, by the circle method): d - 1 views of d/2 pairs, or d views when d is
 odd, one attribute idle in each. For larger combinations such a design need not exist; a greedy cover says what
 it leaves out.
@@ -77,7 +77,7 @@ def pair_views(attributes: Sequence[str]) -> Views:
     ((('a', 'd'), ('b', 'c')), (('a', 'c'), ('d', 'b')), (('a', 'b'), ('c', 'd')))
     """
     names = _check(attributes, 2)
-    # one attribute stays, the others turn around it; an odd one out is paired with nobody
+    # one attribute stays, the others turn around it; with an odd number, one attribute in turn has no partner
     wheel: list[str | None] = [*names[1:], None] if len(names) % 2 else list(names[1:])
     views = []
     for _ in range(len(wheel)):
@@ -92,7 +92,8 @@ def pair_views(attributes: Sequence[str]) -> Views:
 def covering_views(attributes: Sequence[str], size: int, *, most: int = 10_000, seed: int = 0) -> Views:
     """Greedy views that hold every combination of a size at least once, up to a number of views.
 
-    Each view is filled with combinations that no view holds yet, then with any; `Views.coverage` tells what is left.
+    Each view is filled with combinations that no view holds yet, then with any. `Views.coverage` states the share that
+    is covered.
     """
     names = _check(attributes, size)
     if size == 2:

@@ -51,7 +51,7 @@ _MOST_SETS = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class FourierDesign:
-    """Which coefficients are asked of whom. Public: it is sent to every device.
+    """Coefficients to ask, and the share of the respondents for each. Public: it is sent to every device.
 
     Args:
         domain: Attributes of two levels each.
@@ -81,7 +81,7 @@ class FourierDesign:
 
     @cached_property
     def channel(self) -> RandomizedResponse:
-        """What a parity goes through."""
+        """Channel that randomises a parity."""
         return RandomizedResponse.k_ary(levels=2, epsilon=self.epsilon)
 
     @cached_property
@@ -114,16 +114,16 @@ class FourierDesign:
         return np.asarray(weights / weights.sum())
 
     def respond(self, codes: Mapping[str, NDArray[Any]], source: Source, *, seed: int) -> FourierReports:
-        """What the devices of these people send: the set they were given, and one randomised bit.
+        """Return the reports of these people's devices: the set they were given, and one randomised bit.
 
         Args:
-            codes: True codes of every attribute. They do not leave this function.
+            codes: True codes of every attribute. They are not part of the result.
             source: Randomness of the channel.
-            seed: Of the lot, which is public; it must not have been used to make the people up.
+            seed: Of the assignment of sets, which is public; it must not have been used to simulate the people.
         """
         people = len(next(iter(codes.values())))
         lot = np.random.default_rng(seed).choice(len(self.sets), size=people, p=self.shares)
-        # everybody answers, or silence would tell: who has no place in an attribute throws a fair coin for it
+        # respondents whose value is out of domain use a fair coin for that attribute; not answering would reveal it
         record = np.zeros(people, dtype=np.uint64)
         die = source.words(people)
         for bit, name in enumerate(self.domain.countable):
@@ -152,7 +152,7 @@ class Coefficients:
 
 
 class FourierTally:
-    """What an aggregator keeps: for each set how many even and odd parities came. Tallies of disjoint people add up."""
+    """Counts of even and odd parities for each set, as an aggregator keeps them. Tallies of disjoint people add up."""
 
     def __init__(self, design: FourierDesign, *, simulated: bool = False) -> None:
         self.design, self.simulated = design, simulated
@@ -181,7 +181,7 @@ class FourierTally:
 
     @property
     def respondents(self) -> int:
-        """How many reports there are."""
+        """Number of reports."""
         return int(self.counts.sum())
 
     def coefficients(self) -> Coefficients:
@@ -194,7 +194,7 @@ class FourierTally:
         if not asked.all():
             nobody = self.design.sets[int(np.flatnonzero(asked == 0)[0])]
             hint = "Ask more people, or for tables of fewer attributes"
-            raise InvalidInput("nobody was asked about it", field="sets", value=nobody, hint=hint)
+            raise InvalidInput("no one was asked about it", field="sets", value=nobody, hint=hint)
         p = self.design.channel.keep_probability
         values = (self.counts[:, 0] - self.counts[:, 1]) / (asked * p)
         possible = np.clip(values, -1.0, 1.0)

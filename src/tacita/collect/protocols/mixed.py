@@ -1,8 +1,7 @@
 """A record of mixed kinds under one budget: tables of categories, curves of ordered numbers, means.
 
-Each respondent is given one of all these questions by lot and answers it with the whole epsilon, so that a record
-with ten attributes of three kinds costs no more than one answer. How many are asked what is public and does not look at
-anybody.
+Each respondent is given one of all these questions at random and answers it with the whole epsilon. So a record with
+ten attributes of three kinds costs no more than one answer. The shares of the questions are public and use no data.
 
     table    any design of `plan_collection`, tables with covariance
     curve    Square Wave over the bins of a number, smooth and biased, without intervals
@@ -41,10 +40,10 @@ _TABLES = "tables"
 
 @dataclass(frozen=True, kw_only=True)
 class MixedDesign:
-    """Which kinds of questions are asked of which share of the respondents.
+    """Questions of mixed kinds, and the share of the respondents for each.
 
     Args:
-        domain: What the attributes mean.
+        domain: The attributes.
         tables: The questions about categories, if there are any.
         curves: A Square Wave for each attribute whose distribution is asked for.
         means: A channel for each attribute whose mean is asked for.
@@ -126,7 +125,7 @@ def plan_mixed(
 
 @dataclass(frozen=True, kw_only=True)
 class MixedReports:
-    """What devices send: reports of tables, and for each number asked, its reports."""
+    """Reports of the devices: those of tables, and for each number asked, its reports."""
 
     tables: Reports | None
     numbers: Mapping[tuple[str, str], Array]
@@ -136,14 +135,14 @@ class MixedReports:
 def respond_mixed(
     design: MixedDesign, codes: Mapping[str, Array], values: Mapping[str, Array], source: Source, *, seed: int
 ) -> MixedReports:
-    """What the devices of these people send: each is given one question by lot and randomises its own answer.
+    """Return the reports of these people's devices: each gets one random question and randomises its own answer.
 
     Args:
         design: The public design.
         codes: True codes of every attribute whose table or curve is asked, one row for each person.
         values: True numbers of every attribute whose mean is asked; outside its bounds they are clipped.
         source: Randomness of the channels.
-        seed: Of the lot, which is public; it must not have been used to make the people up.
+        seed: Of the assignment, which is public; it must not have been used to simulate the people.
     """
     lengths = {len(column) for column in (*codes.values(), *values.values())}
     if len(lengths) != 1:
@@ -160,7 +159,7 @@ def respond_mixed(
         elif kind == "curve":
             bins = np.asarray(codes[name])[chosen].astype(np.int64)
             wave = design.curves[name]
-            # who has no place on the line answers all the same, from its middle
+            # respondents whose value is out of domain answer as well, with the middle of the range
             numbers[kind, name] = wave.randomize(np.where(bins < wave.levels, bins, wave.levels // 2), source)
         elif kind == "mean":
             low, high = _numeric(design.domain, name).line_bounds
@@ -170,7 +169,7 @@ def respond_mixed(
 
 
 class MixedTally:
-    """What an aggregator keeps of them; tallies of disjoint people add up."""
+    """Counts of mixed reports, as an aggregator keeps them; tallies of disjoint people add up."""
 
     def __init__(self, design: MixedDesign) -> None:
         self.design = design

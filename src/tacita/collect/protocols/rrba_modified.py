@@ -108,16 +108,16 @@ class NoisyRows:
 
 
 def emit_rows(design: CollectionDesign, reports: Reports, tables: Public, rng: np.random.Generator) -> NoisyRows:
-    """A row for each report: what was answered, and the rest drawn from public tables given what the row has already.
+    """Complete each report to a row: draw the other attributes from public tables, given those that the row has.
 
-    Post-processing: it sees reports and public tables only. Tables that share most with the row come first, and each
+    Post-processing: it uses reports and public tables only. Tables that share most with the row come first, and each
     draw is a fresh one.
 
     Args:
-        design: What was asked.
-        reports: What came.
+        design: The questions.
+        reports: The answers.
         tables: Public tables that together hold all attributes of the design; non-negative.
-        rng: Of the draws, which protect nobody.
+        rng: Of the draws, which need no secure randomness.
     """
     names = tuple(dict.fromkeys(name for asked in design.questions for name in asked.attributes))
     missing = set(names) - {name for key in tables for name in key}

@@ -46,7 +46,7 @@ Codes = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """What one set adds to the row: a channel over the cells of `new` for each cell of `given`, as it was emitted."""
+    """Part of the row that one set adds: a channel over the cells of `new` for each emitted cell of `given`."""
 
     new: Key
     given: Key
@@ -213,7 +213,7 @@ class CoinPerSet(ExactLoss):
         return sent
 
     def tally(self, rows: Codes) -> NDArray[np.int64]:
-        """How often each row came, over the flattened joint table."""
+        """Count how often each row was received, over the flattened joint table."""
         self._check_size()
         return np.bincount(self._cells(self.domain.names, rows), minlength=self.domain.size).astype(np.int64)
 

@@ -35,7 +35,7 @@ _FEW = 5  # expected answers in a cell up to which the publication takes another
 
 
 def claimed_epsilon(keep: float) -> float:
-    """What the publication says: ln(1 / (1 - p)), whatever the table. No bound on anything."""
+    """Loss that the publication claims: ln(1 / (1 - p)), for any table. It is not a bound on the true loss."""
     return -math.log1p(-_probability(keep))
 
 
@@ -80,7 +80,7 @@ def literal_update(counts: NDArray[np.int64], table: Array, keep: float, *, leas
 
 
 def agreement_width(shares: Array, answers: int, alpha: float) -> Array:
-    """The published delta*: the width of an interval of a share, as if nobody had thrown a coin.
+    """The published delta*: the width of an interval of a share, as if answers were not randomised.
 
     2 z sqrt(v (1 - v) / n) where more than five answers are expected; else the width of the interval on log odds, with
     half an answer added to each side, which is how we read a sentence that gives no formula.
@@ -96,7 +96,7 @@ def agreement_width(shares: Array, answers: int, alpha: float) -> Array:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PaperRun:
-    """What a literal run gave, with the loss it claims and the loss it had. It has no guarantee.
+    """Result of a literal run, with the loss it claims and the loss it had. It has no guarantee.
 
     Attributes:
         keep: Probability p of the truth. block_size: Clients in a block; 1 is version 1.
@@ -114,12 +114,12 @@ class PaperRun:
 
     @property
     def table(self) -> Array:
-        """What the publication would publish."""
+        """Table that the publication would publish."""
         return np.asarray(self.learned[-2:].mean(axis=0) if self.stopped else self.learned[-1])
 
     @property
     def responses(self) -> int:
-        """How many answered."""
+        """Number of people who answered."""
         return self.block_size * len(self.sent)
 
     @property
@@ -138,7 +138,7 @@ class PaperRun:
         return max(self.true)
 
     def last_disagreement(self, *, alpha: float = 0.05, cell: int | None = None) -> int:
-        """How many had answered when the stopping rule was last broken, of one cell or of any."""
+        """Number of people who had answered when the stopping rule was last broken, for one cell or for any."""
         change = np.abs(np.diff(self.learned, axis=0))
         width = agreement_width(self.learned[:-1], self.block_size, alpha)
         broken = change >= width
@@ -174,7 +174,7 @@ def run(
     least: float = 0.0,
     stop_at: float | None = None,
 ) -> PaperRun:
-    """Run the literal protocol over made-up people.
+    """Run the literal protocol on simulated people.
 
     Args:
         cells: The true cell of each person, in the order they answer; a last part of a block is left out.

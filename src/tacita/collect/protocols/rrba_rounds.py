@@ -45,7 +45,7 @@ class Block:
 
 
 class Rounds:
-    """What the aggregator keeps.
+    """State of the aggregator.
 
     Args:
         domain: The attributes of the table; their cells are the levels of the channel.
@@ -69,7 +69,7 @@ class Rounds:
 
     @property
     def respondents(self) -> int:
-        """How many have answered."""
+        """Number of people who have answered."""
         return sum(int(block.counts.sum()) for block in self.blocks)
 
     @property
@@ -121,13 +121,13 @@ class Rounds:
 def answer(
     channel: RandomizedResponse, cells: NDArray[Any], source: Source, *, limit_epsilon: float
 ) -> NDArray[np.integer[Any]]:
-    """What the devices of a block send. They compute the loss of what they were sent, and refuse it if it is too dear.
+    """Return the reports of a block's devices. They compute the channel's loss, and refuse one above their limit.
 
     Args:
-        channel: The channel that the aggregator sent; nobody trusts it.
-        cells: The true cell of each person. They do not leave this function.
+        channel: The channel that the aggregator sent; devices do not trust it.
+        cells: The true cell of each person. They are not part of the result.
         source: Randomness of the channel.
-        limit_epsilon: The most that these people are willing to lose.
+        limit_epsilon: The largest loss that these people accept.
     """
     if channel.epsilon_upper > limit_epsilon:
         raise Refused(
@@ -137,7 +137,7 @@ def answer(
 
 
 def simulate(rounds: Rounds, cells: NDArray[Any], source: SeededSource) -> Rounds:
-    """Run the protocol over made-up people in the order given, block by block; a last part of a block counts too."""
+    """Run the protocol on simulated people in the order given, block by block; a last part of a block counts too."""
     for start in range(0, len(cells), rounds.block_size):
         people = cells[start : start + rounds.block_size]
         reports = answer(rounds.channel, people, source, limit_epsilon=rounds.epsilon)
