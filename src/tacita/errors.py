@@ -142,7 +142,7 @@ class TacitaError(Exception):
         return _restore, (type(self), self.args, self.__dict__)
 
     def advise(self, hint: str) -> None:
-        """Add a way out that only somebody further up knows."""
+        """Add a hint that only a caller further up can give."""
         self.hint = f"{self.hint}. {hint}" if self.hint else hint
         self.args = (self._message(),)
 
@@ -279,7 +279,7 @@ class Forbidden(TacitaError):
 
 
 class Conflict(TacitaError):
-    """What was asked clashes with what is there."""
+    """Request that conflicts with the stored state."""
 
     code = "conflict"
     title = "This clashes with what is there"

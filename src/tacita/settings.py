@@ -46,7 +46,7 @@ def _default_home() -> Path:
 
 
 class SourceSettings(BaseModel):
-    """Where one named source lies: a database URL with a table, or a path."""
+    """Address of one named source: a database URL with a table, or a path."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -82,7 +82,7 @@ class SourceSettings(BaseModel):
 
     @property
     def address(self) -> str:
-        """What an engine connects to. Holds credentials: never show it."""
+        """Address that an engine connects to. Holds credentials: never show it."""
         return self.url.get_secret_value() if self.url is not None else str(self.path)
 
     @property
@@ -92,9 +92,9 @@ class SourceSettings(BaseModel):
 
     @property
     def place(self) -> tuple[str, ...]:
-        """The data that is meant, whoever connects and how: two sources with the same place are the same data.
+        """Identity of the data, without user and options: two sources with the same place are the same data.
 
-        What can only be seen by looking (links, other names of a server) is compared when a dataset is
+        Links and other names of a server, which only a connection can show, are compared when a dataset is
         registered.
         """
         if self.url is None:
@@ -104,7 +104,7 @@ class SourceSettings(BaseModel):
 
 
 class HolderSettings(BaseModel):
-    """Where a holder of a federated synthesis is, and the file with its token."""
+    """Address of a holder of a federated synthesis, and the file with its token."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -149,7 +149,7 @@ class Settings(BaseSettings):
         default=1000, ge=1, description="Most bytes that the rows of a Parquet file may take for each byte of it."
     )
     max_reader_bytes: int = Field(
-        default=1 << 30, ge=1 << 26, description="Most memory for reading a file that somebody brought."
+        default=1 << 30, ge=1 << 26, description="Most memory for reading a file that someone uploaded."
     )
     database_seconds: float = Field(
         default=3600.0, ge=1, description="Most seconds for one statement in the database of a source."
@@ -244,12 +244,12 @@ class Settings(BaseSettings):
 
     @property
     def state_url(self) -> str:
-        """Where the state is. Holds credentials: never show it."""
+        """Address of the state. Holds credentials: never show it."""
         return self.state.get_secret_value() if self.state else f"sqlite:///{self.home / 'state.db'}"
 
     @property
     def queue_file(self) -> Path:
-        """Where the queue of jobs is."""
+        """Path of the queue of jobs."""
         return self.jobs_queue or self.home / "jobs.db"
 
 
@@ -257,7 +257,7 @@ _LOCAL = ("", "127.0.0.1", "::1")
 
 
 def _table_place(url: str, table: str) -> tuple[str, ...]:
-    """Which table an address means, as libpq reads it; who connects, and how, is left out."""
+    """Return the table that an address means, as libpq reads it; without user and options."""
     from tacita.engines.postgres.driver import load
     from tacita.engines.postgres.names import table_parts
 
@@ -267,7 +267,7 @@ def _table_place(url: str, table: str) -> tuple[str, ...]:
         raise ValueError("must be an address like postgresql://user@host:5432/database") from None
     try:
         names = table_parts(table)
-    except InvalidInput:  # no table is called that; whoever registers it is told
+    except InvalidInput:  # not the name of a table; registering the source reports it
         names = (table,)
     if len(names) == 1:  # an address can set another schema than the usual one
         names = (parts.get("options", "public"), *names)
@@ -278,7 +278,7 @@ def _table_place(url: str, table: str) -> tuple[str, ...]:
 
 
 def _collection_place(url: str, collection: str) -> tuple[str, ...]:
-    """Which collection an address means; who connects, and how, is left out."""
+    """Return the collection that an address means; without user and options."""
     from tacita.engines.mongo.driver import place_of
 
     try:

@@ -1,1 +1,1 @@
-"""The main job end to end on made-up people: what `make demo` runs."""
+"""The main job end to end on simulated people, as `make demo` runs it."""

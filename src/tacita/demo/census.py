@@ -1,4 +1,4 @@
-"""A made-up census: no row of it is about anybody.
+"""A simulated census: no row is about a real person.
 
 The numbers are drawn so that the attributes depend on each other roughly as they do among people: income on age and
 schooling, smoking on age and sex. They are not fitted to any data.
@@ -25,7 +25,7 @@ SMOKING = Ordinal(
 )
 
 DOMAIN = Domain(
-    title="a made-up census",
+    title="a simulated census",
     attributes=(
         Numeric(
             name="age",
@@ -47,7 +47,7 @@ DOMAIN = Domain(
 
 
 def simulate(people: int, seed: int) -> pa.Table:
-    """A table of made-up people; the same one for the same seed."""
+    """Draw a table of simulated people; the same one for the same seed."""
     rng = np.random.default_rng(seed)
     age = np.clip(rng.gamma(4.2, 10.5, people), 0, 99).astype(np.int64)
     sex = rng.integers(0, 2, people)

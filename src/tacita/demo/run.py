@@ -1,4 +1,4 @@
-"""What `tacita demo` does, step by step, each through the same calls that a user would make."""
+"""Steps of `tacita demo`, each through the same calls that a user would make."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Track = Callable[[range, str], Iterator[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """All that came out."""
+    """Results of the demo."""
 
     plan: CalibratedTables
     releases: Releases
@@ -55,7 +55,7 @@ def run(folder: Path, *, people: int, respondents: int, step: Step, track: Track
 
     Args:
         folder: Where data, state and the page go.
-        people: Rows of the made-up census.
+        people: Rows of the simulated census.
         respondents: How many of them answer for themselves, each with a device of its own.
         step: Called with a line of text when a part begins.
         track: Wraps a range to show progress over it.
@@ -64,7 +64,7 @@ def run(folder: Path, *, people: int, respondents: int, step: Step, track: Track
     database = Database(f"sqlite:///{folder / 'state.db'}")
     ledger = Ledger(database)
     account = f"census-{len(ledger.accounts()) + 1}"
-    step(f"Making up a census of {people:,} people")
+    step(f"Simulating a census of {people:,} people")
     census = simulate(people, seed=len(ledger.accounts()))  # other people each time, so an account of their own
     pacsv.write_csv(census, folder / "census.csv")
     DOMAIN.write(folder / "census.schema.yaml")
@@ -151,7 +151,7 @@ def _write_page(
     )
     sections.append(
         report.Section(
-            title="Smoking, collected from people who told nobody",
+            title="Smoking, collected with local differential privacy",
             text="Every answer was randomised on the respondent's own device before it left.",
             release=collected,
         )
@@ -172,6 +172,7 @@ def _write_page(
         )
     )
     lead = (
-        "Every number here may leave: it carries its error, what it cost, and who it protects. The people are made up."
+        "Every number here may be published: it states its error, its cost, and who it protects. The people are"
+        " simulated."
     )
-    report.write(page, "Tacita: a private look at a made-up census", lead, sections)
+    report.write(page, "Tacita: a private look at a simulated census", lead, sections)

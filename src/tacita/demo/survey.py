@@ -1,10 +1,10 @@
-"""A made-up travel survey: six attributes drawn from the published tables of the Survey network.  [Scutari, Denis 2014]
+"""A simulated travel survey: six attributes from the published tables of the Survey network.  [Scutari, Denis 2014]
 
 Age and sex decide on schooling, schooling on occupation and residence, and these two on how people travel:
 
     A, S -> E -> O, R -> T
 
-No row of it is about anybody. The true tables are known, so that what a collection finds can be held against them.
+No row is about a real person. The true tables are known, so that the results of a collection can be compared with them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["DOMAIN", "PARENT_SETS", "simulate", "truth"]
 Array = NDArray[np.float64]
 
 DOMAIN = Domain(
-    title="a made-up travel survey",
+    title="a simulated travel survey",
     attributes=(
         Categorical(name="A", levels=("young", "adult", "old"), description="Age"),
         Categorical(name="R", levels=("small", "big"), description="Size of the town of residence"),
@@ -46,7 +46,7 @@ TRAVEL: Array = np.array(  # by occupation and residence
 
 
 def simulate(rows: int, seed: int) -> pa.Table:
-    """A table of made-up people; the same one for the same seed."""
+    """Draw a table of simulated people; the same one for the same seed."""
     rng = np.random.default_rng(seed)
     age, sex = rng.choice(3, rows, p=AGE), rng.choice(2, rows, p=SEX)
     schooling = (rng.random(rows) >= HIGH_SCHOOL[age, sex]).astype(np.int64)

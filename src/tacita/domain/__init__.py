@@ -1,4 +1,4 @@
-"""What is public about the data: attributes, their levels and bins, and how values become codes."""
+"""Public description of the data: attributes, their levels and bins, and the coding of values."""
 
 from tacita.domain.attributes import (
     Attribute,

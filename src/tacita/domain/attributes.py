@@ -5,11 +5,11 @@ An attribute turns every raw value into one of `size` codes, in this order:
     0 .. levels-1      the declared levels or bins
     then               the bucket `other`, if declared     (a value that is not among the levels)
     then               the bucket `missing`, if declared   (null, NaN, or a spelling in `Domain.nulls`)
-    size               nowhere: the value has no place in the domain
+    size               nowhere: the value is out of domain
 
-A value that is nowhere never raises while counting: whether an error appears would itself be a fact about somebody.
-Its row is left out of the tables over that attribute, and `tacita schema check` tells the owner how many there are.
-Numbers and dates beyond the bounds are moved to the nearest bound, because the bounds are what is public.
+An out-of-domain value never raises while counting: an error would itself reveal a fact about a person. Its row is left
+out of the tables over that attribute, and `tacita schema check` shows the owner how many such values there are.
+Numbers and dates beyond the bounds are moved to the nearest bound, because only the bounds are public.
 
 A bin holds `start <= x < next start`; the last one holds the upper bound as well.
 """
@@ -108,17 +108,17 @@ class _Attribute(Frozen):
 
     @property
     def nowhere(self) -> int:
-        """The code of a value that has no place in the domain."""
+        """Code of an out-of-domain value."""
         return self.size
 
     @property
     def other_code(self) -> int:
-        """Where undeclared values go."""
+        """Code of undeclared values."""
         return len(self.labels) if self.other else self.nowhere
 
     @property
     def missing_code(self) -> int:
-        """Where nulls go."""
+        """Code of nulls."""
         return len(self.labels) + self.other if self.missing else self.nowhere
 
     @property
@@ -185,7 +185,7 @@ class Boolean(_Attribute):
 
 
 class Identifier(_Attribute):
-    """A free value that names somebody or something. It has no codes and is never counted."""
+    """A free value that identifies a person or a thing. It has no codes and is never counted."""
 
     kind: Literal["identifier"] = "identifier"
     role: Role = "identifier"
@@ -202,7 +202,7 @@ class Identifier(_Attribute):
 
 
 class _Binned(_Attribute):
-    """What numbers and dates share: a code is the bin that holds the value on the number line."""
+    """Base class of numbers and dates: a code is the bin that holds the value on the number line."""
 
     @property
     def starts(self) -> tuple[float, ...]:

@@ -140,7 +140,7 @@ class Domain(Frozen):
 
     @property
     def unconfirmed(self) -> dict[str, tuple[str, ...]]:
-        """Parts that came from private data and that nobody has confirmed yet, by attribute."""
+        """Parts that came from private data and are not confirmed yet, by attribute."""
         return {a.name: a.derived for a in self.attributes if a.derived}
 
     def confirm(self, names: Iterable[str] | None = None) -> Domain:
@@ -155,7 +155,7 @@ class Domain(Frozen):
         """Refuse to go on while a part of the domain was read off private data (privacy rule 4)."""
         for name, parts in self.unconfirmed.items():
             raise NotPublic(
-                f"its {' and '.join(parts)} came from private data and nobody has confirmed them as public",
+                f"its {' and '.join(parts)} came from private data and no one has confirmed them as public",
                 field=name,
                 hint="Look at the schema, correct it, then run `tacita schema confirm`",
             )

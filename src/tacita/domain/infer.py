@@ -52,7 +52,7 @@ _DAY_TEXT = re.compile(r"^\d{1,4}([-/.]| )(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b|^\d
 
 @dataclass
 class _Profile:
-    """What has been seen of one column."""
+    """Running profile of one column."""
 
     name: str
     rows: int = 0
@@ -138,7 +138,7 @@ class _Profile:
         return Categorical(**common, levels=levels, other=other, derived=("kind", "levels", "missing"))
 
     def person_rank(self) -> tuple[bool, int] | None:
-        """How much a column of identifiers looks like persons' keys; None if not at all."""
+        """Rank a column of identifiers by how much it looks like persons' keys; None if not at all."""
         returning = self.overflowed or any(times > 1 for times in self.values.values())
         if not self.values or not returning or any(_DAY_TEXT.search(text) for text in self.values):
             return None
@@ -267,7 +267,7 @@ def _person(attributes: Iterable[Attribute], profiles: Mapping[str, _Profile]) -
 def _count_holders(
     batches: Iterable[pa.RecordBatch], person: str, names: list[str], nulls: frozenset[str]
 ) -> dict[str, dict[str, int]]:
-    """How many persons hold each value, up to `LEAST_HOLDERS`."""
+    """Count the persons who hold each value, up to `LEAST_HOLDERS`."""
     seen: dict[str, dict[str, set[str]]] = {name: {} for name in names}
     for batch in batches:
         for name in names:

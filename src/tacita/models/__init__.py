@@ -1,7 +1,7 @@
-"""Bayesian networks over a domain: what attributes tell about each other, structures, parameters, made-up rows.
+"""Bayesian networks over a domain: mutual information, structures, parameters, synthetic rows.
 
-Works on tables of shares, whoever made them. Nothing here looks at rows or adds noise: what comes out costs what the
-tables did, and tables that were exact make a network that is as sensitive as they are.
+Works on tables of shares from any source. Nothing here reads rows or adds noise: a model costs what its tables cost,
+and exact tables make a network that is as sensitive as they are.
 """
 
 from tacita.models.bif import read_bif, write_bif

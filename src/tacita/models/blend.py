@@ -47,7 +47,7 @@ class Blend:
 
     @property
     def domain(self) -> Domain:
-        """What the attributes are."""
+        """The attributes."""
         return self.networks[0].domain
 
     def supports(self, attributes: Iterable[str]) -> bool:
@@ -62,7 +62,7 @@ class Blend:
         return Cells(tables[0].domain, np.asarray(values))
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Codes of made-up rows: how many of each network is drawn too, and the rows are in no order."""
+        """Draw the codes of synthetic rows: the number from each network is random, and so is their order."""
         shares = np.array(self.weights) / sum(self.weights)
         counts = rng.multinomial(rows, shares)
         parts = [network.sample(int(count), rng) for network, count in zip(self.networks, counts, strict=True)]

@@ -1,6 +1,6 @@
-"""The best tree: each attribute has at most one parent, and the sum of what parents tell is largest.  [Chow, Liu 1968]
+"""Chow-Liu tree: each attribute has at most one parent, with the largest sum of mutual information.  [Chow, Liu 1968]
 
-Privacy: none of its own; it looks at scores, which cost what the tables did that they were read off.
+Privacy: none of its own; it uses scores, which cost what the tables cost that they were computed from.
 Utility: for exact scores the tree nearest to the joint distribution in relative entropy, because
 
     KL(P || tree) = sum_i H(A_i) - H(A) - sum of I(A_i; parent of A_i)

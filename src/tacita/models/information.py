@@ -1,10 +1,10 @@
-"""How much attributes tell about each other, in bits, and how much of it is noise.
+"""Mutual information between attributes, in bits, and its bias from sampling and noise.
 
     entropy, mutual_information    of a table
-    bias_bits                      what counting n people adds to the mutual information of a table
-    noise_bits                     what the noise of a given table adds to it
+    bias_bits                      bias of the mutual information of a table from counting n people
+    noise_bits                     bias of it from the noise of a given table
 
-Privacy: none of its own; whoever looks at an exact table must not publish what comes out.
+Privacy: none of its own; results from an exact table must not be published.
 
 Noise makes attributes look dependent: the mutual information of a noisy table is too large on average, the more so the
 more cells there are. A search that compares raw values prefers large tables.
@@ -51,7 +51,7 @@ def _shares(cells: Cells) -> NDArray[np.float64]:
 
 
 def mutual_information(cells: Cells, left: Iterable[str]) -> float:
-    """Bits that the attributes `left` tell about all others of the table, and the other way round."""
+    """Mutual information, in bits, between the attributes `left` and all others of the table."""
     one, other = _sides(cells, left)
     if not one or not other:
         return 0.0

@@ -66,7 +66,7 @@ class Mixture:
 
     @property
     def components(self) -> int:
-        """How many products are mixed."""
+        """Number of products that are mixed."""
         return int(self.weights.size)
 
     # -- sampling -------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class Mixture:
         return {name: np.cumsum(table, axis=1) for name, table in self.tables.items()}
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Codes of made-up rows: a component for each, then all attributes independently."""
+        """Draw the codes of synthetic rows: a component for each, then all attributes independently."""
         heights = np.cumsum(self.weights)
         component = np.minimum(np.searchsorted(heights, rng.random(rows), side="right"), heights.size - 1)
         columns = {}

@@ -107,7 +107,7 @@ class BayesianNetwork:
     # -- sampling -------------------------------------------------------------------------------------------------
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, Array]:
-        """Codes of made-up rows, attribute by attribute in topological order."""
+        """Draw the codes of synthetic rows, attribute by attribute in topological order."""
         columns: dict[str, Array] = {}
         for name in self.order:
             table = self.conditionals[name]

@@ -1,7 +1,7 @@
-"""Made-up rows from a model, decoded into the levels of their domain.
+"""Synthetic rows from a model, decoded into the levels of their domain.
 
-Privacy: post-processing of the model: rows cost what the model did, however many are drawn. Rows of a model that was
-fitted to exact tables are as sensitive as those tables; the rows say which of the two they are.
+Privacy: post-processing of the model: rows cost what the model cost, however many are drawn. Rows of a model that was
+fitted to exact tables are as sensitive as those tables; the rows' metadata states which of the two they are.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _TRIES = 200
 
 
 class Model(Protocol):
-    """Whatever draws made-up rows: a network, latent classes."""
+    """Model that draws synthetic rows: a network, latent classes."""
 
     def sample(self, rows: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
-        """Codes of made-up rows."""
+        """Draw the codes of synthetic rows."""
 
 
 @runtime_checkable
@@ -48,10 +48,10 @@ def synthetic_rows(
     policy: Decode = "label",
     simulated: bool = False,
 ) -> pa.Table:
-    """Rows drawn from a model, one column for each attribute that it knows.
+    """Draw synthetic rows from a model, one column for each attribute of the model.
 
     Args:
-        domain: What the codes mean.
+        domain: The meaning of the codes.
         model: Draws codes.
         rows: How many rows. Not the number of people, where that is private.
         rng: For the draws; they need no secrecy, because the model itself may be published.

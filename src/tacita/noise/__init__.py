@@ -1,4 +1,4 @@
-"""Where randomness comes from, and the laws of the noise that is added."""
+"""Sources of randomness, and the laws of the noise that is added."""
 
 from tacita.noise.cube import DiscreteCube
 from tacita.noise.gaussian import DiscreteGaussian

@@ -5,7 +5,7 @@ exactly the one claimed. A word is uniform on 0 .. 2^bits - 1; releases use 64 b
 can be enumerated and the law read off (`tests/noise/test_exact.py`).
 
 Each function takes the tape and a position and returns its value with the new position, or position -1 when the
-tape has ended. Whoever called then repeats *the same words followed by fresh ones*: starting over with fresh
+tape has ended. The caller must then repeat with *the same words followed by fresh ones*: starting over with fresh
 words alone would favour values that need few words.
 """
 

@@ -69,5 +69,5 @@ def noisy_max(scores: Sequence[float], scale: float) -> int:
 
 
 def noisy_max_epsilon(scale: float, sensitivity: float) -> float:
-    """What OpenDP's own privacy map says such a selection costs."""
+    """Cost of such a selection by OpenDP's own privacy map."""
     return float(_noisy_max(scale).map(sensitivity))

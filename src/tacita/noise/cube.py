@@ -57,7 +57,7 @@ class DiscreteCube:
         return cls(scale=ratio_at_least(scale), dimensions=dimensions)
 
     def epsilon(self, sensitivity: int) -> Fraction:
-        """What a vector costs of which a unit moves no coordinate further than this."""
+        """Cost of releasing a vector in which a unit moves each coordinate by at most `sensitivity`."""
         return Fraction(sensitivity) / self.scale
 
     @property

@@ -1,7 +1,7 @@
 """The truncated geometric mechanism on one bounded integer.  [Ghosh, Roughgarden, Sundararajan 2012]
 
 Privacy: (sensitivity/scale)-DP, pure: clamping the noisy value to public bounds is post-processing. OpenDP's
-version runs in near constant time, so that the time taken tells nothing about the noise.
+version runs in near constant time, so that the time taken reveals nothing about the noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all additive noise has in common: a symmetric law on the integers, whose sums have exact quantiles."""
+"""Interface of all additive noise: a symmetric law on the integers, whose sums have exact quantiles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Law(ABC):
 
     @property
     def step(self) -> Fraction:
-        """What one unit of a draw is worth; other than 1 for noise on a grid, see `Stepped`."""
+        """Size of one unit of a draw; other than 1 for noise on a grid, see `Stepped`."""
         return Fraction(1)
 
     @property

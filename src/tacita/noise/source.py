@@ -1,8 +1,8 @@
-"""Where randomness comes from: an argument of everything that draws, never a global and never a default.
+"""Sources of randomness: an argument of every function that draws, never a global and never a default.
 
 `SecureSource` is for releases and reports. `SeededSource` is for simulation and tests: a different type, whose draws
-can be repeated by whoever knows the seed, so that what is made with it is marked `simulated` and refused by the server.
-Both are an AES-256-CTR keystream; they differ in where the key comes from.
+can be repeated by anyone who knows the seed. So results made with it are marked `simulated`, and the server refuses
+them. Both are an AES-256-CTR keystream; they differ in the origin of the key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacita.errors import InvalidInput
 
 __all__ = ["SecureSource", "SeededSource", "Source"]
 
-_REKEY_AFTER = 1 << 30  # bytes; a key that leaks later tells little about draws of the past
+_REKEY_AFTER = 1 << 30  # bytes; a key that leaks later reveals little about past draws
 _CHUNK = 1 << 22
 
 
@@ -33,7 +33,7 @@ class Source(Protocol):
 
     @property
     def simulated(self) -> bool:
-        """Whether the draws could be repeated by somebody who knows a seed."""
+        """Whether the draws could be repeated by someone who knows a seed."""
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Uniform 64-bit words."""

@@ -42,7 +42,7 @@ class Stepped(Law):
 
     @property
     def step(self) -> Fraction:
-        """What one unit of a draw is worth."""
+        """Size of one unit of a draw."""
         return self.of
 
     @property

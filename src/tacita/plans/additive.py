@@ -67,7 +67,7 @@ def families_of(family: Family, budget: Budget) -> list[Family]:
 
 
 def shift_event(law: Law, shift: int, parts: int = 1) -> Event:
-    """What noise of this law costs on integers that fall into `parts`, each of which moves by at most `shift` steps.
+    """Cost of noise of this law on integers that fall into `parts`, each of which moves by at most `shift` steps.
 
     Laplace counts the sum of moves (L1), Gaussian the root of the sum of squares (L2); one event for each part.
     """
@@ -84,7 +84,7 @@ def shift_event(law: Law, shift: int, parts: int = 1) -> Event:
 
 
 def table_event(law: Law, unit: Unit, neighbours: Neighbours) -> Event:
-    """What it costs a unit that one table gets this noise (see the module's claim)."""
+    """Cost to a unit of one table with this noise (see the module's claim)."""
     # L1 and L2 are at most m: L1 always is, L2 when all rows share a cell. Replacing moves some counts down and others
     # up, by at most that each. L1 doubles; L2 squared doubles, because |new - old|^2 <= |new|^2 + |old|^2 for counts.
     steps = unit.max_rows * (1 / law.step).numerator
@@ -201,7 +201,7 @@ class CalibratedTables:
 
     @property
     def event(self) -> Event:
-        """What running it costs each unit, read off the noise."""
+        """Cost of a run to each unit, computed from the noise."""
         return _event_of(self.laws, self.unit, self.neighbours)
 
     def predict(self) -> tuple[Prediction, ...]:

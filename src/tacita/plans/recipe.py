@@ -26,7 +26,7 @@ __all__ = ["Answer", "Calibrated", "Plan", "Prediction", "Recipe", "check_engine
 
 
 class Answer(Protocol):
-    """What a plan gives when it has run: all that may leave."""
+    """Result of a run of a plan: all that may be released."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -39,23 +39,23 @@ A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 
 class Plan(Protocol[A_co]):
-    """What can be charged and run, whatever it answers."""
+    """Plan that can be charged and run, with any kind of answer."""
 
     @property
     def domain(self) -> Domain:
-        """What the data must look like."""
+        """Domain of the data that it is made for."""
 
     @property
     def event(self) -> Event:
-        """What running it costs each unit; exact, and the same thing that is charged."""
+        """Cost of a run to each unit; exact, and the same event that is charged."""
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Privacy unit."""
 
     @property
     def neighbours(self) -> Neighbours:
-        """Against what change."""
+        """Notion of neighbours."""
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data, the recipe as its member `recipe`."""
@@ -101,7 +101,7 @@ class Calibrated(Plan[Releases], Protocol):
 
 
 class Recipe(Protocol):
-    """What to do, without a budget."""
+    """Method without a budget."""
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> Calibrated:
         """Fix the noise so that running costs at most the budget."""

@@ -51,7 +51,7 @@ class Predictable(Protocol):
 
 
 def question_of(plan: Plan[Answer]) -> str:
-    """What a plan asks, as text: a ledger key stands for one question only."""
+    """Return the question of a plan as text: a ledger key stands for one question only."""
     parts = {"recipe": plan.as_dict()["recipe"], "domain": plan.domain.fingerprint}
     return json.dumps(parts | ({"resumes": True} if _resumes(plan) else {}), sort_keys=True)
 
@@ -94,13 +94,13 @@ class Session:
     def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
         """Charge the plan's event, run it, store the answer, and return what was stored.
 
-        With the same key a second time, the stored answer comes back and nothing is charged: the way to retry after a
-        lost connection or a crash. A run that was killed runs again. One that failed does not, since failing may have
-        told something: unless its source could not be reached before it gave anything, or the plan has written down
-        where it stood, and goes on from there.
+        With the same key a second time, the stored answer is returned and nothing is charged: use this to retry after a
+        lost connection or a crash. A run that was killed runs again. A failed run does not, since the failure may have
+        revealed something about the data. Exceptions: the source could not be reached before it gave any data, or the
+        plan has a checkpoint to resume from.
 
-        With `repeat` false, the question is its own key: whoever asks the same with the same budget of the same
-        version of the data gets the answer that is there, and nothing is charged. If that run failed, it is paid anew.
+        With `repeat` false, the question is its own key: if the same was asked with the same budget of the same version
+        of the data, the stored answer is returned and nothing is charged. If that run failed, it is charged anew.
         """
         if not repeat and key is not None:
             raise InvalidInput("the question is the key", field="key", value=key)
@@ -110,9 +110,7 @@ class Session:
         if charge.answer is not None:
             return plan.read(charge.answer)
         if _spoilt(plan, charge):
-            raise Conflict(
-                "the run that it paid for failed, and may have told something", field="key", hint="Use a new key"
-            )
+            raise Conflict("the run that it paid for failed, and may have read data", field="key", hint="Use a new key")
         running = plan.paid_by(charge.id) if isinstance(plan, Resumable) else plan
         watched = _Watched(self.engine)
         try:
@@ -163,7 +161,7 @@ class Session:
         return "question:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def balance(self) -> Balance:
-        """What is left."""
+        """Return the balance of the account."""
         return self._ledger.balance(self.account.name)
 
 
@@ -189,7 +187,7 @@ class _Watched:
 
 
 def _spoilt(plan: Plan[Any], charge: Charge) -> bool:
-    """Whether a run failed that may have told something, and does not go on where it stopped."""
+    """Return true if a failed, non-resumable run may have read data."""
     return charge.state == "failed" and not isinstance(charge.event, Nothing) and not _resumes(plan)
 
 

@@ -1,7 +1,7 @@
-"""How the budget of a method with several steps is shared: noise and choices for a part of it, each with its event.
+"""Budget split of a method with several steps: noise and choices for a part of the budget, each with its event.
 
-Pure budgets are shared in epsilon, all others in rho. For epsilon at a delta, rho is the largest whose zCDP guarantee
-gives that epsilon, as the accountant reads it; so what is charged later is what was shared here.
+Pure budgets are split in epsilon, all others in rho. For epsilon at a delta, rho is the largest whose zCDP guarantee
+gives that epsilon, as the accountant computes it; so the later charge equals the amount that was split here.
 Claim: docs/claims/marginal-synthesis.md
 """
 
@@ -23,7 +23,7 @@ __all__ = ["BudgetSplit", "in_sequence"]
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetSplit:
-    """What there is to share, for one unit and one notion of neighbours."""
+    """Budget to split, for one unit and one notion of neighbours."""
 
     amount: Fraction
     concentrated: bool
@@ -55,7 +55,7 @@ class BudgetSplit:
         return DiscreteLaplace.at_least(tables * self._parts * Fraction(steps) / amount)
 
     def table_event(self, law: Law) -> Event:
-        """What one table with this noise costs."""
+        """Cost of one table with this noise."""
         return shift_event(law, self.unit.max_rows, self._parts)
 
     def choice(self, share: Fraction, times: int) -> ExponentialMechanism:

@@ -1,1 +1,1 @@
-"""Who is protected, what it costs, and the account that it is charged to."""
+"""Privacy units, budgets, events, accountants, and the ledger that events are charged to."""

@@ -1,6 +1,6 @@
-"""What the events of one plan add up to, in one of three currencies.
+"""Composition of the events of one plan, in one of three currencies.
 
-Loss distributions hold for events that are fixed beforehand; what a ledger adds up is in `privacy/filter.py`.
+Loss distributions hold for events that are fixed beforehand; a ledger composes with `privacy/filter.py`.
 
     pure      sum of epsilons; only for events that are pure
     zcdp      sum of rhos; epsilon-DP counts as epsilon^2/2                       [Bun, Steinke 2016, prop. 1.4]
@@ -17,7 +17,7 @@ Combinations, with the neighbours that make them true:
     sampled   add-remove only: no pair that is worst for replacing a unit is known to hold under composition, so
               replace-one is refused
 
-What an accountant cannot express exactly in its currency it bounds from above or refuses; nothing is free.
+An accountant bounds from above, or refuses, any event that it cannot express exactly in its currency; nothing is free.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ INFINITE = Fraction(10**30)
 """Stands for an infinite loss where amounts are ratios; no budget reaches it."""
 
 _GRID = 1e-4  # privacy losses are rounded up to multiples of this
-_LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and tell nothing
+_LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and gain nothing
 _LARGE_SHIFT = 100  # so is a shift that the distribution's tails would not hold
 _WIDE_SIGMA2 = 10**6  # wider noise is accounted by zCDP: its distribution has millions of points
 _NARROW = 0.3  # training noise below this is accounted without what sampling gains: its losses go into the hundreds
@@ -130,7 +130,7 @@ def zcdp_rho(event: Event, neighbours: Neighbours) -> Fraction:
             case Pure() | DiscreteLaplaceNoise():
                 return pure_epsilon(part, notion) ** 2 / 2
             case SampledGaussian(noise_multiplier=noise):
-                # as if nobody were left out: a mixture is no easier to tell apart than what is mixed
+                # as if no one were left out: a mixture is no easier to distinguish than its components
                 check_sampled(notion)
                 return 1 / (2 * exact(noise) ** 2)
             case GaussianNoise(noise_multiplier=noise):
@@ -269,7 +269,7 @@ def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> Event:
 
 
 def _grouped(event: Event, size: int) -> Event:
-    """What a chain of `size` additions and removals costs."""
+    """Event of a chain of `size` additions and removals."""
     if size == 1:
         return event
     if _is_infinite(event):
@@ -375,14 +375,14 @@ def exact_sum(events: Iterable[tuple[Event, int]], neighbours: Neighbours) -> Fr
 
 
 def cost(events: Iterable[tuple[Event, int]], budget: Budget, neighbours: Neighbours) -> Fraction:
-    """What one plan adds up to in the currency of a budget, never rounded down.
+    """Compute the cost of one plan in the currency of a budget, never rounded down.
 
     The events must be fixed before the first answer. For a history whose events were chosen one after the other, see
     `filter.filter_cost`.
 
     Args:
         events: Each event with how often it happened.
-        budget: Says the currency, and for `approx` the delta.
+        budget: Gives the currency, and for `approx` the delta.
         neighbours: Of the account.
     """
     history = Sequence(events=tuple(Repeated(event=event, count=count) for event, count in events))

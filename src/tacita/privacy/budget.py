@@ -1,4 +1,4 @@
-"""How much may be spent, in one of three currencies.
+"""Privacy budgets, in one of three currencies.
 
 pure       epsilon                  adds up as it is
 approx     epsilon at a delta       added up by privacy loss distributions
@@ -77,7 +77,7 @@ class Budget:
 
     @property
     def currency(self) -> Literal["pure", "approx", "zcdp"]:
-        """What the amount is counted in."""
+        """Currency of the amount."""
         if self.rho is not None:
             return "zcdp"
         return "approx" if self.delta else "pure"

@@ -1,4 +1,4 @@
-"""How much noise a budget buys: the narrowest noise whose cost, as the accountant reads it, fits."""
+"""Calibration: the narrowest noise whose cost, as the accountant computes it, fits a budget."""
 
 from __future__ import annotations
 
@@ -59,12 +59,13 @@ def narrowest(
 
 
 def noise_multiplier(budget: Budget, *, rate: float, steps: int, beside: tuple[Event, ...] = ()) -> float:
-    """Least noise for so many sampled steps, to one part in ten thousand, in units of the clipping norm.
+    """Least noise for a number of sampled steps, to one part in ten thousand, in units of the clipping norm.
 
     Args:
-        budget: Epsilon at a delta: what sampling gains is told in no other currency. Neighbours are add-remove.
-        rate: Chance of a unit to be in a step.
-        steps: All steps that look at data, also repeats and warm-ups.
+        budget: Epsilon at a delta: amplification by sampling is expressed in no other currency. Neighbours are
+            add-remove.
+        rate: Probability that a unit is in a step.
+        steps: All steps that read data, also repeats and warm-ups.
         beside: What else the budget pays for.
     """
     if budget.currency != "approx":

@@ -1,7 +1,7 @@
-"""What a computation costs, as data.
+"""Events: the cost of a computation, as data.
 
-An event says what was done to the protected units, not what it adds up to: that is the accountant's work. So the same
-history can be added up in several ways, and a better way found later applies to what was recorded before.
+An event records what was done to the protected units, not the composed cost: an accountant computes that. So the same
+history can be composed in several ways, and a better way found later applies to events recorded before.
 
 Rules for this file: a kind is never removed and never changes its meaning; a new field has a default; a kind that an
 accountant does not know is refused, not free.

@@ -1,4 +1,4 @@
-"""What a history costs when each question may depend on every earlier answer.
+"""Cost of a history when each question may depend on every earlier answer.
 
 A filter is a rule that accepts or refuses the next plan. It is valid if no strategy of asking, however adaptive, makes
 the accepted answers reveal more than the budget.

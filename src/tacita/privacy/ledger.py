@@ -45,9 +45,9 @@ _DATA_LOCK = 0x7AC17B  # PostgreSQL advisory lock: one transaction at a time not
 
 @dataclass(frozen=True, kw_only=True)
 class DataMarks:
-    """What data is recognised by: digests of its files, or of where it lies in a database; and its schema.
+    """Marks by which data is recognised: digests of its files, or of its address in a database; and its schema.
 
-    Marks find accidents, such as the same file in another folder. A file that was changed in one byte is another file.
+    Marks catch accidents, such as the same file in another folder. A file that differs in one byte is another file.
     """
 
     marks: frozenset[str]
@@ -56,7 +56,7 @@ class DataMarks:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What may be spent on one dataset, on whose behalf, by all who ask together."""
+    """Budget of one dataset for all who ask together, with the unit and the neighbours that it protects."""
 
     name: str
     unit: Unit
@@ -66,13 +66,13 @@ class Account:
     """Epsilon with which it was opened; it fixes the filter's orders, which a raised budget must not move."""
 
     def cost(self, events: Iterable[tuple[Event, int]]) -> Fraction:
-        """What a history costs, if each event may depend on the answers before it."""
+        """Cost of a history, if each event may depend on the answers before it."""
         return filter_cost(events, self.budget, self.neighbours, opened=self.opened)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """Where an account stands, in the currency of its budget."""
+    """Balance of an account, in the currency of its budget."""
 
     account: Account
     spent: Fraction
@@ -80,7 +80,7 @@ class Balance:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left; never below zero."""
+        """Remaining budget; never below zero."""
         return max(Fraction(0), exact(self.account.budget.amount) - self.spent)
 
     def as_dict(self) -> dict[str, Any]:
@@ -131,9 +131,9 @@ class Charge:
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """What an event would cost an account now, before anybody is charged.
+    """Cost of an event to an account now, before it is charged.
 
-    What an event adds depends on the others in the history, so `alone` and `remaining` do not tell whether it fits.
+    The added cost depends on the other events in the history, so `alone` and `remaining` do not show whether it fits.
     """
 
     budget: Fraction
@@ -148,7 +148,7 @@ class Quote:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left before it; never below zero."""
+        """Remaining budget before the event; never below zero."""
         return max(Fraction(0), self.budget - self.spent)
 
 
@@ -164,7 +164,7 @@ class Ledger:
 
     @property
     def place(self) -> str:
-        """Where it is kept, without a password."""
+        """Address of the database, without a password."""
         url = self._database.url
         return str(url.database) if not self._database.is_postgres else url.render_as_string(hide_password=True)
 
@@ -286,7 +286,7 @@ class Ledger:
             return Balance(account=account, spent=spent, charges=count)
 
     def quote(self, name: str, event: Event, *, charges: Sequence[tuple[Event, int]] | None = None) -> Quote:
-        """What an event would cost; writes nothing.
+        """Compute the cost of an event; write nothing.
 
         Args:
             name: The account.
@@ -536,7 +536,7 @@ class Ledger:
 
 
 def _terms(account: Account) -> dict[str, Any]:
-    """What an account protects and bears, as its row has it."""
+    """Columns of an account's row: its unit, neighbours and budget."""
     return {
         "unit": str(account.unit),
         "neighbours": str(account.neighbours),

@@ -81,7 +81,7 @@ class ExponentialMechanism:
 
     @property
     def event(self) -> Event:
-        """What one choice costs."""
+        """Cost of one choice."""
         return Zcdp(rho=self.epsilon**2 / 8) if self.concentrated else Pure(epsilon=self.epsilon)
 
     def draw(self, scores: Sequence[float], *, sensitivity: float, source: Source) -> int:

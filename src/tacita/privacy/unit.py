@@ -1,8 +1,8 @@
-"""Who is protected, and against what change.
+"""Privacy unit and neighbours: who is protected, and against what change.
 
-Every claim names both. The unit says what one protected party can have in the data: one row, or a person with at most
-`max_rows` rows (an engine drops what is over the bound before it counts). The neighbours say what a change is: one unit
-comes or goes, or one unit's data becomes something else. Claims under different notions are never added up.
+Every claim names both. The unit is what one protected party can have in the data: one row, or a person with at most
+`max_rows` rows (an engine drops rows over the bound before it counts). The neighbours define a change: one unit is
+added or removed, or one unit's data is replaced. Claims under different notions are never added up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Neighbours", "Unit"]
 
 
 class Neighbours(enum.StrEnum):
-    """Which two data sets must be hard to tell apart."""
+    """Pairs of data sets that must be hard to distinguish."""
 
     ADD_REMOVE = "add-remove"
     """One has one unit more than the other."""
@@ -29,7 +29,7 @@ class Neighbours(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """What is protected: a row (`person` is None) or a person with a bounded number of rows."""
+    """Privacy unit: a row (`person` is None) or a person with a bounded number of rows."""
 
     person: str | None = None
     max_rows: int = 1

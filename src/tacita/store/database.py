@@ -1,8 +1,8 @@
-"""The one door to state: SQLite by default, PostgreSQL by URL, the same behaviour on both.
+"""Access to all stored state: SQLite by default, PostgreSQL by URL, the same behaviour on both.
 
-`writing()` is a transaction that nobody else can interleave with on what it locks: on SQLite it takes the write
-lock at once (BEGIN IMMEDIATE), on PostgreSQL callers lock rows with SELECT ... FOR UPDATE. When it returns,
-what was written is on disk: SQLite runs in WAL mode with synchronous = FULL.
+`writing()` is a transaction that excludes all others on what it locks: on SQLite it takes the write lock at once
+(BEGIN IMMEDIATE), on PostgreSQL callers lock rows with SELECT ... FOR UPDATE. When it returns, the changes are on
+disk: SQLite runs in WAL mode with synchronous = FULL.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Database:
         # the ledger's lock is worth nothing to a transaction that keeps an older snapshot: never inherit the level
         options: dict[str, Any] = {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
         self._engine = sa.create_engine(self.url, **(options if self.is_postgres else {}))
-        weakref.finalize(self, self._engine.dispose)  # whoever forgets to close leaves no connection open
+        weakref.finalize(self, self._engine.dispose)  # no connection stays open if a caller forgets to close
         _prepare_postgres(self._engine) if self.is_postgres else _prepare_sqlite(self.url, self._engine)
         self._migrate()
 

@@ -1,11 +1,11 @@
-"""The audit log as those who do things write it: one line for each deed, in the transaction of the deed.
+"""Writing to the audit log: one line for each action, in the transaction of the action.
 
-Here at the bottom, because the ledger, the campaigns, the functions and the server all write it. It is read with
-`tacita.server.events`. Lines are added and read, never changed or removed: the tables' triggers refuse that on both
-stores. Whoever has the database can still write what they like into it.
+The module is in this low layer because the ledger, the campaigns, the functions and the server all write to the log.
+It is read with `tacita.server.events`. Lines are added and read, never changed or removed: triggers on the tables
+refuse that on both stores. Anyone with access to the database can still write into it at will.
 
-Nothing private stands in a line: names, budgets, what is public of a request. No value of a row, no answer, no secret
-of a token. What is named in `detail` is for the caller to choose; texts and lists are cut, so that lines stay small.
+A line holds nothing private: names, budgets, the public parts of a request. No value of a row, no answer, no secret
+of a token. The caller chooses the contents of `detail`; texts and lists are truncated, so that lines stay small.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ EventKind = Literal[
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 LOCAL = "local"
-"""Who needs no token: the command line, or a program that has the database itself."""
+"""Principal without a token: the command line, or a program with direct access to the database."""
 
 _NAME, _TEXT, _ITEMS = 200, 200, 100
 
 
 def append(connection: sa.Connection, kind: EventKind, subject: str, principal: str, **detail: Any) -> None:
-    """Write a line inside a transaction: it is there if and only if the deed is.
+    """Write a line inside a transaction: it is stored if and only if the action is.
 
     Args:
-        connection: The deed's own transaction.
-        kind: What was done.
-        subject: To what: a dataset, campaign, source or token, by its name or id. Scopes are told by it.
-        principal: By whom, as in the ledger.
-        detail: What else is public about it; what is None is left out.
+        connection: The action's own transaction.
+        kind: The kind of action.
+        subject: Its object: a dataset, campaign, source or token, by its name or id. Scopes are decided by it.
+        principal: The actor, as in the ledger.
+        detail: Further public facts about it; those that are None are left out.
     """
     if kind not in KINDS:
         raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)

@@ -123,7 +123,7 @@ datasets = sa.Table(
     sa.Column("created", Time, nullable=False),
 )
 
-releases = sa.Table(  # what left without differential privacy: such releases can be laid over each other
+releases = sa.Table(  # released without differential privacy: such releases can be joined with each other
     "releases",
     metadata,
     sa.Column("id", sa.String(40), primary_key=True),
@@ -137,7 +137,7 @@ releases = sa.Table(  # what left without differential privacy: such releases ca
     sa.Index(None, "dataset", "created"),
 )
 
-policies = sa.Table(  # what an owner lets leave as rows
+policies = sa.Table(  # an owner's policy for the release of rows
     "policies",
     metadata,
     sa.Column("dataset", sa.ForeignKey("datasets.name"), primary_key=True),

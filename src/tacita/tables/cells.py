@@ -33,7 +33,7 @@ class Projectable(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """What the attributes are."""
+        """The attributes."""
 
     def supports(self, attributes: Iterable[str]) -> bool:
         """Whether `project` would answer."""

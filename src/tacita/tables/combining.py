@@ -51,7 +51,7 @@ class Combined:
         return math.sqrt(self.variance)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the truth lies, in so many of such cases."""
+        """Confidence interval at this level."""
         if not 0 < level < 1:
             raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
         half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.std
@@ -65,7 +65,7 @@ class Combined:
 
 
 def combine_partial(estimates: Sequence[float], variances: Sequence[float]) -> Combined:
-    """For releases in which some cells of real rows were replaced."""
+    """Combine releases in which some cells of real rows were replaced."""
     estimate, within, between, m = _moments(estimates, variances)
     share = between / m
     freedom = (m - 1) * (1 + within / share) ** 2 if share > 0 else math.inf
@@ -74,7 +74,7 @@ def combine_partial(estimates: Sequence[float], variances: Sequence[float]) -> C
 
 
 def combine_full(estimates: Sequence[float], variances: Sequence[float], *, rows: int, people: int) -> Combined:
-    """For releases of made-up rows.
+    """Combine releases of fully synthetic rows.
 
     Args:
         estimates, variances: One for each release.

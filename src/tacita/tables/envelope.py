@@ -1,4 +1,4 @@
-"""What leaves beside a release of tables: what it cost, who is protected, where it comes from, and its JSON."""
+"""Releases other than tables: their cost, privacy unit, provenance and JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Envelope(ABC):
 
     @abstractmethod
     def parts(self) -> dict[str, Any]:
-        """What is its own, as plain data."""
+        """Fields of this kind of release, as plain data."""
 
     @staticmethod
     @abstractmethod
@@ -46,7 +46,7 @@ class Envelope(ABC):
         return replace(self, provenance=replace(self.provenance, charge=charge, dataset=dataset))
 
     def paid(self) -> dict[str, Any]:
-        """What is not its own, as plain data."""
+        """Fields that all kinds share, as plain data: event, unit, neighbours, provenance."""
         return {
             "event": self.event.as_dict(),
             "unit": self.unit.as_dict(),
@@ -64,7 +64,7 @@ class Envelope(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         data = json.loads(text)
         if data.get("tacita") != cls.mark:
             raise InvalidInput(f"must be `{cls.mark}`", field="tacita", value=data.get("tacita"))

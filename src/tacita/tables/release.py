@@ -1,6 +1,6 @@
-"""What may leave: an estimate with its uncertainty, its cost, who it protects, and where it came from.
+"""Releases: an estimate with its uncertainty, its cost, its privacy unit and its provenance.
 
-A `Release` is the only thing here that has a form on the wire. It cannot be made from a `Table`.
+Of the classes here only `Release` has a wire format. It cannot be made from a `Table`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def _versions() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where a release came from: enough to make another like it and to tell it from a simulation.
+    """Origin of a release: enough to make another like it and to distinguish it from a simulation.
 
     Attributes:
-        created: When; now, unless it is said.
-        run: Which run made it, so that two runs are told apart and what one run made together is not paid twice. Drawn
-            with the time, so what was written before there were runs has none when it is read. It is no part of what
-            a seed repeats: it comes from the system's randomness alone, not from the data and not from the noise.
+        created: When; now, unless it is given.
+        run: Identifier of the run that made it. It distinguishes two runs; results of one run are not paid twice. It is
+            drawn when `created` is not given, so releases written before there were runs have none when they are read.
+            A seed does not repeat it: it comes from the system's randomness, not from the data or the noise.
     """
 
     recipe: Mapping[str, Any]
@@ -76,21 +76,21 @@ class Provenance:
 
 
 def new_run() -> str:
-    """The id of a run that begins: 64 bits that nobody can guess."""
+    """Draw the identifier of a new run: 64 bits that no one can guess."""
     return f"run_{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
-    """Released numbers over some attributes. Answers `project`, so that it can feed every later step.
+    """Released numbers over some attributes. It has `project`, so that every later step can use it.
 
     Attributes:
         estimate: The numbers; unbiased unless the recipe says otherwise, so cells may be negative.
         quantity: Whether they are counts of units' rows or shares of a whole.
         uncertainty: How far they may lie from the truth.
-        event: What making it cost each unit.
+        event: The cost to each unit.
         unit, neighbours: Who is protected and against what change.
-        trust: "central" when a curator held the data, "local" when nobody did.
+        trust: "central" when a curator held the data, "local" when no one did.
         provenance: Recipe, versions, time, charge; `simulated` when the noise could be repeated.
     """
 
@@ -111,7 +111,7 @@ class Release:
 
     @property
     def domain(self) -> Domain:
-        """What the attributes are."""
+        """The attributes."""
         return self.estimate.domain
 
     @property

@@ -33,7 +33,7 @@ class Table(Cells):
 
     @classmethod
     def zeros(cls, domain: Domain) -> Table:
-        """A table in which nobody has been counted."""
+        """Return a table of zeros."""
         return cls(domain, np.zeros(domain.shape, np.int64))
 
     @classmethod

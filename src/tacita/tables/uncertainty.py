@@ -1,4 +1,4 @@
-"""How far a released estimate may lie from the truth, and how that carries over to sums of cells.
+"""Uncertainty of a released estimate, and its propagation to sums of cells.
 
     AdditiveNoise    integer noise of a known law was added to each count
     Correlated       an estimator with a covariance: diagonal minus outer products, as collection gives
@@ -42,7 +42,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Uncertainty(Protocol):
-    """How far an estimate may lie from the truth."""
+    """Bound on how far an estimate may lie from the truth."""
 
     def std(self, estimate: Cells) -> Array:
         """Standard error of each cell."""

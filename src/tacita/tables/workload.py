@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Workload:
-    """Which tables are needed, and how much each matters.
+    """Tables that are needed, each with a weight.
 
     >>> Workload.of(["age"], ["age", "sex"]).keys
     (('age',), ('age', 'sex'))

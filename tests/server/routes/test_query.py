@@ -156,7 +156,7 @@ def test_a_key_is_for_one_request(world_of, tmp_path: Path, first: str, changes:
     assert "token:" not in response.text  # how keys are kept is not the caller's
     again = world.query(token, key="k1")  # the same request still finds its charge
     assert again.status_code == (409 if first == "failed" else 200)  # which a failed run has used up
-    assert again.status_code == 200 or "may have told something" in again.json()["detail"]
+    assert again.status_code == 200 or "may have read data" in again.json()["detail"]
     assert world.services.ledger.balance("patients").charges == 1
 
 

@@ -52,7 +52,7 @@ class PredictedTable:
     """Predicted error of a wanted table, as total variation distance, before anyone is asked.
 
     Attributes:
-        attributes: Of the table. noise: From channel and sampling. missed: Assumed, for interactions that no view holds.
+        attributes: Of the table. noise: From channel and sampling. missed: Assumed, of interactions that no view holds.
     """
 
     attributes: Key

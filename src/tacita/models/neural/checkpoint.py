@@ -1,12 +1,12 @@
-"""Where training stands, on disk: what it takes to go on after a crash without paying less than what ran.
+"""Checkpoints of training, on disk: resume after a crash without paying for fewer steps than ran.
 
-Before steps are made they are written down as reserved. Who resumes goes on after the last reserved step: steps that
-ran and were lost stay paid and are not made again. Noise and samples of a resumed run are drawn anew: from a secure
-source they always are; from a seed, the number of the run is mixed in. A checkpoint names the charge that pays, so
-that a charge which has begun goes on from its own file or not at all: from another file it would make its steps twice.
+Steps are recorded as reserved before they run. A resumed run continues after the last reserved step: steps that ran and
+were lost stay paid and are not repeated. Noise and samples of a resumed run are drawn anew: from a secure source they
+always are; from a seed, the number of the run is mixed in. A checkpoint names the charge that pays, so that a started
+charge continues from its own file or not at all: from another file it would run its steps twice.
 
-Privacy: holds weights after private steps, and released tables: what the plan pays for anyhow. Never a row, a batch, or
-a network that was trained without noise.   Claim: docs/claims/dp-sgd.md
+Privacy: holds weights after private steps, and released tables, all of which the plan pays for. Never a row, a batch,
+or a network that was trained without noise.   Claim: docs/claims/dp-sgd.md
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Checkpoints:
             unfinished.unlink(missing_ok=True)
 
     def resume(self, plan: str, charge: str = "") -> Checkpoint | None:
-        """What is there, as the next run of the same plan on the same charge; None if nothing is."""
+        """Return the stored checkpoint as the next run of the same plan on the same charge; None if there is none."""
         if not self.path.exists():
             return None
         found = self._read()
@@ -132,7 +132,7 @@ _MEMBERS = tuple(Checkpoint.__dataclass_fields__)
 
 
 def begin(kept: Checkpoints | None, plan: str, charge: str = "") -> Checkpoint:
-    """Where a run of a plan starts: at the beginning, or where the run before has left it."""
+    """Return the checkpoint at which a run of a plan starts: a fresh one, or the last one of the run before."""
     fresh = Checkpoint(plan=plan, charge=charge)
     found = kept.resume(plan, charge) if kept else None
     if kept and found is None:

@@ -6,8 +6,8 @@ With G = 2^24 steps for one clipping norm C, gradient g_i of unit i, and k coord
 
 Privacy: adding or removing a unit moves the sum by at most G steps (L2): (1 - margin) G by its gradient, and sqrt(k) by
 rounding, for which the margin leaves G / 256; the rest pays for what floats do to a norm. Norms and sums are taken in
-double precision, so that they do not lose more the more units there are. A gradient that
-is not finite counts as 0, so that no unit can break a step, or be told by a step that breaks.
+double precision, so that their error does not grow with the number of units. A gradient that
+is not finite counts as 0, so that no unit can break a step, or be revealed by a step that breaks.
 Claim: docs/claims/dp-sgd.md
 """
 

@@ -1,4 +1,4 @@
-"""Who is in a step: each unit on its own, with the same chance.
+"""Poisson sampling of the units in a step: each unit independently, with the same probability.
 
 Privacy: this is the sampling that `SampledGaussian` is stated for. A shuffled list cut into batches is not: there a
 unit is in exactly one batch of each round, which gains less.   Claim: docs/claims/dp-sgd.md

@@ -63,7 +63,7 @@ class Steps:
 
     @property
     def event(self) -> Event:
-        """What all steps together cost each unit, under add-remove."""
+        """Cost of all steps together to each unit, under add-remove."""
         step = SampledGaussian(noise_multiplier=self.noise_multiplier, rate=self.rate)
         return Repeated(event=step, count=self.steps)
 
@@ -135,7 +135,7 @@ class PrivateTraining:
 
 
 def check_finite(torch: Any, values: Any) -> None:
-    """Refuse to go on with numbers that are none. Looks at noisy or made-up numbers only, so refusing tells nothing."""
+    """Refuse values that are not finite. It reads noisy or synthetic numbers only, so a refusal reveals nothing."""
     if not all(bool(torch.isfinite(value).all()) for value in values):
         raise InvalidInput(
             "training has diverged: a loss or a weight is not a number any more",

@@ -1,6 +1,6 @@
 """Privacy at risk: how sure is it that the loss of a release stays below epsilon, when its noise is set for more?
 
-    loss        ln of how much likelier an output is with somebody's data than without; at most e0, the noise level
+    loss        ln of how much likelier an output is with a person's data than without; at most e0, the noise level
     confidence  P(loss <= epsilon), over the noise and for the worst pair of neighbours
 
 Any two of (epsilon, confidence, noise level) give the third. Exact, for one number with Laplace noise at level e0, for
@@ -13,8 +13,8 @@ the worst pair, whose answers lie one sensitivity apart:
 With noise on many numbers the worst pair differs in one of them, so the figures do not depend on how many there are.
 And for Gaussian noise, loss ~ N(mu^2/2, mu^2) with mu = sensitivity / sigma; its noise level is mu.
 
-Privacy: arithmetic; touches no data. It changes what is said about a mechanism, never the mechanism: the same noise
-protects the same. A confidence below 1 says that the loss may be as large as the noise level.
+Privacy: arithmetic; reads no data. It changes the statement about a mechanism, never the mechanism: the same noise
+protects the same. A confidence below 1 means that the loss may be as large as the noise level.
 Claim: docs/claims/at-risk.md
 """
 
@@ -49,13 +49,13 @@ HEURISTIC = "The published heuristic, which is not a privacy guarantee: the exac
 
 @dataclass(frozen=True, kw_only=True)
 class Risk:
-    """How sure it is that a loss stays below epsilon.
+    """Confidence that a loss stays below epsilon.
 
     Attributes:
-        epsilon, confidence, noise: Any two of them decide the third; `noise` is e0 of Laplace noise, mu of Gaussian.
+        epsilon, confidence, noise: Any two of them determine the third; `noise` is e0 of Laplace noise, mu of Gaussian.
         delta: The delta at which the same mechanism is (epsilon, delta)-DP, whatever the calculus.
-        exact: P(loss <= epsilon) as it is, whatever the calculus.
-        notes: What must be said with it.
+        exact: The exact P(loss <= epsilon), whatever the calculus.
+        notes: Caveats to state with it.
     """
 
     epsilon: float
@@ -84,7 +84,7 @@ def at_risk(
     calculus: Calculus = "exact",
     dimensions: int = 1,
 ) -> Risk:
-    """The third of epsilon, confidence and noise level from the other two.
+    """Compute the third of epsilon, confidence and noise level from the other two.
 
     Epsilon is the smallest with that confidence, the noise level the largest (least noise) with it.
 
@@ -93,7 +93,7 @@ def at_risk(
         confidence: How sure that should be, above 0 and at most 1.
         noise: The noise level: sensitivity / scale of Laplace noise, sensitivity / sigma of Gaussian noise.
         kind: Of the noise.
-        sides: Whether an output that speaks for somebody's absence counts as well.
+        sides: Whether an output that is evidence for a person's absence counts as well.
         calculus: Exact, or the published heuristic (Laplace only), which every result names as such.
         dimensions: How many numbers are answered; matters to the heuristic alone.
     """
@@ -219,7 +219,7 @@ def delta_of(epsilon: float, noise: float, *, kind: Noise = "laplace") -> float:
 
 
 def _supremum(epsilon: float, sides: Sides) -> float:
-    """What the confidence at epsilon tends to as the noise level comes down to it."""
+    """Limit of the confidence at epsilon as the noise level falls to epsilon."""
     return 0.5 if sides == "one" else -math.expm1(-epsilon) / 2
 
 
@@ -271,7 +271,7 @@ def _root(of: Any, low: float, high: float) -> float:
 
 
 def overlap(first: float, second: float) -> float:
-    """How much of two Laplace densities at these noise levels lies under both; a picture, not a guarantee.
+    """Overlap of two Laplace densities at these noise levels, the area under both; an illustration, not a guarantee.
 
     >>> round(overlap(1.0, 0.6), 7)
     0.8140968

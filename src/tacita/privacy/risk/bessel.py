@@ -1,8 +1,8 @@
 """The confidence that the published calculus of privacy at risk gives. A heuristic: NOT a privacy guarantee.
 
-It treats the two distances of an output to the answers of two neighbours as independent Gamma draws, and cuts their
-difference off at the noise level e0. They are functions of one output, so the figure is not the chance that anybody's
-loss stays below epsilon: `at_risk` has that. What it does give is the share of independent pairs of noise draws, among
+It treats the two distances of an output to the answers of two neighbours as independent Gamma draws, and truncates
+their difference at the noise level e0. But both are functions of one output, so the figure is not the probability that
+a person's loss stays below epsilon: `at_risk` has that. It is the share of independent pairs of noise draws, among
 those whose norms differ by at most the sensitivity, that differ by at most epsilon / e0 of it.
 
     T = |X1 - X2| / theta, X iid Gamma(k, theta), k dimensions of the answer

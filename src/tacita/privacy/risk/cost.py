@@ -1,4 +1,4 @@
-"""What a loss of privacy would cost its holder, and the epsilon at which it costs least.
+"""Expected compensation for a loss of privacy, and the epsilon at which it is least.
 
     E(e)      = E_min + (E - E_min) exp(-c / e)        compensation of one person at epsilon e
     E(e; e0)  = g E(e) + (1 - g) E(n e0)               when the loss of n releases at noise level e0 stays below e
@@ -8,13 +8,13 @@ E is the compensation without any guarantee, E_min that with a perfect one. E(0+
 form E_min + E exp(-c/e) passes E when E_min > 0.
 
 The optimum is found by a bracketing search over (0, e0]: E(e; e0) is not convex for large e0, but had one minimum
-wherever we looked. Noise, and so the error that users see, is set by e0 and not by e. Releases to the same people add
-up: the loss of n of them is at most n e0, and its law is composed, not assumed.
+in every case we tried. Noise, and so the error that users see, is set by e0 and not by e. Releases about the same
+people add up: the loss of n of them is at most n e0, and its law is composed, not assumed.
 
-Both calculi of `at_risk` stand side by side: the published heuristic and the exact confidence. The mechanism and its
-noise are the same in both; only the bookkeeping differs.
+Both calculi of `at_risk` are given: the published heuristic and the exact confidence. The mechanism and its noise are
+the same in both; only the bookkeeping differs.
 
-Privacy: arithmetic; touches no data. Claim: docs/claims/at-risk.md
+Privacy: arithmetic; reads no data. Claim: docs/claims/at-risk.md
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Optimum:
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """Which noise levels and epsilons keep both the error and the money within limits."""
+    """Noise levels and epsilons that keep both the error and the money within limits."""
 
     noise_at_least: float
     """From the error that users accept: noise of less than this level is too much."""
@@ -139,10 +139,10 @@ class CostModel:
         share = confidence(epsilon, noise, calculus, dimensions=dimensions, releases=releases)
         return share * self.each(epsilon) + (1 - share) * self.each(releases * noise)
 
-    # -- everybody ------------------------------------------------------------------------------------------------
+    # -- all people -----------------------------------------------------------------------------------------------
 
     def budget(self, epsilon: float) -> float:
-        """What all of them would get."""
+        """Compensation of all people together."""
         return self.people * self.each(epsilon)
 
     def optimum(
@@ -174,7 +174,7 @@ class CostModel:
         )
 
     def price(self, noise: float, *, releases: int = 1, dimensions: int = 1) -> Price:
-        """What a noise level costs over a number of releases: plainly, and by every calculus that covers them."""
+        """Cost of a noise level over a number of releases: plainly, and by every calculus that covers them."""
         _positive("noise", noise)
         if type(releases) is not int or not 1 <= releases <= MOST_RELEASES:
             raise InvalidInput(f"must be a whole number from 1 to {MOST_RELEASES}", field="releases", value=releases)
@@ -188,12 +188,12 @@ class CostModel:
         )
 
     def most_releases(self, noise: float, money: float) -> int:
-        """How many releases at this noise level the money pays for, when losses add up."""
+        """Number of releases at this noise level that the money pays for, when losses add up."""
         _positive("noise", noise)
         _positive("money", money)
         if money >= self.people * self.compensation:
             raise InvalidInput(
-                "pays for any number of releases: it compensates everybody in full", field="money", value=money
+                "pays for any number of releases: it compensates all people in full", field="money", value=money
             )
         share = (money / self.people - self.least) / (self.compensation - self.least)
         if share <= 0:
@@ -211,7 +211,7 @@ class CostModel:
         dimensions: int = 1,
         releases: int = 1,
     ) -> Range:
-        """Which epsilons keep the budget within the money; and the noise level that the error asks for.
+        """Find the epsilons that keep the budget within the money, and the noise level that the error requires.
 
         The mean absolute error is sensitivity / noise, so the error bounds the noise level. The money bounds epsilon,
         through a confidence that depends on epsilon itself: solved by search, not by the published closed form, which

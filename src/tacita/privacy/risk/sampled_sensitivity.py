@@ -1,11 +1,11 @@
-"""How far an answer moves between neighbours that a population gives, where no bound is known for all.
+"""Sampled sensitivity: how far an answer moves between neighbours drawn from a population, where no bound is known.
 
     S_i       distance of the answers to the i-th sampled pair of neighbours
     Delta_S   an order statistic of them, used in place of the sensitivity
 
-Privacy: average-case. A fresh pair of the same population stays within Delta_S with a stated chance; a person unlike
-anybody in it may move the answer by more. The pairs must come from a public or reference population: a Delta_S that was
-read off private data is itself an answer about it, and this module charges nothing for it.
+Privacy: average-case. A fresh pair of the same population stays within Delta_S with a stated probability; a person
+unlike anyone in it may move the answer by more. The pairs must come from a public or reference population: a Delta_S
+that was read off private data is itself an answer about it, and this module charges nothing for it.
 
     marginal   the j-th of n: a fresh pair stays below with probability >= j / (n + 1)
     tolerance  with confidence 1 - BetaCDF(p; j, n - j + 1), at least a share p of all pairs stays below
@@ -62,7 +62,7 @@ class SampledSensitivity:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were drawn."""
+        """Number of pairs that were drawn."""
         return int(self.distances.size)
 
     def at(self, coverage: float, *, confidence: float | None = None) -> tuple[float, int]:
@@ -144,10 +144,10 @@ def samples_for_tolerance(tolerance: float, rho: float) -> int:
 def recalibrated_noise(
     epsilon: float, confidence: float, *, coverage: float, tolerance: float, dimensions: int = 1
 ) -> float:
-    """eta * e0 of the published recalibration, where both noise and data are chance. The heuristic: no guarantee.
+    """Compute eta * e0 of the published recalibration, where noise and data are both random. A heuristic: no guarantee.
 
     Solves confidence * P(T <= x) = tolerance * coverage * P(T <= epsilon) for x >= epsilon. `eta`, the true over the
-    sampled sensitivity, cannot be estimated: whoever divides by it must know it.
+    sampled sensitivity, cannot be estimated: a caller who divides by it must know it.
     """
     for name, value in (("confidence", confidence), ("coverage", coverage), ("tolerance", tolerance)):
         _share(name, value)
@@ -171,7 +171,7 @@ def recalibrated_noise(
 
 @dataclass(frozen=True, kw_only=True)
 class SampledLoss:
-    """How often the loss stayed within epsilon, over pairs and noise, with a bound that holds with `confidence`."""
+    """Share of draws whose loss stayed within epsilon, over pairs and noise, with a bound that has `confidence`."""
 
     epsilon: float
     noise: float

@@ -1,4 +1,4 @@
-"""Which equivalence class the rows of a table go to, and what stands in them instead of their values."""
+"""Recodings: the equivalence class of each row of a table, and the texts that replace its values."""
 
 from tacita.tables.recoding.axis import MISSING, OTHER, Axis
 from tacita.tables.recoding.recoding import SUPPRESSED, Recoding

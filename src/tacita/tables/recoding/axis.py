@@ -62,7 +62,7 @@ class Axis:
 
     @cached_property
     def line(self) -> NDArray[np.float64]:
-        """Where each code lies. What is missing lies a whole width away: with it in a class, nothing is known."""
+        """Position of each code. Missing lies a whole width away: a class that holds it spans the whole range."""
         if self.kind in ("order", "set"):
             places = [float(place) for place in range(len(self) - self.has_missing)]
         else:
@@ -81,7 +81,7 @@ class Axis:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """How each value is written."""
+        """Text of each value."""
         return tuple(self._text(key) for key in self.keys)
 
     def _text(self, key: Key) -> str:
@@ -143,10 +143,10 @@ def _kind(attribute: Attribute) -> Kind:
 def read_keys(
     attribute: Attribute, column: pa.Array | pa.ChunkedArray, nulls: Sequence[str]
 ) -> tuple[NDArray[np.int64], list[Key]]:
-    """Which value each row has, and the distinct values (of which several may be the same by their meaning).
+    """Return the index of each row's value, and the distinct values (several of which may mean the same).
 
-    A value that its attribute cannot be (a word in a column of numbers, an undeclared level of an order) is refused:
-    it has no place between the others. The error does not say which value it was.
+    An out-of-domain value (a word in a column of numbers, an undeclared level of an order) is refused: it has no
+    position among the others. The error does not reveal the value.
     """
     check_type(attribute, column.type)
     if isinstance(column, pa.ChunkedArray):

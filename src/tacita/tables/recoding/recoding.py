@@ -27,16 +27,16 @@ _MOST = 2**62  # numbers of combinations stay below it
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recoding:
-    """Where rows go.
+    """Mapping of rows to equivalence classes.
 
     Attributes:
         axes: The quasi-identifiers and their values.
         codes: Distinct combinations of codes, one in each row.
-        classes: The class of each combination; `SUPPRESSED` for those whose rows do not leave.
-        labels: For each class and attribute, which of the attribute's texts stands in it. No two classes are the same.
+        classes: The class of each combination; `SUPPRESSED` for those whose rows are not released.
+        labels: For each class and attribute, the index of the released text in `texts`. No two classes are the same.
         texts: The texts of each attribute.
-        shares: How many rows of its combination go to this class, where a combination is dealt out over several
-            (then it stands here several times); None when each goes to one class as a whole.
+        shares: How many rows of its combination go to this class, where a combination is split over several
+            (then it is listed several times); None when each goes to one class as a whole.
     """
 
     axes: tuple[Axis, ...]
@@ -81,7 +81,7 @@ class Recoding:
 
     @cached_property
     def _strides(self) -> list[int] | None:
-        """What a step of each code adds to the number of a combination; None if there are too many to number."""
+        """Stride of each code in the number of a combination; None if there are too many combinations to number."""
         strides, total = [1] * len(self.axes), 1
         for place in range(len(self.axes) - 1, -1, -1):
             strides[place] = total
@@ -89,7 +89,7 @@ class Recoding:
         return strides if total < _MOST else None
 
     def combinations(self, codes: NDArray[np.int32]) -> Ints:
-        """Which combination each row of codes is: the place where it stands first in `codes`."""
+        """Return the combination of each row of codes: the index of its first occurrence in `codes`."""
         if codes.shape[1:] != (len(self.axes),) or (codes < 0).any() or (len(codes) and not len(self.codes)):
             raise _stranger()
         if self._strides is not None:

@@ -59,15 +59,15 @@ def render(
     columns: Sequence[str],
     leaving: NDArray[np.bool_] | None = None,
 ) -> tuple[pa.Table, Ints]:
-    """The recoded rows, and which row of the table each was (for whoever counts again, not to be released).
+    """Return the recoded rows, and the index of each in the table (for checks; must not be released).
 
     Args:
-        recoding: Where rows go.
-        domain: What is public about them: a level that it does not have is released as `(other)`.
-        combinations: Which combination each row has.
+        recoding: The class of each combination.
+        domain: The public domain: an undeclared level is released as `(other)`.
+        combinations: The combination of each row.
         table: The rows.
-        columns: What leaves unchanged.
-        leaving: Which rows leave; all that are not suppressed by default.
+        columns: The columns to release unchanged.
+        leaving: A mask of the rows to release; by default all that are not suppressed.
     """
     unchanged = [hold_back(domain[name], plain(table.column(name)), domain.nulls) for name in columns]
     others = [ranks(column) for column in unchanged]
@@ -86,9 +86,9 @@ def render(
 
 
 def plain(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column without a dictionary.
+    """Return a column without a dictionary.
 
-    A dictionary holds the values of all rows, also of those that do not leave, in the order of the source.
+    A dictionary holds the values of all rows, also of those that are not released, in the order of the source.
     """
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
@@ -135,7 +135,7 @@ def ranks(column: pa.Array | pa.ChunkedArray) -> Ints:
 
 
 def _float_ranks(column: pa.Array) -> Ints:
-    """Zero and minus zero are equal but not the same bytes, so bits are compared; null is told from NaN."""
+    """Rank floats by their bits, so that 0.0 and -0.0, which are equal, differ, and null differs from NaN."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     bits = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False).view(np.int64)
     rising = np.where(bits < 0, ~bits ^ np.int64(-(2**63)), bits)  # the bits of negative numbers fall as they rise

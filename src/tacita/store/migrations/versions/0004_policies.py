@@ -1,4 +1,4 @@
-"""What owners let leave as rows."""
+"""Policies of owners for the release of rows."""
 
 import sqlalchemy as sa
 from alembic import op
