@@ -1,4 +1,4 @@
-"""Every way Tacita says no.
+"""All errors that Tacita raises.
 
     TacitaError
     ├── InvalidInput           a value breaks a rule            field, rule, value, hint
@@ -14,11 +14,11 @@
     ├── Conflict               it exists already, or has moved on
     └── InternalError          our fault; please report
 
-An error is part of the interface: it names the field, the rule, the value it got and the way out. `as_dict` is
-the one shape that the command line (`--json`) and the server (problem+json) both print.
+An error is part of the interface: it names the field, the rule, the value it got and a remedy. The command line
+(`--json`) and the server (problem+json) both print `as_dict`.
 
-Values of private rows never enter an error: a message travels further than the data may. What only the owner of the
-data should see (which line of the file is broken, never what it says) goes into `private`, which `as_dict` omits.
+Values of private rows never enter an error: a message travels further than the data may. Details for the owner of the
+data only (which line of the file is broken, never its contents) go into `private`, which `as_dict` omits.
 """
 
 from __future__ import annotations

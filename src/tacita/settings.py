@@ -2,7 +2,7 @@
 
     TACITA_PORT=9000 TACITA_CONFIG=/etc/tacita.toml tacita serve
 
-Addresses with credentials live here and nowhere else: requests name a source, answers and logs never hold its
+Addresses with credentials are stored only here: requests name a source, answers and logs never hold its
 address. Every setting is described in docs/reference/settings.md; a test fails when one is not.
 """
 
@@ -92,7 +92,7 @@ class SourceSettings(BaseModel):
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Identity of the data, without user and options: two sources with the same place are the same data.
+        """Identity of the data, whatever the credentials: two sources with the same place are the same data.
 
         Links and other names of a server, which only a connection can show, are compared when a dataset is
         registered.
@@ -257,7 +257,7 @@ _LOCAL = ("", "127.0.0.1", "::1")
 
 
 def _table_place(url: str, table: str) -> tuple[str, ...]:
-    """Return the table that an address means, as libpq reads it; without user and options."""
+    """Return the table that an address means, as libpq reads it; without credentials."""
     from tacita.engines.postgres.driver import load
     from tacita.engines.postgres.names import table_parts
 
@@ -278,7 +278,7 @@ def _table_place(url: str, table: str) -> tuple[str, ...]:
 
 
 def _collection_place(url: str, collection: str) -> tuple[str, ...]:
-    """Return the collection that an address means; without user and options."""
+    """Return the collection that an address means; without credentials."""
     from tacita.engines.mongo.driver import place_of
 
     try:

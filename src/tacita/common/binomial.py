@@ -1,4 +1,4 @@
-"""The exact ends of a share that was counted: they hold whatever the share is.  [Clopper, Pearson 1934]"""
+"""Exact confidence bounds of a binomial share, valid for every true share.  [Clopper, Pearson 1934]"""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["clopper_pearson", "lower_end", "upper_end"]
 
 
 def lower_end(successes: Any, trials: int, miss: float) -> Any:
-    """Below the true share but for a chance of `miss`; 0 where nothing succeeded. Numbers or arrays of them."""
+    """Lower bound of the true share, wrong with probability at most `miss`; 0 without successes. Numbers or arrays."""
     counted = np.asarray(successes)
     found = special.betaincinv(np.maximum(counted, 1), trials - counted + 1, miss)
     return np.where(counted > 0, found, 0.0)
 
 
 def upper_end(successes: Any, trials: int, miss: float) -> Any:
-    """Above the true share but for a chance of `miss`; 1 where everything succeeded."""
+    """Upper bound of the true share, wrong with probability at most `miss`; 1 where all trials succeeded."""
     counted = np.asarray(successes)
     found = special.betaincinv(counted + 1, np.maximum(trials - counted, 1), 1 - miss)
     return np.where(counted < trials, found, 1.0)

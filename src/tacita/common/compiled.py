@@ -11,5 +11,5 @@ __all__ = ["compiled"]
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile with numba: kept on disk, so once for each machine; without Python's lock, so threads can share it."""
+    """Compile with numba: cached on disk, so once for each machine; without the GIL, so threads run in parallel."""
     return numba.njit(cache=True, nogil=True)(function)

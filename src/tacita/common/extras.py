@@ -1,4 +1,4 @@
-"""Packages that come with an extra: an error that says how to install them where they are missing."""
+"""Packages that come with an extra: an error that states how to install them where they are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as readers want them."""
+"""Numbers as text for readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["number"]
 
 
 def number(value: float, *, share: bool = False, digits: int = 1) -> str:
-    """A number as a reader wants it; `digits` are those of a share in percent.
+    """Format a number for a reader; `digits` are those of a share in percent.
 
     >>> number(1234.5), number(0.1234, share=True)
     ('1,234', '12.3 %')

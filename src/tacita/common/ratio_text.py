@@ -1,4 +1,4 @@
-"""Ratios as text: `3/7`, `12`, `0.5`. What others send may be short and mean a number that fills the memory."""
+"""Ratios as text: `3/7`, `12`, `0.5`. A short hostile text can denote a number that fills the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders that appear when they are whole, or not at all."""
+"""Atomic writing: files and folders that appear complete, or not at all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The domain: the public description of the attributes.
 
-Everything here is public by declaration (privacy rule 4). What `infer` read off private data stands in an attribute's
-`derived` until a person confirms it, and `require_public` refuses to let it pass before.
+Everything here is public by declaration (privacy rule 4). Parts that `infer` read off private data are listed in an
+attribute's `derived` until a person confirms them; until then `require_public` refuses the domain.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Domain(Frozen):
         return self
 
     def merge(self, other: Domain) -> Domain:
-        """This domain and what the other has besides; attributes they share must be the same."""
+        """Add the attributes that only the other domain has; attributes they share must be the same."""
         for name in other:
             if name in self and self[name] != other[name]:
                 raise InvalidInput("two domains describe it differently", field=name)

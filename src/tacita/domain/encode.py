@@ -1,10 +1,10 @@
-"""Arrow in, integer codes out, and back, a column at a time.
+"""Encoding of Arrow columns as integer codes, and decoding.
 
 Encoding is total: every value of a type that can hold the attribute gets a code (see `attributes`), so that counting
-never fails on a row. Bytes are read as UTF-8 text; text that is none, which Arrow lets through, is undeclared like any
-other stranger. Whether a type can hold an attribute is asked before there are values: see `holds`.
+never fails on a row. Bytes are read as UTF-8 text; text that is not valid UTF-8, which Arrow lets through, counts as an
+undeclared value. Whether a type can hold an attribute is checked before values are read: see `holds`.
 
-Decoding must say what stands for a bin, because the value inside it is gone: see `Decode`.
+Decoding needs a rule for bins, because the value inside a bin is lost: see `Decode`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_
 
 
 def code_dtype(size: int) -> type[np.unsignedinteger[Any]]:
-    """Smallest unsigned type that holds codes 0..size, the last of which means nowhere.
+    """Smallest unsigned type that holds codes 0..size, the last of which means out of domain.
 
     >>> code_dtype(255).__name__, code_dtype(256).__name__
     ('uint8', 'uint16')
@@ -236,7 +236,7 @@ def _text_reader(attribute: _Attribute) -> Callable[[str], int]:
 
 
 def parse_line(attribute: Binned, text: str) -> float:
-    """A text on the number line: NaN when it says so, `_UNPARSED` when it says nothing."""
+    """Parse a text as a point of the number line: NaN for a text that means NaN, `_UNPARSED` if it is no number."""
     low, high = attribute.line_bounds
     try:
         if isinstance(attribute, Date):
@@ -276,10 +276,10 @@ def decode(
     policy: Decode = "label",
     uniforms: npt.NDArray[np.float64] | None = None,
 ) -> pa.Array:
-    """Values that stand for codes.
+    """Return a value for each code.
 
-    Levels and booleans come back as they were. A bin comes back as `policy` says; with "uniform" the caller gives one
-    uniform draw for each row. Missing and nowhere become null; the bucket `other` becomes "(other)" in a text column
+    Levels and booleans are decoded exactly. A bin is decoded by `policy`; with "uniform" the caller gives one uniform
+    draw for each row. Missing and out-of-domain become null; the bucket `other` becomes "(other)" in a text column
     and null in a number column.
     """
     if isinstance(attribute, Binned) and policy != "label":

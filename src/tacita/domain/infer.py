@@ -1,9 +1,8 @@
 """A first draft of a schema from the data itself.
 
-Everything that such a draft says was read off private data: kinds, levels, bounds, whether values are missing.
-Each attribute lists these parts in `derived`, and nothing that claims privacy accepts the domain until a person
-has looked at it and confirmed it (`tacita schema confirm`). Until then the draft itself should hold as little about
-single persons as it can:
+All parts of such a draft were read off private data: kinds, levels, bounds, whether values are missing. Each attribute
+lists these parts in `derived`, and no private method accepts the domain until a person has checked and confirmed it
+(`tacita schema confirm`). Until then the draft itself should hold as little about single persons as possible:
 
     bounds      lie on round numbers beyond the smallest and the largest value, never on them
     levels      are held by at least `LEAST_HOLDERS` persons (rows, where no column names persons); others are `other`
@@ -130,7 +129,7 @@ class _Profile:
         return Date(**common, bounds=(first, last), by=by, derived=("kind", "bounds", "missing"))
 
     def _levels(self, common: dict[str, Any]) -> Attribute:
-        """All values; those of too few persons are taken out once it is known who is a person."""
+        """Take all values as levels; those of too few persons are removed once the person column is known."""
         levels = tuple(sorted(text for text in self.values if len(text) < _LONGEST))
         if not levels or (_KEY_NAME.search(self.name) is not None and len(levels) > _BINS):
             return Identifier(name=self.name, derived=("kind",))

@@ -1,7 +1,7 @@
-"""Arrow in, points of the number line out: values of numbers and dates, between their public bounds.
+"""Points of the number line from Arrow columns: values of numbers and dates, clipped to their public bounds.
 
-Every value has a point or none: what is missing or no number is NaN, and what lies beyond the bounds is moved to them.
-So reading never fails on a row.
+Missing values and values that are no number are NaN; values beyond the bounds are moved to them. So reading never fails
+on a row.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def read_bif(text: str, domain: Domain | None = None) -> BayesianNetwork:
 
     Args:
         text: What `write_bif` or another program wrote.
-        domain: The attributes, with the labels that the text has as levels; plain categories if nothing is said.
+        domain: The attributes, with the labels that the text has as levels; plain categories if not given.
     """
     levels, blocks = _Reader(text).network()
     if domain is None:

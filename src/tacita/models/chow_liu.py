@@ -28,7 +28,7 @@ def chow_liu(
     Args:
         names: The attributes.
         score: Of a pair, such as their mutual information less its bias. Minus infinity forbids the edge.
-        root: Where the tree hangs; the first name if nothing is said. Any root gives the same distribution.
+        root: Where the tree hangs; the first name if not given. Any root gives the same distribution.
         least: Edges must score above this. What is left apart is independent.
     """
     if not names or len(set(names)) != len(names):

@@ -37,7 +37,7 @@ def greedy_parents(
         domain: The attributes.
         score: Of a child and its parents. Minus infinity forbids the set.
         degree: Most parents of an attribute.
-        root: Placed first; the first name if nothing is said. A random one is the caller's draw.
+        root: Placed first; the first name if not given. A random one is the caller's draw.
         most_cells: Largest table over a child and its parents.
     """
     if type(degree) is not int or degree < 1:

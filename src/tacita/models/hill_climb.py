@@ -1,6 +1,6 @@
 """Hill climbing: from a structure, the best of all single changes of an edge, until none makes it better.
 
-Privacy: none of its own; it looks at scores, which cost what the tables did that they were read off.
+Privacy: none of its own; it uses scores, which cost what the tables cost that they were computed from.
 Utility: ends in a structure that no added, removed or turned edge improves; another start may end higher.
 """
 
@@ -31,7 +31,7 @@ def hill_climb(
         score: Of a child and its parents, which stand in the order of names; the sum over children is maximised. It
             should be penalised, or parents are added up to the degree. Minus infinity forbids the set.
         degree: Most parents of an attribute.
-        start: Where to begin; without edges if nothing is said.
+        start: Where to begin; without edges if not given.
         rounds: Most changes.
     """
     if type(degree) is not int or degree < 0:
@@ -59,7 +59,7 @@ def hill_climb(
 
 
 def _changes(names: Sequence[str], parents: Mapping[str, set[str]], degree: int) -> Iterator[dict[str, set[str]]]:
-    """All single changes that leave no cycle: of each, the parents that become others."""
+    """Yield all single changes of an edge that make no cycle, each as the new parents of the attributes it changes."""
     for child in names:
         for other in names:
             if other == child:

@@ -57,7 +57,7 @@ class Mixture:
 
     @classmethod
     def average(cls, mixtures: Iterable[Mixture]) -> Mixture:
-        """The even mixture of several: what they differ in by chance evens out."""
+        """Mix several with equal weights, which averages out their random differences."""
         several = list(mixtures)
         first = several[0]
         weights = np.concatenate([each.weights for each in several]) / len(several)

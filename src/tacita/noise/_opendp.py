@@ -1,4 +1,4 @@
-"""The samplers that OpenDP lends: its own secure randomness, its own proofs."""
+"""Samplers of OpenDP, with its own secure randomness and its own proofs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Exponential and normal numbers in floats, whose tails never end.
+"""Exponential and normal numbers in floats, with unbounded tails.
 
-A uniform number of 53 bits has a smallest value, and what is made of it a largest one: an output beyond it would prove
-which neighbour it came from. So the exponent of each uniform number is drawn on its own, to any depth: U = 2^-k V, with
-k geometric and V uniform in (1/2, 1], each at the full precision of a float.
+A uniform number of 53 bits has a smallest value, so noise computed from it has a largest one: an output beyond it would
+prove which neighbour it came from. So the exponent of each uniform number is drawn separately, to any depth:
+U = 2^-k V, with k geometric and V uniform in (1/2, 1], each at the full precision of a float.
 """
 
 from __future__ import annotations

@@ -110,5 +110,5 @@ class SeededSource:
             return _draw(self._stream, count)
 
     def generator(self) -> np.random.Generator:
-        """A numpy generator for making up data; never for noise."""
+        """A numpy generator for simulated data; never for noise."""
         return np.random.default_rng(self.words(4))

@@ -1,4 +1,4 @@
-"""Methods that several verbs share: each a recipe that is calibrated, then run."""
+"""Methods that several packages share: each a recipe that is calibrated, then run."""
 
 from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.plans.recipe import Answer, Calibrated, Plan, Prediction, Recipe

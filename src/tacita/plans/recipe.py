@@ -2,9 +2,9 @@
 
     recipe = NoisyTables(workload)                                   what to do; frozen, printable, no budget in it
     plan   = recipe.calibrate(domain, budget, unit=..., neighbours=...)   fixes the noise; states cost and error
-    result = plan.run(engine, source)                                touches data; needs randomness as an argument
+    result = plan.run(engine, source)                                reads data; needs randomness as an argument
 
-Calibrating reads no data: the plan is what a person looks at, what the server reserves, and what then runs.
+Calibrating reads no data. A person can inspect the plan; the server charges it; then it runs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Plan(Protocol[A_co]):
         """The plan as plain data, the recipe as its member `recipe`."""
 
     def run(self, engine: Engine, source: Source) -> A_co:
-        """Do it. Charge the event first: see `tacita.query.Session`."""
+        """Run the plan. Charge the event first: see `tacita.plans.session.Session`."""
 
     def read(self, text: str, /) -> A_co:
         """The answer that `to_json` wrote."""

@@ -21,33 +21,33 @@ A = TypeVar("A", bound=Answer)
 
 @runtime_checkable
 class _Chargeable(Protocol):
-    """An answer that can name what paid for it: statistics, models, synthesizers."""
+    """An answer that can name the charge that paid for it: statistics, models, synthesizers."""
 
     def with_charge(self, charge: str, dataset: str, /) -> Answer:
-        """The same answer, naming what paid for it."""
+        """Return the same answer, with the charge that paid for it."""
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A plan that may write down where it stands, and go on from there: training with checkpoints."""
+    """A plan that may write checkpoints and resume from them."""
 
     @property
     def resumes(self) -> bool:
         """Whether it does."""
 
     def check_resumable(self, charge: str | None, /) -> None:
-        """Refuse unless what is written down belongs to this charge, or nothing is and there is no charge yet."""
+        """Refuse unless the checkpoint belongs to this charge, or there is neither checkpoint nor charge yet."""
 
     def paid_by(self, charge: str, /) -> Any:
-        """The same plan, which writes down only what belongs to this charge."""
+        """Return the same plan, whose checkpoints belong to this charge."""
 
 
 @runtime_checkable
 class Predictable(Protocol):
-    """A plan that knows from public things alone whether its answer would be mostly noise."""
+    """A plan that can decide from public information whether its answer would be mostly noise."""
 
     def check_error(self, engine: Engine, /) -> None:
-        """Refuse an answer that would be mostly noise. Reads what the account's neighbours leave public, no more."""
+        """Refuse an answer that would be mostly noise. Reads only what is public under the account's neighbours."""
 
 
 def question_of(plan: Plan[Answer]) -> str:
@@ -64,14 +64,14 @@ class Session:
     """One party asking one dataset, on one account.
 
     Args:
-        engine: Where the data is.
-        ledger: Where it is paid.
-        account: The dataset's account; its unit and neighbours are the ones that plans must have.
-        principal: Who asks; stands in the history.
+        engine: Reads the data.
+        ledger: Holds the account.
+        account: The dataset's account; plans must have its unit and neighbours.
+        principal: Who asks; stored in the history.
         source: Randomness. A `SeededSource` makes releases that are marked as simulated.
-        version: Which state of the data is asked about, in any words; a stored answer is about the same version.
-        data: What the data is recognised by, where it can be: another account on the same data is refused.
-        again: Why this account may pay for data that another account was charged for.
+        version: Version of the data, as any text; a stored answer is returned only for the same version.
+        data: Marks of the data, where it has any: another account on the same data is refused.
+        again: The reason why this account may pay for data that another account was charged for.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Session:
 
 
 class _Watched:
-    """An engine that knows whether it gave anything about its data. A call that was made and has not failed counts."""
+    """An engine that records whether it gave any data. Every call that was made and has not failed counts."""
 
     _PUBLIC = frozenset({"domain", "supports"})
 
@@ -192,7 +192,7 @@ def _spoilt(plan: Plan[Any], charge: Charge) -> bool:
 
 
 def _charged(answer: Answer, charge: Charge) -> Answer:
-    """The answer, naming what paid for it."""
+    """Return the answer, with the charge that paid for it."""
     if isinstance(answer, Releases):
         return Releases(release.with_charge(charge.id, charge.account) for release in answer.values())
     return answer.with_charge(charge.id, charge.account) if isinstance(answer, _Chargeable) else answer

@@ -33,7 +33,7 @@ class BudgetSplit:
 
     @classmethod
     def of(cls, budget: Budget, unit: Unit, neighbours: Neighbours) -> BudgetSplit:
-        """The budget in the currency in which it is shared."""
+        """Convert a budget to the currency in which it is split."""
         amount = exact(budget.amount)
         if budget.currency == "approx":
             amount = 1 / narrowest(lambda x: Zcdp(rho=1 / x), budget, neighbours)
@@ -44,9 +44,9 @@ class BudgetSplit:
         return 2 if self.neighbours is Neighbours.REPLACE_ONE else 1
 
     def law(self, share: Fraction, tables: int) -> Law:
-        """Noise for so many tables, which together cost at most a share of the amount.
+        """Noise for a number of tables, which together cost at most a share of the amount.
 
-        As in `mechanisms.additive`, one table moves by m rows in L1 and L2, and by two parts of that if replaced.
+        As in `plans.additive`, one table moves by m rows in L1 and L2, and by two parts of that if replaced.
             Laplace   tables x parts x m / scale      Gaussian   tables x parts x m^2 / (2 sigma2)
         """
         steps, amount = self.unit.max_rows, share * self.amount

@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 INFINITE = Fraction(10**30)
-"""Stands for an infinite loss where amounts are ratios; no budget reaches it."""
+"""Represents an infinite loss where amounts are ratios; no budget reaches it."""
 
 _GRID = 1e-4  # privacy losses are rounded up to multiples of this
 _LARGE_EPSILON = 50  # such events only add up: their loss distribution would overflow, and gain nothing
@@ -254,7 +254,7 @@ def _laplace_leaf(noise: DiscreteLaplaceNoise) -> Event:
 
 
 def _dearest(events: tuple[Event, ...], neighbours: Neighbours) -> Event:
-    """One event that costs at least what parallel parts do: there is no largest of unlike distributions."""
+    """Return one event that costs at least as much as parallel parts: unlike distributions have no largest one."""
     if any(_is_infinite(part) for part in events):
         return NonPrivate(reason="a part has no guarantee")
     steps = 1 if neighbours is Neighbours.ADD_REMOVE else 2

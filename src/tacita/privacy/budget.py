@@ -20,7 +20,7 @@ __all__ = ["Budget", "exact"]
 LEAST_EPSILON, MOST_EPSILON = 1e-4, 1000.0
 LEAST_RHO, MOST_RHO = 1e-8, 1000.0
 LEAST_DELTA, MOST_DELTA = 1e-15, 0.1
-"""Below the least, only noise comes out and accountants work for minutes; above the most, nothing is promised."""
+"""Below the least, a result is only noise and accountants take minutes; above the most, the guarantee is void."""
 
 
 _LARGEST = 1e300  # NaN is not below it

@@ -97,14 +97,14 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Nothing(Event):
-    """No unit's data was touched."""
+    """No unit's data was read."""
 
     kind: ClassVar[str] = "nothing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NonPrivate(Event):
-    """Something left with no guarantee at all; the loss is infinite."""
+    """A release with no guarantee at all; the loss is infinite."""
 
     reason: str
     kind: ClassVar[str] = "non-private"
@@ -154,7 +154,7 @@ class Zcdp(Event):
 class DiscreteLaplaceNoise(Event):
     """Discrete Laplace noise on integers, which a change moves by at most `sensitivity` in all.
 
-    In all: the sum of how far each moves. Moving one integer by all of it is the worst, see docs/claims/composition.md.
+    In all: in L1, the sum of the moves. The worst case moves one integer by all of it, see docs/claims/composition.md.
     """
 
     scale: Fraction
@@ -181,7 +181,7 @@ class DiscreteGaussianNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class SampledGaussian(Event):
-    """One step of private training: each unit is in with probability `rate`, on its own, and a sum gets Gaussian noise.
+    """One step of private training: each unit is in with probability `rate`, independently; a sum gets Gaussian noise.
 
     A unit moves the sum by at most 1 (L2) in units of the clipping norm; the noise has `noise_multiplier` of them as
     its standard deviation in each direction. Stated for adding or removing a unit; batches of a fixed size, or cut
@@ -205,8 +205,8 @@ class GaussianNoise(Event):
     """Gaussian noise on a vector that the account's change moves by at most 1/`noise_multiplier` standard deviations.
 
     By L2 distance, and for all answers together where they are drawn one after the other from one noise. It holds for
-    the neighbours of the account, whichever these are: who states it has worked out how far such a change moves the
-    vector.
+    the neighbours of the account, whichever these are: the code that states it must have computed how far such a change
+    moves the vector.
     """
 
     noise_multiplier: float

@@ -56,7 +56,7 @@ def filter_cost(
 
     Args:
         events: The plans that were charged, each with how often.
-        budget: Says the currency, and for `approx` the delta.
+        budget: Gives the currency, and for `approx` the delta.
         neighbours: Of the account.
         opened: Epsilon with which the account was opened, if it was raised since: it fixes the orders for good.
     """

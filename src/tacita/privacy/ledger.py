@@ -1,13 +1,13 @@
-"""The durable account that privacy is paid from: reserve, run, settle.
+"""Ledger: durable accounts that privacy loss is charged to: reserve, run, settle.
 
-    reserve   checks and writes the charge in one transaction, before any data is touched
+    reserve   checks and writes the charge in one transaction, before any data is read
     run       happens outside; a crash or an error here leaves the charge spent
-    settle    stores the answer; what is stored first is the only answer that is ever handed out for that charge
+    settle    stores the answer; the first one stored is the only answer that is ever returned for that charge
 
-Property: under any interleaving of processes, crashes and retries, what was answered never adds up to more than
-the budget. Reserving locks the account, so two requests cannot both take the last of it. A retry with the same
-key finds its charge again instead of paying twice, and since only the stored answer leaves, running twice for
-one charge reveals nothing twice. A run that failed may have revealed something by failing: see `Session`.
+Property: under any interleaving of processes, crashes and retries, the cost of all answers never exceeds the budget.
+Reserving locks the account, so two requests cannot both take the last of it. A retry with the same key finds its charge
+again instead of paying twice, and since only the stored answer is returned, running twice for one charge reveals
+nothing more. A failed run may have revealed something by its failure: see `Session`.
 
 The next question may depend on every earlier answer: an account accepts by a privacy filter (`privacy/filter.py`).
 Tested with killed processes in tests/privacy/test_ledger.py.
@@ -184,10 +184,10 @@ class Ledger:
         """Open an account, or find it again if it is just the same.
 
         Args:
-            name: Of the account; unit, neighbours, budget: what it protects and bears.
-            data: What it is for, where that can be recognised. Else its first charge says so.
+            name: Of the account; unit, neighbours, budget: its terms.
+            data: The data that it is for, where that can be recognised. Otherwise its first charge records it.
             principal: Who opens it.
-            again: Why there may be another account for data that has one; kept.
+            again: The reason for another account for data that has one; it is stored.
 
         Raises:
             Conflict: The name is taken by another account, or the data has an account and no reason is given.
@@ -335,13 +335,13 @@ class Ledger:
             unit: Whom the event protects.
             neighbours: Against what change.
             principal: Who asks.
-            purpose: What for; both stand in the history.
+            purpose: What for; both are stored in the history.
             key: The same key finds the same charge again. A new one by default.
             data: What is read, where it can be recognised: the account remembers it.
             again: Why this account may pay for data that another account was charged for; kept with the account.
 
         Raises:
-            BudgetExceeded: The account cannot bear it; nothing was written.
+            BudgetExceeded: The charge would exceed the budget; nothing was written.
             Conflict: The key was used for another question, or the data was charged to another account.
             InvalidInput: The event protects another unit, or under other neighbours, than the account.
         """
@@ -386,7 +386,7 @@ class Ledger:
             return answer
 
     def fail(self, charge: Charge) -> None:
-        """Note that running failed. The charge stays spent: data may have been touched."""
+        """Record that the run failed. The charge stays spent: data may have been read."""
         with self._database.writing() as connection:
             connection.execute(
                 charges.update()

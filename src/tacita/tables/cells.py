@@ -1,8 +1,8 @@
 """Numbers over a domain, addressed by attribute name: the algebra that exact tables and released estimates share.
 
 Dense cells are an array with one axis for each attribute; sparse cells are the codes of some cells and their values,
-all others being zero. Both answer the same operations with the same results; which one is used is a matter of size.
-Binary operations join the two sides by name, as in a database, and broadcast over what only one side has.
+all others being zero. Both have the same operations with the same results; the choice depends on size alone. Binary
+operations join the two sides by name, as in a database, and broadcast over attributes that only one side has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_DENSE = 1 << 27
 
 @runtime_checkable
 class Projectable(Protocol):
-    """Whatever can be asked for the table over some attributes: data, tables, a release, a model."""
+    """Anything with a table over given attributes: data, tables, a release, a model."""
 
     @property
     def domain(self) -> Domain:
@@ -242,7 +242,7 @@ class Cells:
 
 
 def _ratio(top: Array, bottom: Array) -> Array:
-    """Division in which nothing over nothing is nothing, as conditional tables need."""
+    """Divide, with x / 0 = 0, as conditional tables need."""
     return np.divide(
         top,
         bottom,
@@ -252,7 +252,7 @@ def _ratio(top: Array, bottom: Array) -> Array:
 
 
 def _kinder(left: type[Cells], right: type[Cells]) -> type[Cells]:
-    """The more guarded of two types: what has touched exact counts stays sensitive."""
+    """Return the more sensitive of two types: a result that uses exact counts stays sensitive."""
     return left if issubclass(left, right) else right
 
 

@@ -33,7 +33,7 @@ class Combined:
     """An estimate from several releases.
 
     Attributes:
-        estimate, variance, freedom: Of the t distribution that stands for what is known.
+        estimate, variance, freedom: Of the t distribution of the combined estimate.
         within, between: Mean variance in a release, and variance between them.
         fallback: Whether the variance would have been negative.
     """
@@ -58,7 +58,7 @@ class Combined:
         return self.estimate - half, self.estimate + half
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; degrees of freedom without end are null."""
+        """Plain data; infinite degrees of freedom are null."""
         freedom = self.freedom if math.isfinite(self.freedom) else None
         plain = {"estimate": self.estimate, "variance": self.variance, "freedom": freedom}
         return plain | {"within": self.within, "between": self.between, "fallback": self.fallback}

@@ -129,7 +129,7 @@ class Release:
         return self.estimate.supports(attributes)
 
     def project(self, attributes: Iterable[str]) -> Release:
-        """Sum out all but these attributes; free, because it looks at nothing but the release."""
+        """Sum out all but these attributes; no cost, because it uses only the release."""
         names = tuple(attributes)
         found = self if set(names) == set(self.attributes) else self.derived()
         return replace(
@@ -158,7 +158,7 @@ class Release:
 
     @property
     def guarantee(self) -> str:
-        """In one word, what kind of promise the event makes."""
+        """Kind of the event's guarantee, in one word."""
         return "none" if isinstance(self.event, NonPrivate) else self.trust
 
     # -- leaving --------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Release:
 
 
 class Releases(Mapping[tuple[str, ...], Release]):
-    """Releases that were made together, by their attributes. Answers `project` from the most accurate one that can."""
+    """Releases that were made together, by their attributes. `project` uses the most accurate one that has them."""
 
     def __init__(self, releases: Iterable[Release]) -> None:
         self._releases = {release.attributes: release for release in releases}

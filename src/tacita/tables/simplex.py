@@ -1,4 +1,4 @@
-"""Post-processing of unbiased frequencies: no privacy cost, a little bias, and a label that says so."""
+"""Post-processing of unbiased frequencies: no privacy cost, a little bias, and a label that states it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Projected:
 
     Attributes:
         frequencies: Non-negative, with the wanted sum.
-        shift: What was taken off every cell that stayed positive.
+        shift: The amount subtracted from every cell that stayed positive.
         method: The name of the post-processing, for provenance.
     """
 

@@ -1,7 +1,7 @@
-"""Exact counts over some attributes: the sensitive thing in the middle of everything.
+"""Exact counts over some attributes; sensitive.
 
 A `Table` shows no counts when printed and has no form in which it could leave the process: it cannot be pickled,
-copied into JSON, or turned into a `Release`. What is computed from a table and something else is a table again.
+copied into JSON, or turned into a `Release`. Any result computed from a table and other cells is a table again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["SensitiveError", "Table"]
 
 
 class SensitiveError(TacitaError, TypeError):
-    """Exact counts were about to leave through a door that is not a mechanism."""
+    """Exact counts were about to be released without a mechanism."""
 
     code = "sensitive"
-    title = "Exact counts may not leave"
+    title = "Exact counts may not be released"
     status = 500
 
 
@@ -38,7 +38,7 @@ class Table(Cells):
 
     @classmethod
     def count(cls, domain: Domain, codes: npt.ArrayLike) -> Table:
-        """A sparse table of rows of codes, each counting one. The plain way; engines have the fast one."""
+        """Count rows of codes in a sparse table. The plain way; engines have a faster one."""
         rows = np.asarray(codes)
         return cls(domain, np.ones(len(rows), np.int64), rows)
 

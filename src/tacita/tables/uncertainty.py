@@ -3,9 +3,9 @@
     AdditiveNoise    integer noise of a known law was added to each count
     Correlated       an estimator with a covariance: diagonal minus outer products, as collection gives
     Anchored         a published estimate, with the intervals of the unbiased one behind it
-    Unknown          nothing can be said
+    Unknown          the error is not known
 
-Each answers `std`, `interval` and `project`, and has a plain-data form. Intervals hold their level for each cell by
+Each has `std`, `interval` and `project`, and a plain-data form. Intervals hold their level for each cell by
 itself, not for all cells together.
 """
 
@@ -112,7 +112,7 @@ def _frozen(values: npt.ArrayLike) -> Array:
 class Covariance:
     """The matrix diag(diagonal) - sum_j signs[j] * outer(vectors[j], vectors[j]).
 
-    That is what the covariance of an estimated distribution is; a table of a thousand cells then costs a few thousand
+    The covariance of an estimated distribution has this form; a table of a thousand cells then takes a few thousand
     numbers instead of a million.
     """
 
@@ -236,9 +236,9 @@ class Correlated:
 class Anchored:
     """The intervals of an unbiased estimate of shares, for a published one that was made from it with some bias.
 
-    A published table was projected or fitted: its own spread says nothing about its bias. The interval of the unbiased
-    estimate covers the truth at its level whatever was published. It is cut to 0 .. 1, which holds every share, and
-    reaches to the published share where that lies outside. So it need not have the published share in its middle.
+    A published table was projected or fitted: its own spread does not show its bias. The interval of the unbiased
+    estimate covers the truth at its level whatever was published. It is clipped to 0 .. 1, which holds every share, and
+    extended to the published share where that lies outside. So the published share need not be in its middle.
 
     Attributes:
         centre: The unbiased estimate, flattened.
@@ -296,7 +296,7 @@ class Unknown:
         return np.full(estimate.shape, -np.inf), np.full(estimate.shape, np.inf)
 
     def project(self, domain: Domain, attributes: tuple[str, ...]) -> Unknown:
-        """Still nothing."""
+        """Unknown again."""
         return self
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Several tables at once: which are needed (`Workload`) and what came back (`Tables`)."""
+"""Several tables at once: those that are needed (`Workload`) and their exact counts (`Tables`)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Workload:
 
 
 class Tables(Mapping[Key, Table]):
-    """Exact tables of one workload; sensitive as they are. Answers `project` from the smallest table that can."""
+    """Exact tables of one workload; sensitive. `project` uses the smallest table that has the attributes."""
 
     __slots__ = ("_tables", "domain")
 

@@ -44,7 +44,7 @@ def paper_chi_square(
 
     Args:
         release: Shares or counts.
-        hypothesis: What to test; mutual independence of all attributes if nothing is said.
+        hypothesis: What to test; mutual independence of all attributes if not given.
         people: How many the table is of; public.
         rule_of_five: Whether to accept outright when some cell has fewer than 5, as the documents do.
     """
@@ -78,7 +78,7 @@ def central_monte_carlo_test(
 
     Args:
         release: Counts with additive noise, such as `NoisyTables` makes; not projected from a wider table.
-        hypothesis: What to test; mutual independence of all attributes if nothing is said.
+        hypothesis: What to test; mutual independence of all attributes if not given.
         people: The public number of rows.
         simulations: At least 1/alpha - 1 for a test at level alpha.
         seed: Of the simulations.

@@ -49,7 +49,7 @@ def wald_test(release: Release, hypothesis: Hypothesis | None = None) -> Verdict
 
     Args:
         release: Unbiased shares about a population, from a collection, or counts with additive noise.
-        hypothesis: What to test; mutual independence of all attributes of the release if nothing is said.
+        hypothesis: What to test; mutual independence of all attributes of the release if not given.
     """
     asked = hypothesis or Hypothesis.of(*release.attributes)
     release = release.project(asked.attributes)

@@ -99,7 +99,7 @@ def find_rules(
         confidence, lift: What a rule must exceed, tested. support: What its estimated support must reach, not tested.
         level: Of the error that `adjust` controls; intervals have the level 1 - `level` each.
         adjust: "bonferroni" for any false rule, "benjamini-hochberg" for the share of false ones.
-        then: Attributes that may stand on the right; all if nothing is said.
+        then: Attributes that may stand on the right; all if not given.
     """
     if not 0 < level < 1:
         raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)

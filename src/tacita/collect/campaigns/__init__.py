@@ -1,9 +1,9 @@
-"""Campaigns: many people are asked, each one view of the questions, and what they send is counted.
+"""Campaigns: each of many people is asked one view of the questions, and their reports are counted.
 
     draft  ->  open  ->  closed          block 1, 2, .. inside open, when the owner asked for rounds
 
-This is the aggregator's side. It sees reports and nothing else; it counts them and forgets them, keeping only their ids
-so that none counts twice (and the reports themselves only if the owner asked for that).
+This is the aggregator's side. It sees only reports. It counts them and keeps only their ids, so that none counts twice
+(and the reports themselves only if the owner asked for that).
 """
 
 from tacita.collect.campaigns.campaign import Campaign

@@ -1,4 +1,4 @@
-"""A campaign as it stands: its questions, its state, and how many have answered."""
+"""A campaign: its questions, its state, and the number of respondents."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def question_of(
 
 
 def check_title(title: str) -> None:
-    """A title is shown to respondents, so it must show what it is, as all texts of a question."""
+    """Check a title: it is shown to respondents, so it has the same rules as the texts of a question."""
     Ask(attribute=title, levels=("yes", "no")).check("title")
 
 
@@ -248,7 +248,7 @@ def check_limits(design: CollectionDesign) -> None:
 
 
 def check_rounds(design: CollectionDesign, rounds: Rounds | None) -> None:
-    """Fakes can follow what was learnt only where answers are faked, and only as far as integers reach."""
+    """Refuse rounds for other channels than randomized response, and for a loss that its integers cannot express."""
     for number, asked in enumerate(design.questions if rounds else ()):
         assert rounds is not None
         if not isinstance(asked.channel, RandomizedResponse):

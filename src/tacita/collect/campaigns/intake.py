@@ -52,7 +52,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Reports to one question inside a batch: where they stand in it, and what a channel tallies."""
+    """Reports to one question inside a batch: their indices in it, and the values that a channel tallies."""
 
     question: str
     channel: Channel
@@ -95,7 +95,7 @@ def parsed_batch(form: Form, batch: Sequence[object]) -> Batch:
 
 
 def _kept(report: object) -> dict[str, Any]:
-    """A report without its token, which says nothing about the answer."""
+    """Return a report without its token, which is unrelated to the answer."""
     return {name: value for name, value in dict(report).items() if name != "token"} if isinstance(report, dict) else {}
 
 
@@ -105,7 +105,7 @@ def are_ids(names: Sequence[str]) -> bool:
 
 
 def _columns(form: Form, batch: Sequence[Any]) -> tuple[list[str], dict[str, tuple[list[int], list[Any]]]]:
-    """Ids, and for each question the places and answers; anything unusual raises, to be explained slowly."""
+    """Return the ids, and for each question indices and answers; raise on any fault, which a slower pass explains."""
     ids = [report["report"] for report in batch]
     if not are_ids(ids):
         raise InvalidInput("must be 32 lower-case hexadecimal digits", field="report")
@@ -174,7 +174,7 @@ def packed_batch(form: Form, data: bytes) -> Batch:
 
 
 def _check_shard(form: Form, ids: Sequence[bytes]) -> None:
-    """Each aggregator of several takes the reports that belong to it by their id: none can be sent to two."""
+    """Refuse reports that belong to another aggregator by their id, so that none is counted by two."""
     if form.terms.shard is None:
         return
     place, parts = form.terms.shard
@@ -193,7 +193,7 @@ def _check_size(size: int) -> None:
 
 
 def count(database: Database, seen: SeenReports, batches: Sequence[Batch]) -> list[Accepted | TacitaError]:
-    """Count batches in one transaction; what became of each, in their order."""
+    """Count batches in one transaction; return the outcome of each, in their order."""
     seen.read_ahead(database, {batch.campaign for batch in batches})
     with database.writing() as connection:
         numbers, refused = _look_up(connection, sorted({batch.campaign for batch in batches}))
@@ -256,7 +256,7 @@ def _keep(connection: sa.Connection, campaign: int, batch: Batch, places: Sequen
 
 
 def _unseen(batch: Batch, fresh: set[bytes]) -> list[int]:
-    """Places of the reports of a batch that count; takes them out of `fresh`, so that each counts in one place."""
+    """Return the indices of a batch's reports that count; remove them from `fresh`, so that each counts once."""
     places = []
     for place, name in enumerate(batch.ids):
         if name in fresh:

@@ -73,8 +73,8 @@ class TokenKey:
     def sign(self, blinded: bytes) -> bytes:
         """Sign a blinded message (RFC 9474, 4.3).
 
-        What is raised to the private power is multiplied by a fresh random factor first, and the exponents are made
-        longer by random multiples of the group order: the time says nothing of either.
+        The base is multiplied by a fresh random factor first, and random multiples of the group order are added to the
+        exponents: the time reveals neither.
         """
         self.check(blinded)
         numbers, n = self._numbers, self._numbers.public_numbers.n

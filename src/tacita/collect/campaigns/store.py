@@ -156,7 +156,7 @@ class Campaigns:
         return self.get(id)
 
     def get(self, id: str) -> Campaign:
-        """The campaign with that id, as it stands."""
+        """Return the campaign with that id."""
         with self._database.snapshot() as connection:
             return self._load(connection, id)
 
@@ -173,9 +173,9 @@ class Campaigns:
     # -- respondents --------------------------------------------------------------------------------------------------
 
     def sheet(self, id: str) -> tuple[Question, ...]:
-        """The questions for one respondent: one view of the block that is open, drawn by lot.
+        """Return the questions for one respondent: one view of the open block, drawn at random.
 
-        The lot does not depend on who asks. A respondent who asks twice may get another view; the device refuses it
+        The draw does not depend on who asks. A respondent who asks twice may get another view; the device refuses it
         if it has answered one.
         """
         return self.draw_sheet(self.advance(id))
@@ -251,7 +251,7 @@ class Campaigns:
         return _parse(newer, batch)  # a block had begun since
 
     def accept_all(self, batches: Sequence[Batch]) -> Sequence[Accepted | TacitaError]:
-        """Count several batches in one transaction; what became of each."""
+        """Count several batches in one transaction; return the outcome of each."""
         forms = {id: self.form(id) for id in {batch.campaign for batch in batches}}
         for id, form in forms.items():
             if form.terms.closes is not None and now() >= form.terms.closes:
@@ -272,7 +272,7 @@ class Campaigns:
     # -- moving on ----------------------------------------------------------------------------------------------------
 
     def advance(self, id: str) -> Campaign:
-        """Close what is over or accurate enough, open the next block where one is full; the campaign as it then is."""
+        """Close a campaign that is over or accurate enough, or open its next block; return the campaign."""
         campaign = self.get(id)
         moment = now()
         if campaign.state != "open" or not (
@@ -310,7 +310,7 @@ class Campaigns:
         return rule.look_at(wanted, look, respondents=campaign.respondents).stop
 
     def _next_block(self, connection: sa.Connection, campaign: Campaign) -> None:
-        """The same combinations through fakes drawn from what was learnt; the promise and the true loss stay."""
+        """Ask the same combinations with fakes drawn from the learnt tables; the promise and the true loss stay."""
         rounds = campaign.terms.rounds
         assert rounds is not None
         # every device receives the table of fakes, so a fake table reveals what it follows: only tables that may be
@@ -408,10 +408,10 @@ class Campaigns:
         return self.get(id)
 
     def merge(self, id: str, exported: Mapping[str, Any], *, principal: str = LOCAL) -> Campaign:
-        """Add what another aggregator of the same campaign has counted, all of it or nothing.
+        """Add the counts of another aggregator of the same campaign, all of them or none.
 
         Where aggregators share the campaign by shards, the export of one may be merged again when it has counted more,
-        block after block: what was merged before is taken off. So the next block follows the reports of all.
+        block after block: the counts merged before are subtracted. So the next block follows the reports of all.
 
         Raises:
             Conflict: The campaign is not open; or some reports were sent to both, and cannot be taken out of sums.

@@ -1,1 +1,1 @@
-"""The respondent's device: questions, exact draws, the account of what was spent. Standard library only."""
+"""The respondent's device: questions, exact draws, the ledger of its losses. Standard library only."""

@@ -2,8 +2,8 @@
 
 It computes the loss from the integers it was sent, refuses what breaks its owner's limits, charges its own ledger
 before it draws, and keeps the one report it ever gives to a question. The true value and the coin are in no file
-and in no message. Standard library only, so that a person can read all code that runs: this module, `question`,
-`device_channels` and `_device*`, `draw`, `refusal`, `device_ledger` and `tacita.errors`.
+and in no message. Standard library only, so that a person can read all code that runs: the modules of this package
+and `tacita.errors`.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Device:
                 raise InvalidInput("must be positive and finite", field=name, value=limit)
 
     def review(self, question: object) -> Offer:
-        """Say what answering would mean; sends, draws and charges nothing.
+        """Describe what answering would mean; send, draw and charge nothing.
 
         Args:
             question: A `Question`, its parsed JSON, or its JSON text.
@@ -167,7 +167,7 @@ class Device:
         return self._review(self._addressed([_verified(question)]))[0]
 
     def review_sheet(self, questions: Sequence[object]) -> SheetOffer:
-        """Say what answering several questions together would mean; sends, draws and charges nothing.
+        """Describe what answering several questions together would mean; send, draw and charge nothing.
 
         Args:
             questions: Questions of one campaign, each as in `review`, that ask for no attribute twice.

@@ -5,9 +5,9 @@ Legend: k levels, x the true one, y the one that is sent. Randomized response is
 
     weight(y | x) = f_y + keep * [x == y]          total M = keep + sum(f)  <=  2**53
 
-These integers are the mechanism. The bulk sampler, the device and the browser draw from them, and the loss
-is read off them, so that what is promised and what runs cannot drift apart. Standard library only: a
-respondent's device needs nothing else.
+These integers are the mechanism. The bulk sampler, the device and the browser draw from them, and the loss is computed
+from them, so that the promised loss is that of the code that runs. Standard library only: a respondent's device needs
+nothing else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The account of one device: what it has lost so far, and the reports it paid for with that.
+"""Ledger of one device: its losses so far, and the reports that they paid for.
 
 One JSON file, replaced as a whole: written beside, flushed to disk, renamed. A lock of the operating system
-on a second file keeps two processes from both spending the last of the budget. A file that cannot be
-understood is never replaced: a ledger that resets itself when damaged is an invitation to damage it.
+on a second file keeps two processes from both spending the last of the budget. A file that cannot be parsed
+is never replaced: otherwise an attacker could reset the ledger by damaging it.
 Standard library only.
 """
 

@@ -1,1 +1,1 @@
-"""From counted reports to tables: tallies, pooling, consistency, latent classes, the choice of a way."""
+"""From counted reports to tables: tallies, pooling, consistency, latent classes, the choice of an estimator."""

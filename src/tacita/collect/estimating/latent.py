@@ -1,12 +1,11 @@
 """A latent-class model of noisy tables: P(x) = sum_z w_z prod_i theta_i(x_i | z).
 
-Pair tables of people are nearly of low rank: a few kinds of people explain most of how attributes go together.
-The model says just that, is never negative, and is one distribution, so that all of its tables agree and every
-table of any order can be read off. Fitted by weighted least squares to all noisy tables at once, it borrows
-strength between them. What the few classes miss is added back, table by table, where it stands out of the noise
-(`shrink`).
+Pair tables of people are nearly of low rank: a few latent classes explain most of the dependence between attributes.
+The model states this, is never negative, and is one distribution, so that all of its tables agree and a table of any
+order can be computed. Fitted by weighted least squares to all noisy tables at once, it borrows strength between them.
+The residual of the few classes is added back, table by table, where it exceeds the noise (`shrink`).
 
-Costs no privacy: it looks at releases only. With z classes and L levels in all there are about z L parameters; one
+Costs no privacy: it uses releases only. With z classes and L levels in all there are about z L parameters; one
 evaluation costs z times the number of measured cells.
 """
 
@@ -54,7 +53,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LatentClasses:
-    """A fitted model. Answers `project`, for any attributes in any number."""
+    """A fitted model. It has `project`, for any number of attributes."""
 
     domain: Domain = field(repr=False)
     weights: Array
@@ -63,7 +62,7 @@ class LatentClasses:
 
     @property
     def classes(self) -> int:
-        """Number of kinds of people."""
+        """Number of latent classes."""
         return len(self.weights)
 
     def supports(self, attributes: Iterable[str]) -> bool:
@@ -189,7 +188,7 @@ def fit_latent_classes(
     Args:
         domain: What the attributes are.
         measurements: Noisy tables of one or two attributes.
-        classes: How many kinds of people.
+        classes: Number of latent classes.
         seed: Of the starts: the same measurements give the same model.
         starts: How often to begin anew.
         near: A model of as many classes that was fitted to similar measurements: the fit begins there, once.

@@ -2,7 +2,7 @@
 
     pool_tables    unbiased tables that agree on all shared margins, each with a covariance
 
-A question about smoking and age also says how many smoke. So the share of smokers is measured by the question about
+A question about smoking and age also measures the share of smokers. So this share is measured by the question about
 smoking alone and by every table that holds it. Generalised least squares combines these measurements: among all
 estimates that are linear in the counts and unbiased it has the smallest variance, up to the estimation of the
 covariances themselves.
@@ -161,7 +161,7 @@ def _contrast_matrix(domain: Domain, key: Key, names: Key) -> Array:
 
 
 class _Part:
-    """One table: what it says about the shared contrasts, and how it changes when they are known better."""
+    """One table: its estimate of the shared contrasts, and how it changes when they are known better."""
 
     def __init__(self, domain: Domain, key: Key, measured: Covariance, places: Mapping[Key, slice]) -> None:
         self._measured = measured

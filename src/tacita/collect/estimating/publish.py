@@ -1,4 +1,4 @@
-"""Published tables from what was counted: consistent, never negative, as near to the truth as reports allow.
+"""Published tables from the counts: consistent, never negative, as near to the truth as the reports allow.
 
     raw          unbiased, with intervals; may be negative and disagree      for tests
     pooled       unbiased, with intervals; agree on shared attributes        for the shares of one question
@@ -6,9 +6,9 @@
     singles      the product of single attributes                            independence
     modelled     a few latent classes for all tables together, and what stands out of the noise of each added back
 
-Which number of classes: the one whose misfit, plus one for each parameter that it has more (Akaike's rule on the
+Number of classes: the one whose misfit, plus one for each parameter that it has more (Akaike's rule on the
 weighted squared error), is smallest; more are tried until they are no better. It uses releases only, so it costs no
-privacy. How to choose between these: `tacita.collect.estimating.automatic`.
+privacy. For the choice between these see `tacita.collect.estimating.automatic`.
 """
 
 from __future__ import annotations

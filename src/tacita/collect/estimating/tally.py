@@ -181,11 +181,11 @@ class Tally:
 
         Args:
             about: The population. About the respondents themselves only where there is one question: otherwise each
-                was answered by a part of them, drawn by lot.
+                was answered by a random part of them.
             at: Tables at which covariances are evaluated, by their attributes; the estimates themselves by default.
         """
         if about == "respondents" and len(self.design.views) > 1:
-            hint = "Each question was answered by a part of them, drawn by lot"
+            hint = "Each question was answered by a random part of them"
             raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):

@@ -3,8 +3,8 @@
     respondents_needed    for one question, before anyone is asked
     StopRule              at each look: stop, or how many more
 
-Privacy: nothing is spent; releases are looked at.
-Utility: all intervals of all looks hold together with the stated level, so whatever is decided by them does. Looks are
+Privacy: nothing is spent; it uses releases.
+Utility: all intervals of all looks hold together with the stated level, so decisions based on them do too. Looks are
 planned around the number of respondents that the rule is expected to take (`sizing`), and most of the
 error is spent there.
 Claim page: docs/claims/sequential-stopping.md.   Flags: unvetted, trusts its caller.
@@ -55,7 +55,7 @@ def respondents_needed(
         channel: Through which they answer.
         half_width: Half of the width of an interval, in shares.
         level: Of each interval, or of all together.
-        share: The true share of the cell in question; the worst one if nothing is said.
+        share: The true share of the cell in question; the worst one if not given.
         simultaneous: Whether the level is to hold for all cells together.
     """
     _check(half_width, level)

@@ -2,8 +2,8 @@
 
 A view is the set of questions that one respondent may answer in full. All pairs fall into views without waste (a
 1-factorisation of the complete graph, by the circle method): d - 1 views of d/2 pairs, or d views when d is
-odd, one attribute idle in each. For larger combinations such a design need not exist; a greedy cover says what
-it leaves out.
+odd, one attribute idle in each. For larger combinations such a design need not exist; a greedy cover states which
+combinations it leaves out.
 """
 
 from __future__ import annotations

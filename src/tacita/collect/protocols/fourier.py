@@ -5,7 +5,7 @@ A table over attributes B is a sum of coefficients c_S of the sets S inside B:
     P_B(v) = 2^-|B| sum_{S in B} c_S (-1)^(sum of v over S),      c_S = E (-1)^(sum of x over S),   c_{} = 1
 
 so the coefficients of all sets of at most k attributes give every table of at most k of them, and tables that share
-attributes agree by themselves. Each respondent is given one set by lot and sends the parity of its own values there.
+attributes agree by themselves. Each respondent is given one random set and sends the parity of its own values there.
 
 Privacy: local, pure; that of randomized response of one bit with the whole epsilon, exact. The lot is public.
 Utility: unbiased, with a covariance. The variance of a coefficient with n answers is (1 - p^2 c^2) / (n p^2), with

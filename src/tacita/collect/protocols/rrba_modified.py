@@ -1,4 +1,4 @@
-"""The modified protocol, first reading (M1): each respondent is given one set of attributes by lot.
+"""The modified protocol, first reading (M1): each respondent is given one set of attributes at random.
 
 The sets are those of a network: an attribute with its parents. A respondent answers about the whole set with one coin;
 all other attributes of the row that is shown are drawn from public tables, given what was answered.
@@ -67,7 +67,7 @@ def one_set_design(
         Asked(attributes=key, channel=_channel(domain.project(key), key, tables, epsilon, floor), share=1 / len(keys))
         for key in keys
     )
-    why = f"one of {len(keys)} sets by lot for each respondent, with one coin for the whole set"
+    why = f"one random set of {len(keys)} for each respondent, with one coin for the whole set"
     return CollectionDesign(
         domain=domain, questions=questions, epsilon=epsilon, respondents=respondents, mode="tables", why=why
     )

@@ -148,7 +148,7 @@ class CoinPerSet(ExactLoss):
 
         For a row r it is attained by the record r itself against one that differs from r in every segment: such a
         record exists, because segments do not overlap and have two cells or more. Beyond `MAX_JOINT` cells the rows
-        are not gone through one by one, and the product of the segments' ratios stands in, which is no smaller.
+        are not enumerated, and the product of the segments' ratios is used instead, which is no smaller.
         """
         if self.domain.size > MAX_JOINT:
             return prod((segment.worst_ratio for segment in self.segments), start=Fraction(1))
@@ -193,7 +193,7 @@ class CoinPerSet(ExactLoss):
     # -- both sides --------------------------------------------------------------------------------------
 
     def randomize(self, codes: Codes, source: Source) -> dict[str, NDArray[np.int64]]:
-        """The noisy row of each person. The true codes do not leave this function.
+        """Return the noisy row of each person. The true codes are not part of the result.
 
         Args:
             codes: True codes of every attribute of the domain. source: Where the words come from.

@@ -1,4 +1,4 @@
-"""The way to torch, which is an extra: loaded when a network is trained, and not before."""
+"""Import of torch, which is an extra: loaded when a network is trained, and not before."""
 
 from __future__ import annotations
 

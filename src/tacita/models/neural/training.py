@@ -84,7 +84,7 @@ class PrivateTraining:
         units: How many units there are. Exact, hence used for sampling only.
         take: Tensors of the units with these indices, first axis units.
         expected: About how many units there are in a step, from what is public.
-        source: Who is in, and the noise.
+        source: Randomness of the sampling and of the noise.
         done: Steps that were made or lost before.
     """
 

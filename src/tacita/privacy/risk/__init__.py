@@ -1,1 +1,1 @@
-"""Privacy at risk, what a loss of privacy costs, and sensitivities that are sampled."""
+"""Privacy at risk, the cost of a loss of privacy, and sampled sensitivity."""

@@ -55,7 +55,7 @@ def bessel_epsilon(confidence: float, noise: float, dimensions: int = 1) -> floa
 def bessel_noise(epsilon: float, confidence: float, dimensions: int = 1) -> float:
     """The noise level at which an epsilon has a confidence; refused where there is none.
 
-    As noise vanishes the confidence falls to P(T <= epsilon) and no further: asking for less asks for nothing.
+    As noise vanishes the confidence falls to P(T <= epsilon) and no further, so a lower one has no noise level.
     """
     if confidence >= 1:
         return epsilon

@@ -233,7 +233,7 @@ class CostModel:
     def sensitivity_to_inputs(
         self, noise: float, *, change: float = 0.1, calculus: Bookkeeping = "exact"
     ) -> dict[str, tuple[float, float]]:
-        """The least budget when each input is a share lower and higher: what the figure hangs on."""
+        """Compute the least budget with each input lower and higher by a share: a sensitivity analysis."""
         _positive("change", change)
         found = {}
         for name in ("compensation", "steepness", "least"):

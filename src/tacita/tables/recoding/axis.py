@@ -1,11 +1,11 @@
 """One attribute as it occurs: its distinct true values in a fixed order, and the code of each.
 
-Unlike the bins of a domain, which are public and coarse, an axis has one code for each value that is there. Values are
-compared by what they mean: numbers by their value (`1`, `1.0` and `01` are one), dates by their day, truth values
-by what they say, all else as text. A text that is no level of its categorical attribute is `(other)`: the schema keeps
-it back, and a label must not name it. What is missing (null, NaN, or a text in `Domain.nulls`) is a value of its own
-and comes first. The order does not depend on the rows: numbers and dates rise, levels of an ordinal attribute are in
-their declared order, texts are sorted.
+Unlike the bins of a domain, which are public and coarse, an axis has one code for each value that occurs. Values are
+compared by their meaning: numbers by their value (`1`, `1.0` and `01` are equal), dates by their day, booleans by their
+truth value, all others as text. A text that is no level of its categorical attribute becomes `(other)`: the schema
+withholds it, and a label must not name it. A missing value (null, NaN, or a text in `Domain.nulls`) has a code of its
+own and comes first. The order does not depend on the rows: numbers and dates ascend, levels of an ordinal attribute are
+in their declared order, texts are sorted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Axis:
 
     @property
     def width(self) -> float:
-        """From the lowest value that is there to the highest; 1 when a missing value is all that differs."""
+        """Range from the lowest value that occurs to the highest; 1 when the values differ only in being missing."""
         present = self.line[[key is not None for key in self.keys]]
         width = float(present.max() - present.min()) if len(present) else 0.0
         return width or (1.0 if len(self) > 1 else 0.0)
@@ -115,7 +115,7 @@ class Axis:
         return {key: code for code, key in enumerate(self.keys)}
 
     def encode(self, indices: NDArray[np.int64], keys: Sequence[Key]) -> Codes:
-        """Codes of rows, from which of some values each has; -1 for a value that is not on the axis."""
+        """Return the codes of rows, given the index of each row's value; -1 for a value that is not on the axis."""
         places = np.array([self._places.get(key, -1) for key in keys], np.int32)
         return places[indices]
 

@@ -1,7 +1,7 @@
 """A recoding: which class each distinct combination of values goes to, and the label of each attribute in each class.
 
-It is made from the data and holds the values of the data, so it belongs to the owner and never leaves with a release.
-It promises nothing by itself: what comes out is counted again where it was asked for (`tacita.anonymize`).
+It is made from the data and holds its values, so it belongs to the owner and is never part of a release. It guarantees
+nothing by itself: the recoded rows are checked again by the caller (`tacita.anonymize`).
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ class Recoding:
         return np.array(found, np.int64)
 
     def assign(self, codes: NDArray[np.int32], among: Ints | None = None) -> Ints:
-        """The class of each row of codes.
+        """Return the class of each row of codes.
 
         Args:
             codes: One row of codes for each row of the data.
-            among: The order of the rows by what else leaves with them, as numbers; needed when combinations are dealt
-                out, so that which row goes where does not depend on the order that the rows came in.
+            among: Rank of each row by its other released columns; needed when combinations are split over classes, so
+                that the class of a row does not depend on the order of the input.
         """
         return self.place(self.combinations(codes), among)
 
@@ -123,8 +123,8 @@ class Recoding:
         if self.shares is None:
             return np.asarray(self.classes[combinations])
         if among is None:
-            raise InvalidInput("needs the order of the rows, because equal rows are dealt out", field="among")
-        # the rows of a combination are dealt out so that each class gets rows from all along their order
+            raise InvalidInput("needs the order of the rows, because equal rows are split over classes", field="among")
+        # the rows of a combination are split so that each class gets rows from all along their order
         order = np.lexsort((among, combinations))
         starts = np.flatnonzero(np.diff(combinations[order], prepend=-1))
         lengths = np.diff(np.append(starts, len(order)))

@@ -1,7 +1,7 @@
-"""Rows in, recoded rows out: labels instead of values, other columns as they are, in an order that says nothing.
+"""Recoded rows: labels instead of values, other columns unchanged, in an order that reveals nothing.
 
-Rows leave sorted by what leaves with them, so the result is the same bytes whatever order the rows came in, and the
-order of the source (by which released rows could be matched with it) is gone.
+Rows are sorted by the released columns. So the result has the same bytes whatever the order of the input, and the order
+of the source, by which released rows could be matched with it, is removed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def recode(recoding: Recoding, domain: Domain, table: pa.Table, columns: Sequenc
         recoding: Made for just these rows.
         domain: What is public about them.
         table: The rows, with the quasi-identifiers and all of `columns`.
-        columns: What else leaves, unchanged, beside the quasi-identifiers; in this order, after them.
+        columns: Further columns to release unchanged, in this order, after the quasi-identifiers.
     """
     check_leaving(recoding, columns)
     return render(recoding, domain, recoding.combinations(encode_rows(recoding, domain, table)), table, columns)[0]
 
 
 def check_leaving(recoding: Recoding, columns: Sequence[str]) -> None:
-    """Refuse to let a column out twice, once recoded and once as it is."""
+    """Refuse to release a column twice, once recoded and once unchanged."""
     clash = next((name for name in columns if name in recoding.names), None)
     if clash is not None:
         raise InvalidInput("is recoded and cannot leave unchanged too", field="columns", value=clash)
@@ -103,7 +103,7 @@ def _positions(order: Ints | None, rows: int) -> Ints:
 
 
 def _order(keys: Sequence[Ints]) -> Ints:
-    """Like lexsort, through one number for each row when that is wide enough: much the faster."""
+    """Sort like lexsort, by one number for each row where 64 bits suffice, which is much faster."""
     number, size = np.zeros(len(keys[0]), np.int64), 1
     for key in keys[::-1]:
         span = int(key.max()) + 1 if len(key) else 1
