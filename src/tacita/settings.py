@@ -40,7 +40,7 @@ def _default_home() -> Path:
         raise InvalidInput(
             "an earlier version kept its ledger in this folder's .tacita, and it is not read by default any more",
             field="home",
-            hint="Set TACITA_HOME=.tacita to go on with it, or move it to where TACITA_HOME shall point",
+            hint="Set TACITA_HOME=.tacita to continue with it, or move it to the new TACITA_HOME",
         )
     return user_data_path("tacita", appauthor=False)
 

@@ -244,7 +244,7 @@ def infer(batches: Iterable[pa.RecordBatch], *, title: str = "", nulls: Iterable
             profiles.setdefault(name, _Profile(name)).add(column, absent)
     if not profiles or not any(profile.rows for profile in profiles.values()):
         hint = "Bring data that has rows, or write the schema by hand"
-        raise DataError("has no rows to read a schema off", field="source", hint=hint)
+        raise DataError("has no rows to infer a schema from", field="source", hint=hint)
     attributes = tuple(profile.attribute() for profile in profiles.values())
     person = _person(attributes, profiles)
     listed = [attribute for attribute in attributes if isinstance(attribute, Categorical)]

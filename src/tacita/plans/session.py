@@ -103,7 +103,7 @@ class Session:
         of the data, the stored answer is returned and nothing is charged. If that run failed, it is charged anew.
         """
         if not repeat and key is not None:
-            raise InvalidInput("the question is the key", field="key", value=key)
+            raise InvalidInput("must not be given with repeat=False: the question is the key", field="key", value=key)
         if plan.domain.fingerprint != self.engine.domain.fingerprint:
             raise InvalidInput("the plan was made for another schema", field="plan")
         charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)

@@ -38,7 +38,7 @@ class Unit:
         if not isinstance(self.max_rows, int) or isinstance(self.max_rows, bool) or self.max_rows < 1:
             raise InvalidInput("must be a whole number of at least 1", field="max_rows", value=self.max_rows)
         if self.person is None and self.max_rows != 1:
-            raise InvalidInput("a row is one row", field="max_rows", value=self.max_rows)
+            raise InvalidInput("must be 1 where the unit is a row", field="max_rows", value=self.max_rows)
 
     @classmethod
     def row(cls) -> Unit:

@@ -493,7 +493,7 @@ class EngineContract:
         engine = self.recoder(domain, table)
         with pytest.raises(UnknownName):
             engine.apply(recoding, ["nothing"])
-        with pytest.raises(InvalidInput, match="cannot leave unchanged"):
+        with pytest.raises(InvalidInput, match="cannot be released unchanged"):
             list(engine.apply(recoding, ["age"]))
         fewer = dataclasses.replace(recoding, codes=recoding.codes[:9], classes=recoding.classes[:9])
         with pytest.raises(DataError, match="not those that the recoding was made for"):

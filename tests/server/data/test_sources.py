@@ -270,5 +270,5 @@ def test_a_header_without_rows_gives_no_draft_and_says_so(world_of):
     world = world_of()
     assert put(world, "towns", b"town,age\n").status_code == 200
     answer = world.call("GET", "/v1/sources/towns/draft", token=world.token("steward"))
-    assert (answer.status_code, answer.json()["rule"]) == (422, "has no rows to read a schema off")
+    assert (answer.status_code, answer.json()["rule"]) == (422, "has no rows to infer a schema from")
     assert "Bring data that has rows" in answer.json()["hint"]

@@ -65,7 +65,7 @@ def test_values_by_what_they_mean(attribute, column, wanted):
     ],
 )
 def test_what_has_no_place_is_refused(attribute, column):
-    with pytest.raises(DataError, match="no place among"):
+    with pytest.raises(DataError, match="out of domain"):
         read_keys(attribute, column, ("",))
 
 

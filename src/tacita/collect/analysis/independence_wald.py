@@ -72,7 +72,7 @@ def _measured(release: Release) -> tuple[Array, Covariance]:
     uncertainty = release.uncertainty
     if release.provenance.recipe.get("about") == "respondents":
         hint = "Take the releases about the population: those who answered are a sample of it"
-        raise InvalidInput("says nothing about sampling people", field="release", hint=hint)
+        raise InvalidInput("does not include the error of sampling people", field="release", hint=hint)
     if isinstance(uncertainty, Correlated) and release.quantity == "share":
         return known_total(values, uncertainty.covariance)
     if isinstance(uncertainty, AdditiveNoise) and release.quantity == "count":

@@ -141,7 +141,7 @@ class Campaigns:
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
             if campaign.state == "closed":
-                raise Conflict("is closed, and what was closed stays closed", field="campaign", value=id)
+                raise Conflict("is closed and cannot be opened again", field="campaign", value=id)
             if campaign.state == "draft":
                 self._set(connection, id, state="open", block_opened=now())
                 append(connection, "campaign-opened", id, principal, title=campaign.title)
@@ -633,7 +633,7 @@ def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[st
     for name, found in counts.items():
         channel = campaign.design.questions[campaign.form.by_id[name]].channel
         if channel.estimate(found).respondents != received[name]:  # refuses what no channel tallies
-            raise InvalidInput("must say how many reports were counted", field=f"tally.received.{name}")
+            raise InvalidInput("must state how many reports were counted", field=f"tally.received.{name}")
     if sum(received.values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
         raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")
     if campaign.terms.shard is not None:

@@ -74,7 +74,7 @@ class Terms:
         if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
             raise InvalidInput("must be a whole number of at least 1", field="minimum", value=self.minimum)
         if self.closes is not None and self.closes.tzinfo is None:
-            raise InvalidInput("must say its time zone", field="closes", value=self.closes.isoformat())
+            raise InvalidInput("must have a time zone", field="closes", value=self.closes.isoformat())
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
             raise InvalidInput("must be (i, m) with 0 <= i < m", field="shard", value=self.shard)
         self._check_aggregators()

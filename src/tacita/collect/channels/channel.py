@@ -64,7 +64,7 @@ class RandomizedResponse:
                     "must be an integer of 1 or more",
                     field=f"fake[{index}]",
                     value=weight,
-                    hint="A level that is never faked would confess the truth",
+                    hint="A report of a level that is never faked would reveal the truth",
                 )
         if self.total > WORD_RANGE:
             raise InvalidInput("keep + sum(fake) must be at most 2**53", field="fake", value=self.total)

@@ -298,7 +298,7 @@ class Device:
                 f"requested {wanted:.6g}, remaining {self.limit_total_epsilon - spent:.6g} "
                 f"of {self.limit_total_epsilon:.6g}",
                 field="limit_total_epsilon",
-                hint="This device has given what its owner allows",
+                hint="The budget that the owner of this device allows is spent",
             )
 
 

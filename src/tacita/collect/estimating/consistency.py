@@ -190,7 +190,7 @@ def _known(tables: Iterable[Cells], domain: Domain) -> list[Cells]:
         if shared:
             known.append(table.project(shared))
     if not known:
-        raise InvalidInput("no table knows any of them", field="attributes", value=list(domain.names))
+        raise InvalidInput("no table has any of them", field="attributes", value=list(domain.names))
     if any((margin.values < -1e-12).any() for margin in known):
         raise InvalidInput("must not be negative; make them consistent first", field="tables")
     return known

@@ -176,7 +176,7 @@ class StopRule:
     def size_of(self, number: int) -> int:
         """Number of respondents at look `number`, where a number was planned."""
         if self.planned is None:
-            raise InvalidInput("must say how many respondents are planned", field="planned")
+            raise InvalidInput("must state how many respondents are planned", field="planned")
         last = len(_FRACTIONS)
         part = _FRACTIONS[number - 1] if number <= last else _FRACTIONS[-1] * 1.5 ** (number - last)
         return math.ceil(part * self.planned)
@@ -198,7 +198,7 @@ class StopRule:
         """
         seen = release.provenance.recipe.get("respondents")
         if seen is None:
-            raise InvalidInput("does not say how many answered", field="release")
+            raise InvalidInput("does not state how many people answered", field="release")
         return self.look_at([release], number, respondents=int(seen))
 
     def look_at(self, releases: Iterable[Release], number: int, *, respondents: int) -> Advice:

@@ -59,7 +59,7 @@ class MixedDesign:
     def __post_init__(self) -> None:
         UNIT.check(self.domain)
         if not (self.tables or self.curves or self.means):
-            raise InvalidInput("must ask for something", field="design")
+            raise InvalidInput("must ask for at least one table, curve or mean", field="design")
         least, most = float(not (self.curves or self.means)), float(self.tables is not None)
         if not least <= self.table_share <= most:
             raise InvalidInput(f"must be {least:g} to {most:g}", field="table_share", value=self.table_share)

@@ -255,7 +255,7 @@ def confidence(epsilon: float, noise: float, calculus: Bookkeeping, *, dimension
     _known(calculus)
     if calculus == "bessel":
         if releases > 1:
-            raise InvalidInput("the heuristic knows one release", field="releases", value=releases)
+            raise InvalidInput("the heuristic covers one release only", field="releases", value=releases)
         return bessel_confidence(epsilon, noise, dimensions)
     sides: Sides = "two" if calculus == "exact" else "one"
     return confidence_of(epsilon, noise, sides=sides, releases=releases)

@@ -216,7 +216,7 @@ def _read(attribute: Attribute, value: Any, nulls: frozenset[str], levels: froze
 
 def _misfit(attribute: Attribute) -> DataError:
     return DataError(
-        f"a value has no place among those of a {attribute.kind} attribute",
+        f"a value is out of domain for a {attribute.kind} attribute",
         field=attribute.name,
         hint="Correct the data or the schema; `nulls` lists the texts that mean missing",
     )

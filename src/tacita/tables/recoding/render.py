@@ -40,7 +40,7 @@ def check_leaving(recoding: Recoding, columns: Sequence[str]) -> None:
     """Refuse to release a column twice, once recoded and once unchanged."""
     clash = next((name for name in columns if name in recoding.names), None)
     if clash is not None:
-        raise InvalidInput("is recoded and cannot leave unchanged too", field="columns", value=clash)
+        raise InvalidInput("is recoded and cannot be released unchanged too", field="columns", value=clash)
 
 
 def encode_rows(recoding: Recoding, domain: Domain, table: pa.Table) -> NDArray[np.int32]:
