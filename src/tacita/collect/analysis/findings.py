@@ -127,7 +127,7 @@ def _prevalence(release: Release, reports: int) -> Release:
 
 
 def explain(releases: Releases) -> list[str]:
-    """Say how some published tables were made: which way was chosen and why, and what was taken to be independent."""
+    """Explain how published tables were made: the estimator, the reason for it, and the tables taken as independent."""
     recipes = {key: release.provenance.recipe for key, release in releases.items()}
     chosen = next((recipe["automatic"] for recipe in recipes.values() if "automatic" in recipe), None)
     lines = [] if chosen is None else [f"Published as {_way(chosen)} ({chosen['why']})."]
@@ -232,7 +232,7 @@ def independence(tally: Tally, hypothesis: Hypothesis, *, simulations: int | Non
 
 
 def _beside_network(verdict: Verdict, releases: Releases, hypothesis: Hypothesis) -> Verdict:
-    """Say where this test alone rejects and a network, which tests all pairs at once, draws no edge."""
+    """Explain where this test alone rejects and a network, which tests all pairs at once, draws no edge."""
     pairs = len(candidate_families(releases, degree=1))
     if len(hypothesis.attributes) != 2 or not _LEVEL / max(pairs, 1) < verdict.p_value <= _LEVEL:
         return verdict

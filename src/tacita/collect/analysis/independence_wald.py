@@ -1,7 +1,7 @@
 """Wald's test of independence on a release: the noise of the channel is part of the law.
 
-Privacy:  none is spent; only releases and tallies are looked at.
-Utility:  size alpha in the limit; a verdict says so when the limit is far.
+Privacy:  none is spent; it uses only releases and tallies.
+Utility:  size alpha in the limit; a verdict states when the limit is far.
 Cost:     the cube of the number of cells; about 6 ms for 300 on one thread.
 Claim page: docs/claims/independence.md.   Flags: unvetted.
 

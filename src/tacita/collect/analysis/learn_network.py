@@ -112,7 +112,7 @@ def learn_structure(
         releases: Unbiased shares about the population. A family that no table holds is no candidate.
         degree: Most parents of an attribute.
         level: Of all tests together, by Bonferroni.
-        root: Placed first; by itself it says nothing.
+        root: Placed first; it has no meaning by itself.
         most_cells: Largest table of a family; see `tacita.models.useful_cells`.
     """
     if not 0 < level < 1:
@@ -198,7 +198,7 @@ def _p_value(release: Release, child: str, parent: str, parents: tuple[str, ...]
 
 
 def _cost(releases: Releases) -> Event:
-    """Each respondent of a collection answered for one of the tables: the dearest."""
+    """Return the largest cost, since each respondent of a collection answered for one of the tables."""
     return Pure(epsilon=max(pure_epsilon(release.event, release.neighbours) for release in releases.values()))
 
 

@@ -2,7 +2,7 @@
 
     find_rules    all rules whose confidence and lift are beyond doubt above given thresholds
 
-Privacy: nothing is spent; it looks at releases.
+Privacy: nothing is spent; it uses releases.
 Utility: with Bonferroni, the probability of any false rule is at most about the level; with Benjamini and Hochberg, the
 expected share of false ones among those listed. Both in the limit of many reports.
 Flags: unvetted, trusts its caller.
@@ -92,14 +92,14 @@ def find_rules(
 ) -> list[Rule]:
     """All rules that hold beyond doubt, the strongest lift first.
 
-    Candidates are all labels of all tables, whatever was found in them: the adjustment must count what was looked at.
+    Candidates are all labels of all tables, whatever their counts: the adjustment must count every test.
 
     Args:
         releases: Unbiased shares about the population, as a tally gives them.
         confidence, lift: What a rule must exceed, tested. support: What its estimated support must reach, not tested.
         level: Of the error that `adjust` controls; intervals have the level 1 - `level` each.
         adjust: "bonferroni" for any false rule, "benjamini-hochberg" for the share of false ones.
-        then: Attributes that may stand on the right; all if not given.
+        then: Attributes that may be on the right; all if not given.
     """
     if not 0 < level < 1:
         raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)

@@ -150,7 +150,7 @@ def optimal_channel(
 def paper_optimum(*, prior: ArrayLike, loss: ArrayLike, ratio: float) -> tuple[NDArray[np.float64], float]:
     """The published program: only neighbouring levels are held to a ratio. Not a local guarantee, and not a channel.
 
-    Its optimum may have columns of zeros; mixed with the truth such a column confesses. Kept to reproduce the source's
+    Its optimum may have columns of zeros; mixed with the truth such a column reveals it. Kept to reproduce the source's
     table and to show the break beside `optimal_channel`.
 
     Returns:

@@ -6,7 +6,8 @@ all other attributes of the row that is shown are drawn from public tables, give
 Privacy: local, pure; ln(1 + keep / min(fake)) of the channel of the set, exact. The rest of the row is made from the
 report and public tables, so it costs nothing.
 Utility: unbiased for each set from its own answers; about one respondent in as many as there are sets answers about it.
-Values that were filled in say nothing and are never counted: `emit_rows` marks them, and estimates take reports.
+Values that were filled in carry no information and are never counted: `emit_rows` marks them, and estimates use
+reports.
 Claim page: docs/claims/rrba.md.   Flags: unvetted.
 """
 
@@ -97,7 +98,7 @@ def conditional(table: Cells, given: Key, new: Key) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyRows:
-    """Whole rows made from reports. They look like data; only what was answered is.
+    """Whole rows made from reports. They look like data, but only the answered values come from respondents.
 
     Attributes:
         codes: A column for each attribute. answered: Where the respondent's report says it; elsewhere it was filled in.

@@ -4,12 +4,12 @@ NOT PRIVATE at the epsilon it claims. The publication states ln(1 / (1 - p)) for
 ln(1 + p / ((1 - p) min T)), and the tables that it learns drive min T to 0. A run carries both numbers for every block
 and prints them side by side; it gives no release, and it draws from a numpy generator, so that it cannot serve people.
 
-What is kept as printed, and what it does:
+Kept as printed, with the effects:
 
     version 1       the table is replaced after each client: it becomes the last answer, the next fake is no fake
     version 2       the table is replaced after each block: the error depends on the block, never on their number
     min-max repair  (T - min) / (max - min), divided by its sum: forces a cell to 0
-    stopping rule   two blocks in a row agree within the width of a binomial interval that forgets the coin
+    stopping rule   two blocks in a row agree within the width of a binomial interval that ignores the coin
 
 Use `tacita.collect.protocols.rrba_rounds` instead.   Claim page: docs/claims/rrba.md.
 """
