@@ -1,7 +1,7 @@
-"""Made-up rows that tell about all and not about one: models fitted to private tables, and rows drawn from them.
+"""Synthetic rows that keep the statistics of the data, differentially private: fit models to noisy tables, draw rows.
 
-Every method is a recipe that is calibrated, charged and run. What comes out is a `Synthesized`: a model, what it cost,
-and as many rows as one likes.
+Every method is a recipe that is calibrated, charged and run. The result is a `Synthesized`: a model, its cost, and any
+number of rows.
 """
 
 from typing import Any

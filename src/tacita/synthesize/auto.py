@@ -59,7 +59,7 @@ class Synthesize:
         if self.method not in METHODS:
             raise InvalidInput(f"must be one of {', '.join(METHODS)}", field="method", value=self.method)
         if self.people is not None and (type(self.people) is not int or self.people < 2):
-            rule = "must be a whole number of at least 2: of fewer rows nothing can be told"
+            rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)
         check_seconds(self.seconds)
 

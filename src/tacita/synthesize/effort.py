@@ -1,7 +1,7 @@
-"""How much work a wish for time allows, computed from public sizes before data is read.
+"""Turn a wish for time into an amount of work, from public sizes, before data is read.
 
-No run looks at a clock: how long a step takes may depend on one person's rows, and how many steps were made shows in
-what is released. So `seconds` are those of a reference machine (two cores of 2026), and a slower one takes longer.
+No run reads a clock: the time of a step may depend on one person's rows, and the number of steps shows in the release.
+So `seconds` are those of a reference machine (two cores of 2026), and a slower one takes longer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mixture of products that noisy pairs and single attributes point to.
+"""Fit a mixture of products to noisy pairs and single attributes.
 
 Least squares in units of the noise: with y the measured shares and s their standard errors, minimise
 
@@ -8,10 +8,10 @@ over weights and tables written as softmax, by Adam [Kingma, Ba 2015] from near 
 All pairs come from one product of matrices, P' diag(w) P, so that a step takes milliseconds.
 
 Privacy: post-processing of released tables.   Claim: docs/claims/marginal-synthesis.md
-Utility: the truth itself has a loss of 1 a cell, so descent stops near that (`_Problem.enough`): what is fitted beyond
-is noise. It starts from independence, hence what noise hides stays independent. Several fits from different starts are
-mixed: what one made up by chance evens out. A pair that nobody measured is whatever the others make it, which is
-weak: measure all pairs if there are not too many.
+Utility: the truth itself has a loss of 1 a cell, so descent stops near that (`_Problem.enough`): a closer fit would fit
+noise. It starts from independence, so dependence that noise hides is not modelled. Several fits from different starts
+are averaged, which evens out what one invented by chance. A pair that was not measured follows from the others, which
+is weak: measure all pairs if there are not too many.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_width(domain: Domain) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Target:
-    """What was measured over one or two attributes: shares, and the standard error of each."""
+    """Measured shares over one or two attributes, and the standard error of each."""
 
     attributes: tuple[str, ...]
     shares: NDArray[np.float64]
@@ -88,10 +88,9 @@ class Target:
 def targets_of(releases: Sequence[Release]) -> tuple[list[Target], float, float]:
     """Released counts as shares of their total; the number of rows and its standard error.
 
-    Every table tells the number of rows; all are averaged, weighted by how well each tells it. But a row with a value
-    that has no place in the schema is left out of the tables over that attribute, and only of those. Where totals
-    differ by more than their noise, the largest tell the number of rows, and tables that fall short are taken as shares
-    of their own total.
+    Every table estimates the number of rows; all estimates are averaged, weighted by precision. But a row with an
+    out-of-domain value is left out of the tables over that attribute, and only of those. Where totals differ by more
+    than their noise, the largest give the number of rows, and smaller tables are taken as shares of their own total.
     """
     read = _Totals.of(releases)
     found = [
@@ -113,7 +112,7 @@ def lost_rows(releases: Sequence[Release]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Totals:
-    """What the totals of released tables say together."""
+    """Number of rows that the totals of released tables give together."""
 
     rows: float
     error: float
@@ -142,9 +141,9 @@ def _pooled(totals: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[f
 
 
 def singles_of(domain: Domain, targets: Sequence[Target]) -> dict[str, NDArray[np.float64]]:
-    """Each attribute's own table: averaged over all that hold it by how well they tell it, and projected.
+    """Each attribute's own table: averaged over all tables that hold it, weighted by precision, and projected.
 
-    A level keeps a little, so that what noise pushed to 0 can come back.
+    Every level keeps a small share, so that a level that noise pushed to 0 can come back.
     """
     sums = {name: np.zeros(domain[name].size) for name in domain.names}
     known = dict.fromkeys(domain.names, 0.0)
@@ -179,7 +178,7 @@ class Fitted:
     loss: float
     steps: int
     hidden: bool
-    """Whether no dependence could be told from noise, so that the model is the product of single attributes."""
+    """Whether no dependence could be distinguished from noise: then the model is the product of single attributes."""
 
 
 def fit_mixture(

@@ -1,6 +1,6 @@
-"""New keys for made-up rows: numbers in order, or draws of 128 bits. Never anything from the data.
+"""New keys for synthetic rows: numbers in order, or draws of 128 bits. Never anything from the data.
 
-Privacy: keys know nothing but the number of rows that were asked for.
+Privacy: keys depend on nothing but the number of rows that were asked for.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from tacita.tables.workload import Workload
 
 __all__ = ["EMPTY", "HIDDEN", "Independent", "Pairs", "PairsPlan", "pair_workload", "product_of"]
 
-HIDDEN = "No dependence could be told from noise, so the attributes are independent."
+HIDDEN = "No dependence could be distinguished from noise, so the attributes are independent."
 EMPTY = "The noise hides how many rows there are; the model says next to nothing."
 
 

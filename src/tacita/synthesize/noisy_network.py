@@ -1,5 +1,5 @@
-"""A network from noisy tables that need not agree: singles are averaged over all that tell them, then each joint table
-is projected and scaled to them, before conditionals are taken.
+"""A network from noisy tables that need not agree: singles are averaged over all tables that hold them, then each joint
+table is projected and scaled to them, before conditionals are taken.
 
 Privacy: post-processing of released tables.   Claim: docs/claims/privbayes.md
 """

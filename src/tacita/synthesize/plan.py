@@ -1,4 +1,4 @@
-"""What all synthesizers share: which attributes, whether the domain fits, and a plan that can be charged and run."""
+"""Base of all synthesizers: choose attributes, check the domain, and make a plan that can be charged and run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SynthesisPlan(ABC):
     @property
     @abstractmethod
     def event(self) -> Event:
-        """What running it costs each unit, read off the laws that draw."""
+        """Cost of a run to each unit, derived from the noise distributions that draw."""
 
     @abstractmethod
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
@@ -79,7 +79,7 @@ class SynthesisPlan(ABC):
         )
 
     def read(self, text: str, /) -> Synthesized:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return Synthesized.from_json(text)
 
     def measured(self, engine: Engine, source: Source, keys: list[Key], law: Law) -> list[Release]:

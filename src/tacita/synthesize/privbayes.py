@@ -1,8 +1,8 @@
 """PrivBayes: a Bayesian network whose structure is chosen privately and whose tables are noisy.  [Zhang et al. 2017]
 
-The first attribute is the first of the schema. Then, step by step, one attribute and its parents among those placed are
-chosen by how much the parents tell, among all parent sets whose table stands out from noise. Then the table of each
-attribute with its parents is measured, the tables are made to agree, and conditionals are read off them.
+The first attribute is the first of the schema. Then, step by step, choose one attribute and its parents among those
+placed, by how much information the parents carry, among all parent sets whose table stands out from noise. Then measure
+the table of each attribute with its parents, make the tables agree, and read conditionals off them.
 
 Privacy:  d-1 choices, and noise on d tables; they add up.   Claim: docs/claims/privbayes.md
 Utility:  a table may have so many cells that a mean cell is `theta` standard errors of the noise ("theta-useful"),
@@ -58,12 +58,12 @@ class PrivBayes:
     """A Bayesian network from private choices and noisy tables.
 
     Args:
-        attributes: Which; all that can be counted if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
         degree: Most parents of an attribute; "auto" leaves it to `theta`, up to three.
         theta: How far a mean cell must stand above the noise.
-        score: What is maximised: "R", or under replace-one "mi", or for two levels "F".
+        score: Score to maximise: "R", or under replace-one "mi", or for two levels "F".
         split: Share of the budget that goes to the structure.
-        structure: Parents of each attribute if somebody knows them; then nothing is spent on choosing.
+        structure: Parents of each attribute, if they are publicly known; then nothing is spent on choosing.
         people: The number of rows, where it is public. If not given, a little of the budget is spent on it.
     """
 
@@ -167,7 +167,7 @@ class PrivBayes:
 def useful_parents(domain: Domain, child: str, placed: Key, degree: int, most_cells: float) -> list[Key]:
     """The largest parent sets whose table with the child has at most so many cells; only () if there is none.
 
-    Parents tell more together, so sets that fit into a larger one are left out. Depends on sizes only, not on data.
+    Larger parent sets carry more information, so sets that fit into a larger one are left out. Depends only on sizes.
     """
     sizes = {name: domain[name].size for name in placed}
     room = most_cells / domain[child].size
@@ -299,7 +299,7 @@ class PrivBayesPlan(SynthesisPlan):
         return rows
 
     def _score(self, known: dict[frozenset[str], Table], name: str, above: Key, rows: int) -> float:
-        if not above:  # nothing is told: the least that a score can be, whatever the data
+        if not above:  # no information: the least that a score can be, whatever the data
             return 0.0 if self.recipe.score != "F" else -_FAR
         counts = known[frozenset((*above, name))].project((*above, name)).values
         return SCORES[self.recipe.score](counts.reshape(-1, counts.shape[-1]), rows)

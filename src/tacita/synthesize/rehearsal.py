@@ -1,9 +1,10 @@
-"""How good made-up rows would be, before any data is read: the same plan, run on people who are made up themselves.
+"""Predict the quality of synthetic rows before any data is read: run the same plan on simulated people.
 
-They are drawn from three hidden groups, each with habits of its own, so that all attributes hang together a little.
-Real people hang together in other ways: the figures say what noise does at this size and budget, and are no promise.
+They are drawn from three hidden groups with different distributions, so that all attributes are slightly correlated.
+Real data may be correlated differently: the figures show the effect of noise at this size and budget, and are no
+promise.
 
-Privacy: looks at the schema, the budget and a public number of people; never at data.
+Privacy: reads the schema, the budget and a public number of people; never data.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _MOST_PAIRS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsed:
-    """Mean total variation between the made-up people and the rows that stand for them.
+    """Mean total variation between the simulated people and the synthetic rows.
 
     Attributes:
         singles: Over tables of one attribute.
         pairs: Over tables of two.
-        people: How many were made up.
+        people: Number of simulated people.
     """
 
     singles: float
@@ -49,7 +50,7 @@ class Rehearsed:
 
 
 def made_up_people(domain: Domain, names: tuple[str, ...], people: int, rng: np.random.Generator) -> pa.Table:
-    """Rows of nobody, as the schema has them."""
+    """Simulate people who fit the schema."""
     group = rng.integers(0, _GROUPS, people)
     columns = {}
     for name in names:
@@ -61,13 +62,13 @@ def made_up_people(domain: Domain, names: tuple[str, ...], people: int, rng: np.
 
 
 def rehearse(recipe: Synthesize, domain: Domain, budget: Budget, *, people: int, seed: int = 0) -> Rehearsed:
-    """Run the recipe on made-up people, each one row.
+    """Run the recipe on simulated people, each one row.
 
     Args:
-        recipe: What would be run.
-        domain: What is public about the data.
-        budget: What it would cost.
-        people: About how many the data has, as is publicly known.
+        recipe: Recipe to run.
+        domain: Public description of the data.
+        budget: Its cost.
+        people: Approximate number of people in the data, as publicly known.
         seed: Of the draw.
     """
     if people < 2:

@@ -1,7 +1,7 @@
-"""What a synthesizer gives: a model, what it cost, and as many made-up rows as one likes.
+"""Result of a synthesizer: a model, its cost, and any number of synthetic rows.
 
 Privacy: the model was fitted to released tables only; rows are post-processing and cost nothing more, however many.
-Neither has a place for an exact count: what is written here was read off noise.
+Neither can hold an exact count: everything stored here was read off noisy tables.
 Claim: docs/claims/marginal-synthesis.md
 """
 
@@ -38,13 +38,13 @@ __all__ = ["Model", "Synthesized"]
 
 
 class Model(Projectable, Protocol):
-    """What a synthesizer fits: gives rows and tables of shares, and can be written down."""
+    """Fitted model: gives rows and tables of shares, and can be serialised."""
 
     def project(self, attributes: Iterable[str]) -> Cells:
         """The table of shares over these attributes."""
 
     def sample(self, rows: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
-        """Codes of made-up rows."""
+        """Draw codes of synthetic rows."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data; its member `tacita` says what kind of model it is."""
@@ -80,7 +80,7 @@ class Synthesized(Envelope):
 
     @property
     def domain(self) -> Domain:
-        """What the attributes are."""
+        """Attributes of the model."""
         return self.model.domain
 
     def supports(self, attributes: Iterable[str]) -> bool:
@@ -97,7 +97,7 @@ class Synthesized(Envelope):
         return "none" if isinstance(self.event, NonPrivate) or self.provenance.simulated else "central"
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         if isinstance(self.event, NonPrivate):
             return "No guarantee: made from exact counts."
         kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
@@ -106,7 +106,7 @@ class Synthesized(Envelope):
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
-        """Made-up rows, decoded; bins come back as `policy` says."""
+        """Draw synthetic rows, decoded; `policy` says how bins are decoded."""
         simulated = self.provenance.simulated
         return synthetic_rows(self.domain, self.model, rows, rng, event=self.event, policy=policy, simulated=simulated)
 
@@ -149,16 +149,16 @@ class Synthesized(Envelope):
         parts: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write rows as .parquet or .csv: what is there is whole, or it is not there at all.
+        """Write rows as .parquet or .csv, atomically: the whole output appears, or none of it.
 
         Args:
-            path: Where to; with `parts`, a folder of so many files, written side by side.
-            rows: How many.
+            path: Target; with `parts`, a folder of so many files, written in parallel.
+            rows: Number of rows.
             rng: For the draws.
-            policy: What stands for a bin.
+            policy: How bins are decoded.
             key: The name of a column of new keys, if there should be one: numbers from 1 on, never from data.
-            parts: How many files; one, without a folder, if not given.
-            progress: Told how many rows are written; what it raises stops the writing.
+            parts: Number of files; one, without a folder, if not given.
+            progress: Called with the number of rows written; an exception from it stops the writing.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)
@@ -185,7 +185,7 @@ class Synthesized(Envelope):
     # -- plain data -----------------------------------------------------------------------------------------------
 
     def parts(self) -> dict[str, Any]:
-        """What is its own, as plain data."""
+        """Own fields, as plain data."""
         return {
             "model": self.model.as_dict(),
             "people": self.people,

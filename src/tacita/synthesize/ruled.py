@@ -31,7 +31,7 @@ _EXACT = 1 << 20  # cells over which the share of refused rows is summed exactly
 
 
 class _Drawn(Protocol):
-    """A model under rules: whatever draws rows and tells tables."""
+    """A model under rules: draws rows and gives tables."""
 
     @property
     def domain(self) -> Domain: ...
@@ -57,11 +57,11 @@ class Ruled:
 
     @property
     def domain(self) -> Domain:
-        """What the attributes are."""
+        """Attributes of the model."""
         return self.model.domain
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Codes of made-up rows that keep the rules: what breaks one is drawn again."""
+        """Draw codes of synthetic rows that satisfy the rules: a row that breaks one is drawn again."""
         kept: list[Codes] = []
         have, drawn, batch = 0, 0, rows
         while True:
@@ -82,7 +82,7 @@ class Ruled:
         return {name: np.concatenate([part[name] for part in kept])[:rows] for name in self.domain.names}
 
     def fits(self, rows: pa.Table) -> NDArray[np.bool_]:
-        """For each decoded row whether its numbers keep the rules, which bins alone could not tell."""
+        """For each decoded row whether its numbers satisfy the rules, which bins alone cannot decide."""
         kept = np.ones(rows.num_rows, bool)
         for rule in self.rules.rules:
             if isinstance(rule, AtMost):
@@ -99,7 +99,7 @@ class Ruled:
         return float(1 - self.rules.hold(self.domain, codes).mean())
 
     def note(self) -> str:
-        """What the rules did, in words."""
+        """Effect of the rules, in words."""
         return (
             f"{len(self.rules.rules)} public rules hold for all rows; {self.refused:.2%} of the rows are drawn again."
         )
@@ -137,7 +137,7 @@ class Ruled:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Drawn]) -> Ruled:
-        """What `as_dict` wrote; `read` reads the model inside."""
+        """Read the output of `as_dict`; `read` reads the model inside."""
         if data.get("tacita") != "ruled/1":
             raise InvalidInput("must be `ruled/1`", field="tacita", value=data.get("tacita"))
         return cls(model=read(data["model"]), rules=Rules.from_dict({"rules": data["rules"]}))

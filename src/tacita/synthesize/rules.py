@@ -1,13 +1,13 @@
-"""What cannot be, known beforehand: structural zeros and simple rules about one row.
+"""Public constraints on rows: structural zeros and simple rules about one row.
 
     never     [sex = m, pregnant = yes]            rows that meet all of these do not exist
     if, then  age < 16 / married = no              rows that meet the first meet the second
     at_most   [hired, left]                        the first is not above the second, where both are there
-    follows   grade, from: school, as: {some: 1}   the first is what the second makes it
+    follows   grade, from: school, as: {some: 1}   the first is determined by the second
 
-Privacy:  a rule is public knowledge and reads no data, so it costs nothing; a rule that somebody read off the data is a
-          leak that nothing here can see. Rows are post-processing of the model.
-Utility:  bins decide: a pair of bins that a rule allows in part stays. What a model is under rules: see `ruled`.
+Privacy:  a rule is public knowledge and reads no data, so it costs nothing; a rule that someone read off the data is a
+          leak that nothing here can detect. Rows are post-processing of the model.
+Utility:  bins decide: a pair of bins that a rule allows in part stays. See `ruled` for a model under rules.
 Claim: docs/claims/marginal-synthesis.md (post-processing)
 """
 
@@ -37,11 +37,11 @@ Codes = Mapping[str, Array]
 
 
 class Rule(Protocol):
-    """What a row must keep to."""
+    """Constraint on one row."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it is about."""
+        """Attributes of the rule."""
 
     def check(self, domain: Domain) -> None:
         """Refuse what the domain does not have."""
@@ -70,7 +70,7 @@ class Never:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it is about."""
+        """Attributes of the rule."""
         return _names(self.conditions)
 
     def check(self, domain: Domain) -> None:
@@ -96,7 +96,7 @@ class IfThen:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it is about."""
+        """Attributes of the rule."""
         return _names((*self.given, *self.then))
 
     def check(self, domain: Domain) -> None:
@@ -122,7 +122,7 @@ class AtMost:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it is about."""
+        """Attributes of the rule."""
         return (self.low, self.high)
 
     def check(self, domain: Domain) -> None:
@@ -171,7 +171,7 @@ class Follows:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it is about."""
+        """Attributes of the rule."""
         return (self.source, self.attribute)
 
     def check(self, domain: Domain) -> None:

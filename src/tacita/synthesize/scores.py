@@ -1,4 +1,4 @@
-"""How well parents tell a child, and how far one unit's data can move that. Each score has one home here.
+"""Scores of the dependence of a child on its parents, and their sensitivity to one unit's data.
 
     mi   mutual information in bits
     R    half the L1 distance of the joint table from the product of its margins, in rows
@@ -11,7 +11,7 @@ Sensitivities, for a table of n rows (all in the units above), with m rows of on
     R      3 (n-1)/n, below 3; a person: 4 m                                    2 n/(n+1), below 2; a person: 2 m
     F      1; a person: 2 m                                                     1; a person: m
 
-The one of mi needs n, so it is only used where n is public. Those of R and F hold for every n: see
+The sensitivity of mi needs n, so mi is only used where n is public. Those of R and F hold for every n: see
 docs/claims/privbayes.md for the proofs, tests/synthesize/test_scores.py for all neighbours of small tables.
 """
 
@@ -36,9 +36,9 @@ _MOST_CELLS_OF_F = 16
 
 
 def mi_score(counts: Counts, rows: int) -> float:
-    """Bits that parents (first axis) and child (second) tell about each other.
+    """Mutual information of parents (first axis) and child (second), in bits.
 
-    Rows that have no place in this table stand in a cell of their own, so that the table always has `rows` rows.
+    Rows that are out of domain in this table are counted in one extra cell, so that the table always has `rows` rows.
     """
     outside = max(0, rows - int(counts.sum()))
     whole = np.zeros((counts.shape[0] + 1, counts.shape[1] + 1))

@@ -35,7 +35,7 @@ __all__ = ["Synthesizer"]
 
 @runtime_checkable
 class _Asks(Protocol):
-    """What reserves, runs and settles: a `tacita.query.Session`."""
+    """Reserves, runs and settles a plan: a `tacita.query.Session`."""
 
     engine: Engine
 
@@ -116,7 +116,7 @@ class Synthesizer:
         return self
 
     def sample(self, rows: int, rng: np.random.Generator | None = None, *, policy: Decode = "label") -> pa.Table:
-        """Made-up rows; costs nothing more, however many. The same each time with a seed and no generator."""
+        """Draw synthetic rows; costs nothing more, however many. Repeatable with a seed and no generator."""
         if not hasattr(self, "synthesized_"):
             raise Conflict("has not been fitted", field="synthesizer", hint="Call fit first")
         return self.synthesized_.sample(rows, rng or np.random.default_rng(self.seed), policy=policy)

@@ -18,7 +18,7 @@ from tacita.errors import InvalidInput
 __all__ = ["Progress", "check_parts", "check_target", "write_file", "write_parts"]
 
 Progress = Callable[[int], None]
-"""Told how many rows are written so far; what it raises stops the writing, and nothing is left behind."""
+"""Called with the number of rows written so far; an exception from it stops the writing and leaves nothing behind."""
 
 _KINDS = (".csv", ".parquet")
 _MOST_PARTS = 10_000
@@ -26,7 +26,7 @@ _LOOK = 0.2  # seconds between two looks at how far the parts are
 
 
 def check_target(path: str | Path, *, folder: bool = False) -> Path:
-    """Where rows may be written, or a refusal; asked before anything is paid for."""
+    """Return the path if rows may be written there, else raise; called before anything is paid for."""
     target = Path(path)
     if target.suffix.lower() not in _KINDS:
         raise InvalidInput("must end in .csv or .parquet", field="path", value=target)
@@ -38,7 +38,7 @@ def check_target(path: str | Path, *, folder: bool = False) -> Path:
 
 
 def check_parts(parts: int) -> int:
-    """How many files there may be."""
+    """Return the number of files if it is allowed, else raise."""
     if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
         raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
     return parts
@@ -62,7 +62,7 @@ def write_parts(
     Args:
         path: The folder, ending as its files do: rows.parquet/part-00000.parquet.
         parts: Each gives the batches of one file, when it is its turn.
-        progress: Told from the caller's thread.
+        progress: Called from the caller's thread.
     """
     target = check_target(path, folder=True)
     kind = target.suffix.lower()

@@ -19,7 +19,7 @@ def test_it_says_that_nothing_is_promised(made):
     assert made.guarantee == "none"
     assert isinstance(made.event, NonPrivate)
     assert "No guarantee" in made.statement()
-    assert "Assess the risk of disclosure before they leave" in made.statement()
+    assert "Assess the risk of disclosure before you release them" in made.statement()
     mark = json.loads(made.releases[0].schema.metadata[b"tacita"])
     assert mark["guarantee"] == "none"
     assert mark["event"]["kind"] == "non-private"

@@ -1,5 +1,5 @@
-"""One model of the data of several holders, none of whom shows it to anybody: each adds its own noise and keeps its own
-ledger, and the analyst only ever sees private answers.
+"""Fit one model to the data of several holders without pooling it: each holder adds its own noise and keeps its own
+ledger, and the analyst sees only private answers.
 
 This is differential privacy at each holder, for its own people. It is not local privacy: people trust their holder.
 """

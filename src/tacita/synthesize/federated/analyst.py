@@ -39,10 +39,10 @@ from tacita.tables.release import Provenance, Releases
 __all__ = ["Fit", "Party", "federate", "takes_mixture"]
 
 KIND = "Each holder is the curator of its own people's data and adds its own noise. This is not local privacy."
-APART = "Nobody is at two holders, by the terms: over all of them a person costs what one holder does."
+APART = "By the terms, no one is at two holders: a person's cost over all holders is the cost at one of them."
 MOVED = (
-    "Somebody whose data changes may change the holder too; what is stated covers that. While the holder stays the "
-    "same, it is what that holder's ledger says."
+    "If a person's data changes, the person may also move to another holder; the stated guarantee covers that. While "
+    "the person stays at one holder, the ledger of that holder states the cost."
 )
 TOGETHER = "People may be at several holders, by the terms: what the holders were paid adds up for them."
 
@@ -79,7 +79,7 @@ def federate(
 
 
 def takes_mixture(terms: Terms, domain: Domain, fit: Fit) -> bool:
-    """Whether SL1's tables become a mixture; decided, or refused, before anybody is asked."""
+    """Whether SL1's tables become a mixture; decided, or refused, before any holder is asked."""
     pairs = terms.method == "SL1" and terms.degree == 1 and len(terms.attributes) > 1
     if fit not in ("auto", "network", "mixture") or (fit == "mixture" and not pairs):
         raise InvalidInput("must be auto, network, or for SL1 with degree 1 mixture", field="fit", value=fit)

@@ -1,4 +1,4 @@
-"""What an analyst makes of private answers: sums of noisy tables, the pair with most votes, a blend of models.
+"""Combine the private answers of holders: sum noisy tables, count votes for a pair, blend models.
 
 Privacy: post-processing of what holders released.   Claim: docs/claims/federated.md
 Utility: a sum over M holders carries the noise of all of them. Negative cells are repaired once, after the sum: to
@@ -68,11 +68,12 @@ def most_voted(votes: Sequence[Pair], candidates: Sequence[Pair]) -> Pair:
 def network_from_tables(
     domain: Domain, tables: Releases, *, degree: int, people: float, theta: float
 ) -> BayesianNetwork:
-    """A network of noisy tables over all sets of degree + 1 attributes.
+    """Fit a network to noisy tables over all sets of degree + 1 attributes.
 
-    Greedy: attribute by attribute the parents that tell most, in bits, less the bits that noise alone would feign, and
-    counting that many rows. Both sides of a score come from the same table, so that it is not negative but for what was
-    taken off. A table may have so many cells that a mean cell is theta standard errors, as where structure is voted on.
+    Greedy: for each attribute, choose the parents with the highest mutual information, in bits, less the bits expected
+    from noise alone and from sampling that many rows. Both sides of a score come from the same table, so only this
+    correction can make it negative. A table may have at most so many cells that a mean cell is theta standard errors,
+    as in voting on the structure.
     """
     scale = max(people, 1.0)
     noise = max(float(np.mean(release.std())) for release in tables.values())

@@ -76,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What an analyst sends: the terms, each time, so that a holder needs no memory but its ledger."""
+    """Message of an analyst; it repeats the terms each time, so that a holder needs no memory but its ledger."""
 
     terms: Terms
     step: Step
@@ -95,7 +95,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """A holder accepts terms. Costs nothing and tells nothing about data."""
+    """Acceptance of terms by a holder. Costs nothing and reveals nothing about data."""
 
     terms: str
 
@@ -109,7 +109,7 @@ class Joined:
 
     @classmethod
     def from_dict(cls, data: object) -> Joined:
-        """What `as_dict` wrote."""
+        """Read the output of `as_dict`."""
         members = _members(data, "content", {"kind", "terms"}, kind="joined")
         if not isinstance(members["terms"], str):
             raise InvalidInput("must be a digest", field="content.terms")
@@ -136,7 +136,7 @@ class Vote:
 
     @classmethod
     def from_dict(cls, data: object) -> Vote:
-        """What `as_dict` wrote."""
+        """Read the output of `as_dict`."""
         members = _members(data, "content", {"kind", "child", "parents", "event", "simulated"}, kind="vote")
         ((child, above),) = _parents([[members["child"], members["parents"]]])
         return cls(
@@ -176,7 +176,7 @@ class Measured:
 
     @classmethod
     def from_dict(cls, data: object) -> Measured:
-        """What `as_dict` wrote; cells must be integers that a count could be."""
+        """Read the output of `as_dict`; cells must be integers that a count could be."""
         members = _members(data, "content", {"kind", "tables", "law", "event", "simulated"}, kind="measured")
         if not isinstance(members["tables"], list) or not isinstance(members["law"], Mapping):
             raise InvalidInput("must be a list of tables with a law", field="content.tables")
@@ -199,7 +199,7 @@ Content = Joined | Vote | Measured | Synthesized
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reply:
-    """What a holder sends: one typed answer, with the run and the step that it belongs to."""
+    """Message of a holder: one typed answer, with its run and step."""
 
     run: str
     step: str

@@ -45,12 +45,12 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a holder's operator allows.
+    """Limits set by a holder's operator.
 
     Args:
-        most: Most that one run may cost, in the currency of the account; None for what the account bears.
-        methods: Which protocols.
-        overlap: Whether terms may say that people are at several holders. Then nobody's cost is bounded here alone.
+        most: Highest cost of one run, in the currency of the account; None for what the account bears.
+        methods: Protocols that are allowed.
+        overlap: Whether terms may allow people to be at several holders. Then no person's cost is bounded here alone.
     """
 
     most: float | None = None
@@ -88,7 +88,7 @@ class Holder:
 
     @property
     def account(self) -> Account:
-        """Who pays, for which unit and neighbours."""
+        """Account that is charged, with its unit and neighbours."""
         return self._session.account
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run would cost and how much noise it would have, before anybody is asked."""
+"""Predict the cost and the noise of a run, before any holder is asked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Planned:
 
 
 def plan_run(terms: Terms, domain: Domain) -> Planned:
-    """What the run of these terms would be."""
+    """Predict cost, number of steps and noise of a run with these terms."""
     schedule, holders = Schedule.of(terms, domain), len(terms.holders)
     voting = len(terms.attributes) - 1 + (schedule.count is not None) if terms.method == "SL2" else 0
 

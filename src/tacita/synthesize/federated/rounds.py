@@ -61,11 +61,11 @@ class Rounds:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Who was missing when, in words."""
+        """Sentences that state which holders were missing in which step."""
         return tuple(self._notes)
 
     def ask(self, step: Step, check: Callable[[Content], T]) -> dict[str, T]:
-        """What each holder answers, by name, in the order of the terms; `check` refuses what was not asked for."""
+        """Ask all holders; return answers by name, in the order of the terms. `check` refuses an unexpected answer."""
         answered: dict[str, T] = {}
         missing: dict[str, str] = dict.fromkeys(self._left, "late")
         for name, result in self._collect(step):
@@ -103,7 +103,7 @@ class Rounds:
             self._notes.append(f"Step {step.name}: no answer of {name} was used ({reason}).")
 
     def _collect(self, step: Step) -> list[tuple[str, object]]:
-        """What came back before the deadline: messages, or the errors that stood for them."""
+        """Collect what arrived before the deadline: messages, or the errors raised instead."""
         message = Request(terms=self._terms, step=step).as_dict()
         arrived: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
 

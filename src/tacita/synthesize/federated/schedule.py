@@ -1,4 +1,4 @@
-"""What the terms of a run mean: which steps there are, the noise of each, and what all of them cost a holder.
+"""Schedule of a run, derived from its terms: the steps, the noise of each, and the total cost to a holder.
 
     SL1   tables                              all sets of degree + 1 attributes; the whole budget
     SL2   count, vote x (d - 1), tables       the number of rows, the structure, d tables for it
@@ -73,7 +73,7 @@ class Schedule:
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def plan(self, step: Step) -> Plan[Any]:
-        """What a holder does in a step; refuses what is no step of this run."""
+        """Return the plan that a holder runs in a step; refuse what is no step of this run."""
         parts: dict[str, Any] = {"terms": self.terms, "step": step, "domain": self.domain}
         match self.terms.method, step.kind:
             case "SL1", "tables" if not step.placed:
@@ -143,7 +143,7 @@ class Schedule:
 
     @property
     def event(self) -> Event:
-        """What a whole run costs one holder's units."""
+        """Cost of a whole run to the units of one holder."""
         return self.event_under(self.terms.neighbours)
 
     @property
@@ -171,10 +171,10 @@ class Schedule:
         return sensitivity("R", self.terms.unit, self.terms.neighbours, None)
 
     def _choice_event(self, choice: ExponentialMechanism, neighbours: Neighbours) -> Event:
-        """What a choice costs when scores move less far than the bound that they were divided by.
+        """Cost of a choice when the sensitivity of the scores is below the bound that they were divided by.
 
         A score that moves by r bounds moves by at most ceil(r G) of the G steps that it is rounded to, and by one more
-        for what floating point does; the choice's epsilon is for G + 1.
+        for floating-point error; the choice's epsilon is for G + 1.
         """
         moved = Fraction(sensitivity("R", self.terms.unit, neighbours, None)) / Fraction(self.bound)
         if moved >= 1:
@@ -185,10 +185,10 @@ class Schedule:
         return Zcdp(rho=epsilon**2 / 8) if choice.concentrated else Pure(epsilon=epsilon)
 
     def event_of_all(self, holders: int) -> Event:
-        """What a run costs one unit over all holders together, as an event for the notion of the terms.
+        """Cost of a run to one unit over all holders together, as an event for the notion of the terms.
 
-        Nobody is at two holders: each unit meets one of them, which is `Parallel`; it takes what joining or leaving a
-        holder costs, also under replace-one. Somebody may be at several: all add up.
+        If no one is at two holders, each unit meets one holder: `Parallel`. The event then is the cost of joining or
+        leaving a holder, also under replace-one. If one person may be at several holders, all costs add up.
         """
         if self.terms.overlap == "possible":
             return Sequence(events=(self.event,) * holders)

@@ -6,8 +6,8 @@
     class       one holder for each value of the label
     attribute   one holder for each value of an attribute that is drawn
 
-Privacy: for data that the study may see as a whole; real holders are who they are. In the last two a row's own value
-says where it is, so that holder sizes tell the counts of that value: see docs/claims/federated.md.
+Privacy: for data that the study may see as a whole; real holders are given. In the last two a row's own value
+determines its holder, so that holder sizes reveal the counts of that value: see docs/claims/federated.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a holder does in one step, as plans that are charged, run and stored: see `tacita.query.Session`.
+"""Steps of a holder, as plans that are charged, run and stored: see `tacita.query.Session`.
 
     Joining     binds terms to a run; costs nothing
     Measuring   counts, adds integer noise to every cell
@@ -38,7 +38,7 @@ Pair = tuple[str, Key]
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned:
-    """What all steps have: whose they are and whom they protect."""
+    """Terms, step and domain that all steps have."""
 
     terms: Terms
     step: Step
@@ -46,7 +46,7 @@ class _Planned:
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Unit that is protected."""
         return self.terms.unit
 
     @property
@@ -76,7 +76,7 @@ class Joining(_Planned):
         return Joined(terms=self.terms.digest)
 
     def read(self, text: str, /) -> Joined:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return Joined.from_dict(json.loads(text))
 
 
@@ -104,7 +104,7 @@ class Measuring(_Planned):
         )
 
     def read(self, text: str, /) -> Measured:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return Measured.from_dict(json.loads(text))
 
 
@@ -129,7 +129,7 @@ class Voting(_Planned):
         return Vote(child=child, parents=above, event=self.event, simulated=source.simulated)
 
     def scores(self, engine: Engine) -> list[float]:
-        """R of every candidate; without parents nothing is told, whatever the data. Exact: must not leave."""
+        """R of every candidate; 0 without parents, whatever the data. Exact: must not be released."""
         keys = {frozenset((*above, child)): (*above, child) for child, above in self.candidates if above}
         tables = engine.tables(Workload.of(*keys.values()), self.unit) if keys else None
 
@@ -142,5 +142,5 @@ class Voting(_Planned):
         return [score(child, above) for child, above in self.candidates]
 
     def read(self, text: str, /) -> Vote:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return Vote.from_dict(json.loads(text))

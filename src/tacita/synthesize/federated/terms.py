@@ -1,4 +1,4 @@
-"""What all parties of one run agree on before anybody answers: public, the same for all, and bound to the run's name.
+"""Terms that all parties of one run agree on before any holder answers: public, equal for all, bound to the run's name.
 
 Privacy: terms say what a run costs each holder (see `schedule`), who is protected and against what change, and whether
 one person may be at several holders. They hold nothing about data; the schema is compared by its fingerprint.
@@ -50,7 +50,7 @@ class Terms:
         split: Share of the budget for the structure; SL1 has none.
         theta: How far a mean cell must stand above the noise, in standard errors.
         people: The number of rows at all holders together, where that is public. If not given, SL2 spends a little on
-            it; SL3 always does, since nobody may know how many a holder has.
+            it; SL3 always does, since no one may know how many rows a holder has.
     """
 
     run: str

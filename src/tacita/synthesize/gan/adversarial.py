@@ -1,11 +1,11 @@
-"""What the generators share that learn from a private critic: how the budget is split, and the training.
+"""Parts shared by the generators that learn from a private critic: the budget split and the training.
 
     1  release tables with noise                                           `tables` of epsilon
-    2  a generator learns to have these tables                             post-processing
-    3  each step: the critic makes one private step on real rows, each against a made-up one   the rest of epsilon
+    2  fit the generator to these tables                                   post-processing
+    3  each step: the critic makes one private step on real rows, each against a synthetic one    the rest of epsilon
                   the generator makes some steps on critic and tables      post-processing
 
-A critic's loss is f(made up) - f(real), with weights held in a box.  [Arjovsky et al. 2017]
+A critic's loss is f(synthetic) - f(real), with weights held in a box.  [Arjovsky et al. 2017]
 
 Privacy:  only tables and critic see data; the event is theirs, in sequence. Units are drawn each on its own and may be
           persons: then all rows of a person make one loss. Rows of the generator come from its own draws and from
@@ -76,10 +76,10 @@ _R = TypeVar("_R", bound="Adversarial")
 
 @dataclass(frozen=True, kw_only=True)
 class Adversarial:
-    """What to train, without a budget.
+    """Recipe of an adversarial generator, without a budget.
 
     Args:
-        attributes: Which; all that can be counted if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
         tables: Part of epsilon that goes to tables.
         steps: Private steps of the critic.
         rate: Chance of a unit to be in a step.
@@ -311,10 +311,10 @@ class _Training:
                 self._maker.follow(pace=pace, judge=self._critic, trust=self._recipe.trust)
         self.made = training.done
 
-    # -- the critic: one unit against as many made-up rows ----------------------------------------------------------
+    # -- the critic: one unit against as many synthetic rows --------------------------------------------------------
 
     def _unit_loss(self, weights: dict[str, Any], rows: Any, there: Any, made: Any) -> Any:
-        """f(made up) - f(real), averaged over the unit's rows."""
+        """f(synthetic) - f(real), averaged over the unit's rows."""
         heights = self._torch.func.functional_call(self._critic, weights, (self._torch.cat([made, rows]),))[:, 0]
         fall = heights[: len(made)] - heights[len(made) :]
         return (fall * there).sum() / there.sum().clamp(min=1.0)

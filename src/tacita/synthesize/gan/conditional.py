@@ -1,7 +1,7 @@
 """A conditional generator for tables of mixed types: rows begin with one attribute, and the others follow it.
 
     given      the attribute that is drawn first, by its released table; never by real frequencies
-    tables     over the given attribute and every pair of others, so that dependence is told for each of its levels
+    tables     over the given attribute and every pair of others, so that dependence is measured for each of its levels
     critic     sees whole rows, hence also how the others follow the given one
 
 Privacy, cost: see `adversarial`.   Claim: docs/claims/dp-sgd.md

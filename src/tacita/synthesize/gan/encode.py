@@ -21,7 +21,7 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """Where the codes of each attribute stand in a row of numbers."""
+    """Positions of each attribute's codes in a one-hot row."""
 
     domain: Domain = field(repr=False)
 

@@ -3,7 +3,7 @@
     row:  latent z ~ N(0, I), perhaps a code of one attribute from a released table; layers; softmax over each
           attribute's codes; one code of each attribute
 
-It runs without torch, so whoever reads a model needs no extra.
+It runs without torch, so reading a model needs no extra.
 
 Privacy: post-processing of what trained it.   Claim: docs/claims/dp-sgd.md
 Utility: given z, attributes are independent, so a table over some attributes is a mean of products over many z: less
@@ -97,7 +97,7 @@ class Generator:
             yield rng.standard_normal((count, self.latent), np.float32), codes
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Codes of made-up rows."""
+        """Draw codes of synthetic rows."""
         columns = {name: np.empty(rows, code_dtype(self.domain[name].size)) for name in self.domain.names}
         done = 0
         for latent, codes in self._starts(rows, rng):

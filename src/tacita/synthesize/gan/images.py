@@ -1,11 +1,11 @@
-"""Small images with labels, made up: a convolutional generator gets the label, a private critic sees both.
+"""Small synthetic images with labels: a convolutional generator gets the label, a private critic sees both.
 
     1  release how many images have each label, with noise                  `counts` of epsilon
-    2  each step: the critic makes one private step on real images, each against a made-up one    the rest of epsilon
+    2  each step: the critic makes one private step on real images, each against a synthetic one    the rest of epsilon
                   the generator follows the critic                          post-processing
 
-Made-up images are made for a label that was drawn from the released counts, so they need no labelling. A model that was
-trained on real labels is never used: its answers would be paid by nobody.
+The generator draws the label of a synthetic image from the released counts, so images need no labelling. A model that
+was trained on real labels is never used: its answers would be charged to no budget.
 
 Privacy:  counts and critic see data; the event is theirs, in sequence. The critic treats images one by one. The
           generator may normalise over its own batches, but not over those that stand beside real images: there one
@@ -60,7 +60,7 @@ _CHUNK = 512
 
 @dataclass(frozen=True, kw_only=True)
 class ImageGan:
-    """What to train, without a budget.
+    """Recipe of an image generator, without a budget.
 
     Args:
         side: Pixels of a side; a multiple of 4.
@@ -264,7 +264,7 @@ class MadeImages:
         return "none" if self.provenance.simulated else "central"
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
         return f"The generator and all images of it are {kind}; protected is a {self.unit} under {self.neighbours}."
 

@@ -1,4 +1,4 @@
-"""How far a generator's tables are from released ones: a loss that looks at no data.
+"""Distance of a generator's tables from released ones: a loss that reads no data.
 
 With y a released share, s its standard error, and p the mean over a batch of the products of the generator's shares:
 

@@ -38,7 +38,7 @@ def initialise(module: Any, rng: np.random.Generator) -> Any:
 
 
 def shares_of_codes(encoding: Encoding, flow: Any, given: str | None, codes: Any) -> Any:
-    """What comes out of the last layer as shares of each attribute's codes; the given attribute is as it was given."""
+    """Turn the last layer's output into shares of each attribute's codes; the given attribute keeps its code."""
     torch = load_torch()
     parts = [
         torch.nn.functional.one_hot(codes, encoding.domain[name].size).to(flow.dtype)

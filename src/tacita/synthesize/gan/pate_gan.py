@@ -1,7 +1,7 @@
-"""A generator whose judge learns from votes of teachers, each of which has seen its own part of the units.
+"""A generator whose judge learns from votes of teachers; each teacher sees its own part of the units.
 
-    each round   every teacher learns to tell its own units' rows from made-up ones; no noise, and never leaves
-                 for each of some made-up rows, the teachers that hold it for real are counted, with noise
+    each round   every teacher learns to distinguish its own units' rows from synthetic ones; no noise, never released
+                 for each of some synthetic rows, the teachers that classify it as real are counted, with noise
                  the judge learns all noisy counts so far; it never sees a real row
                  the generator follows judge and tables
     [Papernot et al. 2017; Yoon et al. 2019]
@@ -10,7 +10,7 @@ Privacy:  a unit is in one teacher, drawn for it alone, so it moves each count b
           its teacher stays. Each counted row is charged, by the noise alone: how far teachers agree is not used,
           because a cost that depends on data would be private itself. The event is tables and counts, in sequence.
           Claim: docs/claims/pate-gan.md
-Utility:  a count costs what a cell of a table costs and tells less, so most methods here are better at the same budget.
+Utility:  a count costs as much as a cell of a table and reveals less, so most methods here do better at equal budget.
           Figures published for this method rest on accounting that does not hold.
 """
 
@@ -51,19 +51,19 @@ from tacita.tables.workload import Workload
 __all__ = ["PateGan", "PateGanPlan", "Teachers", "assigned", "noisy_votes"]
 
 _LESSON = 32
-"""Rows of a teacher, and made-up ones, in one of its steps."""
+"""Rows of a teacher, and synthetic ones, in one of its steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PateGan:
-    """What to train, without a budget.
+    """Recipe of a PATE-GAN, without a budget.
 
     Args:
-        attributes: Which; all that can be counted if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
         tables: Part of the budget that goes to tables of single attributes.
         teachers: How many; more of them outvote more noise, and each knows less.
         rounds: How often teachers learn and vote.
-        votes: Made-up rows that are voted on in a round.
+        votes: Synthetic rows that are voted on in a round.
         lessons: Steps of the teachers, and of the judge, in a round.
         follow: Steps of the generator in a round.
         trust: Weight of the judge against the tables.
@@ -192,7 +192,7 @@ class PateGanPlan(SynthesisPlan):
                 maker.follow(pace=1 - done / recipe.rounds, judge=judge.network, trust=recipe.trust)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(released)
         notes += (
-            f"{recipe.teachers} teachers voted on {recipe.rounds * recipe.votes} made-up rows; "
+            f"{recipe.teachers} teachers voted on {recipe.rounds * recipe.votes} synthetic rows; "
             f"noise on a count of votes has a standard deviation of {self.law.std:.3g}.",
         )
         if self.law.std > recipe.teachers / 2:
@@ -206,7 +206,7 @@ def noisy_votes(counts: NDArray[np.int64], law: DiscreteGaussian, source: Source
 
 
 def assigned(units: int, teachers: int, source: Source) -> NDArray[np.int64]:
-    """A teacher for each unit, drawn for it alone: nobody's coming or going moves somebody else."""
+    """Draw a teacher for each unit independently, so that adding or removing one unit moves no other."""
     return (source.words(units) % np.uint64(teachers)).astype(np.int64)
 
 
@@ -236,7 +236,7 @@ class Teachers:
         return ((self._torch.relu(rows @ first + offset)) @ second + last)[..., 0]
 
     def learn(self, steps: int) -> None:
-        """Each tells rows of its own units from as many made-up ones, which are the same for all."""
+        """Train each teacher to distinguish its units' rows from as many synthetic ones, equal for all."""
         softplus, count = self._torch.nn.functional.softplus, len(self._sizes)
         for _ in range(steps):
             place = (self._maker.rng.random((count, _LESSON)) * self._sizes[:, None]).astype(np.int64)

@@ -1,6 +1,6 @@
-"""How much made-up images teach: a small network learns from them and is tested on real ones.
+"""Usefulness of synthetic images for training: a small network learns from them and is tested on real ones.
 
-An accuracy never stands alone here: with it comes what guessing the most frequent label of the test images gives.
+An accuracy always comes with that of guessing the most frequent label of the test images.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def student_score(
     *,
     epochs: int = 5,
 ) -> StudentScore:
-    """Train on made-up images with labels, test on real ones; these must not be among those that were synthesised.
+    """Train on synthetic images with labels, test on real ones; these must not be among those that were synthesised.
 
     Args:
         made: Images and labels to learn from.

@@ -1,7 +1,7 @@
-"""What an imputation model is: fitted to features and values, it draws values for other features.
+"""Imputation models: fitted to features and values, they draw values for other features.
 
-Every fit takes a draw of its own from what the data leave open about the model, so that releases differ by as much as
-the combining rules need: see each back-end.
+Every fit draws its model from the uncertainty that the data leave about it, so that releases differ by as much as the
+combining rules need: see each back-end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Drawer = Callable[[Array, np.random.Generator], Array]
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What is drawn: a number within public bounds, or one of so many classes."""
+    """Target of a draw: a number within public bounds, or one of so many classes."""
 
     attribute: Attribute | None = None
     """None: whether a value is there, which has two classes."""

@@ -43,7 +43,7 @@ class Column:
 
     @cached_property
     def absent(self) -> NDArray[np.bool_]:
-        """Which rows have no value."""
+        """Rows without a value."""
         if self.number:
             return np.isnan(self.values)
         return np.asarray(self.values == self.attribute.missing_code)
@@ -74,7 +74,7 @@ def read_columns(engine: Engine, names: Iterable[str]) -> dict[str, Column]:
 
 
 def rows_of(columns: Columns) -> int:
-    """How many rows there are."""
+    """Number of rows."""
     return next(iter(columns.values())).values.size
 
 
@@ -105,7 +105,7 @@ def check_columns(domain: Domain, names: Iterable[str]) -> None:
 
 
 def design(columns: Columns, names: Iterable[str]) -> Array:
-    """What models predict from: numbers and ordered levels as shares of their public range, other levels one by one.
+    """Features of a model: numbers and ordered levels as shares of their public range, other levels one by one.
 
     Buckets have columns of their own. The scales are public, so that they are the same for all rows and releases.
     """

@@ -55,7 +55,7 @@ class Linear:
 
 
 def posterior_draw(features: Array, values: Array, rng: np.random.Generator) -> tuple[Array, float]:
-    """Coefficients and standard deviation; directions that the rows do not tell stay at 0."""
+    """Coefficients and standard deviation; directions that the rows do not determine stay at 0."""
     left, sizes, right = np.linalg.svd(features, full_matrices=False)
     kept = sizes > _RANK * sizes[0]
     free = len(values) - int(kept.sum())

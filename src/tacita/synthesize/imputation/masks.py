@@ -1,9 +1,9 @@
-"""Which cells are replaced: a column, or those of its cells whose rows meet conditions.
+"""Masks of the cells to replace: a column, or those of its cells whose rows meet conditions.
 
-Each attribute has a mask of its own. A mask looks at the original values, so that what is replaced does not depend on
-what was drawn before.
+Each attribute has a mask of its own. A mask reads the original values, so that it does not depend on what was drawn
+before.
 
-Privacy: which cells a rule picks can tell about them: if incomes above 70,000 are replaced, all others are true.
+Privacy: the choice of cells can reveal something about them: if incomes above 70,000 are replaced, all others are true.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Fully and partially synthetic rows by multiple imputation: what is to be hidden is treated as missing, and filled in
+"""Fully and partially synthetic rows by multiple imputation: treat what is to be hidden as missing, and fill it in
 m times from a model of the rest.   [Rubin 1993; Reiter 2003, 2005]
 
     partial   masked cells of the rows are drawn anew, all else stays                   `replace`
-    all       every attribute of made-up rows is drawn, one given those before it        `replace` gives the order
-    frame     people outside the sample, of whom a frame tells some attributes, get the rest drawn; a simple random
+    all       every attribute of synthetic rows is drawn, one given those before it      `replace` gives the order
+    frame     people outside the sample, of whom a frame has some attributes, get the rest drawn; a simple random
               sample of them is a release
 
 Privacy:  none; see `result`.   Claim: docs/claims/imputation.md
@@ -53,17 +53,17 @@ _LEAST_ROWS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Impute:
-    """What is drawn anew, by which models, how often.
+    """Attributes to draw anew, the models to draw them from, and the number of releases.
 
     Args:
         replace: Attributes in the order in which they are drawn; for "partial", with masks. Texts are read as
             `income: income > 70000`. For "all" it may be empty, which means all in the order of the schema.
-        kind: What a release is; see the module.
+        kind: Kind of release; see the module.
         backend: linear, cart, forest or network, or one with settings of its own.
         backends: Other ones for some attributes.
         m: Releases.
-        attributes: What leaves; all that can be counted if nothing is said.
-        rows: Of a release, for "all" and "frame"; as many as the data has if nothing is said.
+        attributes: Attributes that are released; all that can be counted if None.
+        rows: Of a release, for "all" and "frame"; as many as the data has if None.
         fit_on: "original" fits every model to original values and draws given what was drawn before.
             "synthetic_prefix" also fits to what was drawn before, which weakens dependence; "partial" only.
         train_on: Rows a model is fitted to: those that are "replaced", "all", or the "unreplaced" ones, which is wrong
@@ -97,7 +97,7 @@ class Impute:
             if getattr(self, name) not in get_args(known):
                 raise InvalidInput("must be " + ", ".join(get_args(known)), field=name, value=getattr(self, name))
         if type(self.m) is not int or not 2 <= self.m <= 1000:
-            hint = "One release does not tell how much imputation adds to the variance"
+            hint = "One release does not show how much imputation adds to the variance"
             raise InvalidInput("must be a whole number from 2 to 1000", field="m", value=self.m, hint=hint)
         if self.rows is not None and (type(self.rows) is not int or self.rows < 1):
             raise InvalidInput("must be a whole number of at least 1", field="rows", value=self.rows)
@@ -142,7 +142,7 @@ class Impute:
         return masks or tuple(Replace(attribute=name) for name in names)
 
     def models(self) -> Models:
-        """How values are drawn."""
+        """Models and options that values are drawn with."""
         backends = {"": _backend(self.backend)} | {name: _backend(each) for name, each in self.backends.items()}
         return Models(
             backend=backends, fit_on=self.fit_on, train_on=self.train_on, given=self.given, missing=self.missing
@@ -177,7 +177,7 @@ def _backend(given: str | Backend) -> Backend:
 
 @dataclass(frozen=True, kw_only=True)
 class ImputationPlan:
-    """What will be drawn. Reads no data until it runs."""
+    """Calibrated imputation. Reads no data until it runs."""
 
     recipe: Impute
     domain: Domain = field(repr=False)
@@ -233,7 +233,7 @@ class ImputationPlan:
             if name not in frame.domain or frame.domain[name] != self.domain[name]:
                 raise InvalidInput("the frame must have it, described as the data does", field=name)
         if not known:
-            raise InvalidInput("leaves nothing for the frame to tell", field="replace", hint="Take the kind `all`")
+            raise InvalidInput("leaves no attribute to the frame", field="replace", hint="Take the kind `all`")
         return read_columns(frame, known)
 
     def _release(

@@ -1,8 +1,8 @@
-"""What imputation gives: m releases of rows, with no guarantee.
+"""Result of imputation: m releases of rows, with no guarantee.
 
-Privacy: none. Rows of a partial release belong to real people, cell for cell; made-up rows can repeat what a model has
-learned by heart. So the event is `NonPrivate`, which every ledger refuses, and what is written says that its risk must
-be assessed before it leaves.   Claim: docs/claims/imputation.md
+Privacy: none. Rows of a partial release belong to real people, cell for cell; synthetic rows can repeat what a model
+has memorised. So the event is `NonPrivate`, which every ledger refuses, and the statement says that the risk must be
+assessed before release.   Claim: docs/claims/imputation.md
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WHAT = {
     "frame": "Fully synthetic over a frame: rows have what the frame knows of people, and all other cells are drawn.",
     "all": "Fully synthetic: every cell of every row is drawn.",
 }
-_ASSESS = "Nothing bounds what they tell about one person. Assess the risk of disclosure before they leave."
+_ASSESS = "Nothing bounds what they reveal about one person. Assess the risk of disclosure before you release them."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class Imputed:
         return "none"
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         return f"No guarantee: made by imputation. {_WHAT[self.kind]} {_ASSESS}"
 
     # -- Projectable ----------------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """Attributes drawn one after the other, each given those before it.
 
     replaced   rows stay, masked cells are drawn anew; models are fitted to original values, or to what was drawn before
-    made       rows are made up: each attribute in turn given the ones that are there already
+    made       rows are synthetic: each attribute in turn given the ones that are there already
 
-Training on values drawn before (`fit_on="synthetic_prefix"`) weakens what attributes tell about each other where those
-were drawn without a look at the target, because the feature then knows nothing of it; it is there to repeat published
-studies. Training on the rows that stay
-(`unreplaced`) cannot know what replaced ones look like, and is there for the same reason.
+Training on values drawn before (`fit_on="synthetic_prefix"`) weakens the dependence between attributes where those
+values were drawn without the target, because the feature then carries no information about it; it is there to repeat
+published studies. Training on the rows that stay (`unreplaced`) cannot learn the distribution of replaced ones, and is
+there for the same reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EACH = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """How values are drawn.
+    """Models and options that values are drawn with.
 
     Attributes:
         backend: For every attribute, or its own for some by name, with the common one under "".
@@ -87,7 +87,7 @@ def replace_cells(
 def _training(
     name: str, cells: NDArray[np.bool_], present: NDArray[np.bool_], features: int, train_on: TrainOn
 ) -> tuple[NDArray[np.bool_], str]:
-    """Which rows a model is fitted to."""
+    """Select the rows that a model is fitted to."""
     chosen = train_on
     if train_on == "auto":
         chosen = "replaced" if (cells & present).sum() >= max(_LEAST, _EACH * features) else "all"
@@ -110,14 +110,14 @@ def make_rows(
     rows: int,
     rng: np.random.Generator,
 ) -> dict[str, Column]:
-    """Made-up rows: what the frame holds, and the attributes in this order, each given all that is there before it.
+    """Draw synthetic rows: the frame's attributes, then the others in this order, each given all before it.
 
     Args:
         known: Rows to learn from.
-        frame: Attributes that the made-up rows already have; none if all are drawn.
+        frame: Attributes that the synthetic rows already have; none if all are drawn.
         order: The attributes to draw.
-        models: How.
-        rows: How many there are, as the frame has.
+        models: Models and options.
+        rows: Number of rows, as the frame has.
         rng: For the draws.
     """
     made = dict(frame)

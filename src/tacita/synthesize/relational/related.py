@@ -1,7 +1,7 @@
-"""Two made-up tables that join: parents with new keys, and children who name them.
+"""Two synthetic tables that join: parents with new keys, and children that refer to them.
 
 Privacy: both models were fitted to released tables; rows are post-processing, and keys are new.
-Utility: children keep how they depend on their parent's attributes and on their number; two children of one parent are
+Utility: children keep the dependence on their parent's attributes and on their number; two children of one parent are
 alike only through these.   Claim: docs/claims/relational.md
 """
 
@@ -57,7 +57,7 @@ class Related(Envelope):
 
     @property
     def domain(self) -> Domain:
-        """What the attributes of a child and its parent are."""
+        """Attributes of a child and its parent."""
         return self.children.domain
 
     def supports(self, attributes: Iterable[str]) -> bool:
@@ -75,7 +75,7 @@ class Related(Envelope):
         return "none" if self.provenance.simulated else "central"
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
         return (
             f"Both models and all rows drawn from them are {kind}; protected is a person, who is a parent with all of "
@@ -87,13 +87,13 @@ class Related(Envelope):
     def sample(
         self, parents: int, rng: np.random.Generator, *, policy: Decode = "label", keys: KeyKind = "sequence"
     ) -> tuple[pa.Table, pa.Table]:
-        """Made-up parents and their children; every child names one of the parents.
+        """Draw synthetic parents and their children; every child refers to one of the parents.
 
         Args:
-            parents: How many. The number of children is drawn.
+            parents: Number of parents. The number of children is drawn.
             rng: For the draws.
-            policy: How bins come back.
-            keys: What new keys look like.
+            policy: How bins are decoded.
+            keys: Kind of the new keys.
         """
         if type(parents) is not int or parents < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="parents", value=parents)
@@ -131,7 +131,7 @@ class Related(Envelope):
     # -- plain data -----------------------------------------------------------------------------------------------
 
     def parts(self) -> dict[str, Any]:
-        """What is its own but the models, as plain data."""
+        """Own fields except the models, as plain data."""
         return {
             "count": self.count,
             "key": self.key,

@@ -154,7 +154,7 @@ class RelationalPlan:
 
     @property
     def event(self) -> Event:
-        """What both cost a person, read off the laws that draw."""
+        """Cost of both models to a person, derived from the noise distributions that draw."""
         return in_sequence(self.first.event, self.second.event)
 
     def run(self, linked: Linked, source: Source) -> Related:
@@ -210,7 +210,7 @@ class RelationalPlan:
         return found
 
     def read(self, text: str, /) -> Related:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return Related.from_json(text)
 
     def as_dict(self) -> dict[str, Any]:
