@@ -1,4 +1,4 @@
-"""Release rows in which nobody stands out, measure what holds for them and what was lost."""
+"""Release k-anonymous rows, measure the criteria that they meet and the information that was lost."""
 
 from typing import Any
 

@@ -53,7 +53,7 @@ def already_anonymous(domain: Domain, table: pa.Table, columns: Sequence[str], k
 
 
 def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]]) -> Achieved:
-    """What holds for the columns of several releases joined, as if who has them could match their rows."""
+    """Measure several releases joined on their rows, as if their recipient could match the rows."""
     columns = tuple(dict.fromkeys(name for release in releases for name in release))
     return _found(_crowd(domain, table, columns), tuple(range(len(columns))))
 
@@ -61,16 +61,17 @@ def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]])
 def project_rows(
     domain: Domain, table: pa.Table, columns: Sequence[str], k: int, *, keep: Sequence[str] = ()
 ) -> pa.Table:
-    """Some columns, sorted by themselves; refused when they are not k-anonymous.
+    """Return some columns, sorted by themselves; refuse when they are not k-anonymous.
 
-    Values leave in one spelling: 1, 01.0 and +1 are the same number, and who wrote it unusually would stand out.
+    Values are released in one spelling: 1, 01.0 and +1 are the same number, and an unusual spelling would single out
+    its author.
 
     Args:
-        domain: What is public about the rows.
+        domain: Public description of the rows.
         table: The rows.
-        columns: What must be k-anonymous.
+        columns: Columns that must be k-anonymous.
         k: Least people with the same values.
-        keep: What else leaves, unchanged, whoever it may be known by.
+        keep: Other columns to release, unchanged, even if an attacker may know them.
     """
     if _found(_crowd(domain, table, columns), tuple(range(len(columns)))).k < k:
         raise InvalidInput("these columns are not k-anonymous as they are", field="k", value=k)

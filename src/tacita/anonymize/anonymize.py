@@ -1,11 +1,11 @@
-"""Release rows in which nobody stands out: recipe, prepare, run.
+"""Release k-anonymous rows: recipe, prepare, run.
 
     recipe = Anonymize(conditions=Conditions(k=10), quasi=("age", "zip"), sensitive=("illness",))
     result = recipe.prepare(domain).run(engine)          # `Anonymized`: rows, what holds for them, what was lost
 
-What leaves is the quasi-identifiers, generalised, then the sensitive attributes and what was asked for besides, as
-they are. Nothing else leaves: no other column, no identifier, no row order, no index. The rows that are about to leave
-are counted again from their values, and refused when they do not hold what was asked.
+A release has the quasi-identifiers, generalised, then the sensitive attributes and other requested ones, unchanged.
+Nothing else is released: no other column, no identifier, no row order, no index. The rows to be released are counted
+again from their values, and refused when they do not meet the conditions.
 
 This is no differential privacy: a result says `guarantee: none`, and releases of the same people do not compose.
 docs/claims/k-anonymity.md says what is promised and what is not.
@@ -41,7 +41,7 @@ __all__ = ["Anonymize", "Anonymized", "Method", "Plan"]
 
 
 class Method(Protocol):
-    """What makes classes. It is trusted with nothing: what it makes is counted again."""
+    """Method that makes classes. It need not be trusted: its classes are counted again."""
 
     @property
     def by_appearance(self) -> bool:
@@ -66,18 +66,18 @@ class Reports(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Anonymize:
-    """What to release and what must hold for it.
+    """Recipe of a release and its conditions.
 
     Attributes:
-        conditions: What every class must hold.
-        quasi: What somebody could know; by default all attributes with that role.
-        sensitive: What nobody should learn; by default all attributes with that role. It leaves unchanged.
-        keep: What else leaves, unchanged.
+        conditions: Conditions on every class.
+        quasi: Quasi-identifiers, which an attacker could know; by default all attributes with that role.
+        sensitive: Attributes that no one should learn; by default all with that role. They are released unchanged.
+        keep: Other attributes to release, unchanged.
         hierarchies: Of some of these attributes.
         suppress: Most share of the rows that may be left out.
-        part: A boolean attribute that says which rows may leave; the others are the rest of the population, which
+        part: A boolean attribute that says which rows may be released; the others are the rest of the population, which
             `conditions.presence` is about. Without it, presence needs a population table when it is run.
-        method: How classes are made.
+        method: Method that makes classes.
     """
 
     conditions: Conditions
@@ -211,7 +211,7 @@ class Plan:
                 "there are fewer people than that",
                 field="k",
                 value=asked.k,
-                hint=f"The largest k that these rows allow is {crowd.people}" if crowd.people else "There is nobody",
+                hint=f"The largest k that these rows allow is {crowd.people}" if crowd.people else "There is no one",
             )
         leaving = len(crowd.of_row) if crowd.part is None else int(crowd.part.sum())
         budget, search = math.floor(recipe.suppress * leaving), None
@@ -246,7 +246,7 @@ class Plan:
         recoding: Recoding,
         combinations: NDArray[np.int64],
     ) -> Achieved:
-        """What holds for the values that are about to leave."""
+        """Measure the criteria on the values that are about to be released."""
         asked, values = self.recipe.conditions, {}
         for axis in crowd.sensitive:
             values[axis.name] = axis.encode(

@@ -1,7 +1,7 @@
-"""What can be promised of the classes of a table, as functions of the table: k, l, t, alpha, presence, uniqueness.
+"""Criteria on the classes of a table, as functions of the table: k, l, t, alpha, presence, uniqueness.
 
 Each takes counts of people, a row for each class and a column for each sensitive value, and says what holds for all
-classes. `Conditions` is what is asked for; `Achieved` is what was found on values that are about to leave.
+classes. `Conditions` are requested; `Achieved` was measured on values that are about to be released.
 
 t-closeness uses one distance for all three of its kinds: the earth mover's distance on a tree,
 
@@ -44,7 +44,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What every class must hold.
+    """Conditions on every class.
 
     Attributes:
         k: Least people in a class.
@@ -119,12 +119,12 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Achieved:
-    """What was found on the values that leave.
+    """Criteria measured on the released values.
 
     Attributes:
-        k: People in the smallest class; 0 when nothing leaves.
+        k: People in the smallest class; 0 when nothing is released.
         people: People in all.
-        classes: How many classes there are.
+        classes: Number of classes.
         unique: Classes of one.
         l: Diversity of each sensitive attribute, in the kind that was asked for: distinct values, exp of the entropy,
             or for recursive diversity the largest l that holds with the c that was asked for.
@@ -143,7 +143,7 @@ class Achieved:
     presence: tuple[float, float] | None = None
 
     def failures(self, asked: Conditions) -> list[str]:
-        """What was asked for and does not hold, in words; none when all does. Nothing at all holds anything."""
+        """Sentences on the conditions that do not hold; empty when all do. An empty release meets all conditions."""
         if self.classes == 0:
             return []
         wrong = [f"k is {self.k} and should be {asked.k}"] if self.k < asked.k else []

@@ -110,7 +110,7 @@ class Hierarchy:
 
     @cached_property
     def _first(self) -> dict[tuple[int, str], int]:
-        """Where each node first occurs: branches keep the order they were written in."""
+        """First index of each node: branches keep the order they were written in."""
         first: dict[tuple[int, str], int] = {}
         for place, path in enumerate(self.paths):
             for level, label in enumerate(path):

@@ -1,4 +1,4 @@
-"""What stands in a class instead of the values: an interval, a set of values, a node of a hierarchy.
+"""Labels of a class in place of its values: an interval, a set of values, a node of a hierarchy.
 
     number, date, order     17..24       lowest and highest value in the class
     no order                {a, b}       the values in the class
@@ -6,7 +6,7 @@
     missing and present     (missing) or 17..24
     no level of the schema  (other)      the schema keeps such values back
 
-A value that a reader could take for something else stands in quotes, as in JSON.
+A value that a reader could take for something else is quoted, as in JSON.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def recoding_of(
 def _labels(
     axis: Axis, tree: Tree | None, codes: NDArray[np.int32], classes: Ints, count: int, style: Style
 ) -> tuple[Ints, list[str]]:
-    """Which of some texts each class has."""
+    """Index of each class into some texts, and the texts."""
     size = max(len(axis), 1)
     pairs = sorted_distinct(classes * size + codes)  # codes of each class, once and rising
     place, code = pairs // size, pairs % size

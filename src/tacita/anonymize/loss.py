@@ -1,7 +1,7 @@
-"""How much a recoding has lost, in the measures of the literature, each under its name.
+"""Information loss of a recoding, in the measures of the literature, each under its name.
 
 NCP of an attribute in a class lies in [0, 1]; GCP is its mean over all cells of the table, suppressed cells counting 1.
-What NCP says of an attribute without numbers depends on how it is read:
+The NCP of an attribute without numbers depends on its reading:
 
     published     what the label says: a set (values - 1)/(domain - 1), a node (leaves below - 1)/(leaves - 1),
                   an order (places between)/(domain - 1)
@@ -38,16 +38,16 @@ Reading = Literal["published", "hierarchy", "code range", "flat", "value share"]
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """What a recoding has lost.
+    """Information loss of a recoding.
 
     Attributes:
         gcp: Mean loss of a cell, from 0 to 1.
-        reading: How the loss of what is not a number was read.
+        reading: Reading of NCP for attributes without numbers.
         by_attribute: The same for each quasi-identifier.
-        discernibility: Sum over rows of how many rows each cannot be told from; a suppressed one from none.
+        discernibility: Sum over rows of the rows that each cannot be distinguished from; a suppressed one from none.
         average_class: Mean rows of a class, over k.
         entropy: Non-uniform entropy as a share of what suppressing all would lose.
-        suppressed: Rows that did not leave.
+        suppressed: Rows that were not released.
     """
 
     gcp: float
@@ -150,7 +150,7 @@ def _ncp(axis: Axis, tree: Tree | None, boxes: _Boxes, reading: Reading) -> Floa
 
 
 class _Boxes(NamedTuple):
-    """What occurs in each class: the codes one class after the other, where each class begins, and its ends."""
+    """Codes of each class: the codes one class after the other, the start of each class, and its ends."""
 
     code: Ints
     starts: Ints

@@ -1,9 +1,9 @@
-"""The crowd: distinct combinations of quasi-identifiers, who has them, and what is sensitive about those.
+"""Distinct combinations of quasi-identifiers, the people who have them, and their sensitive values.
 
-People are counted, not rows. Without a person's key every row is somebody. With one, a person with many rows counts
+People are counted, not rows. Without a person's key every row is a person. With one, a person with many rows counts
 once in a class, however many of their rows lie in it, and once for each sensitive value; rows without a key (null, or a
-text in `Domain.nulls`) leave with the others and count nobody. Combinations are in the order of their codes, so nothing
-here depends on the order of the rows.
+text in `Domain.nulls`) are released with the others and count no one. Combinations are in the order of their codes, so
+nothing here depends on the order of the rows.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DistinctRows:
-    """People by what is known of them.
+    """People by their quasi-identifiers.
 
     Attributes:
         axes: The quasi-identifiers.
         trees: The hierarchy of each, or None.
         codes: Distinct combinations, sorted.
-        of_row: Which combination each row has.
-        persons: Who each row belongs to, or `NOBODY`; None when every row is somebody.
+        of_row: Combination of each row.
+        persons: Person of each row, -1 without a key; None when every row is a person.
         sensitive: The sensitive attributes.
         sensitive_trees: The hierarchy of each, or None.
         values: The code of each sensitive attribute (one in each row of the array) for each row.
-        part: Which rows may leave, when the others only say how large the population is; those count nobody.
+        part: Rows that may be released, when the others only give the size of the population; those count no one.
     """
 
     axes: tuple[Axis, ...]
@@ -71,12 +71,12 @@ class DistinctRows:
 
     @cached_property
     def people(self) -> int:
-        """How many there are."""
+        """Number of people."""
         return len(self.of_row) if self.persons is None else len(np.unique(self.persons[self.persons != NOBODY]))
 
     @cached_property
     def membership(self) -> tuple[Ints, Ints]:
-        """Combination and person of each pair that occurs, once, sorted; rows of nobody are left out."""
+        """Distinct (combination, person) pairs, sorted, skipping rows without a person."""
         if self.persons is None:
             raise InvalidInput("has no persons", field="crowd")
         return distinct_pairs(self.of_row, self.persons)
@@ -103,7 +103,7 @@ def sorted_distinct(numbers: Ints) -> Ints:
 
 
 def distinct_pairs(place: Ints, person: Ints) -> tuple[Ints, Ints]:
-    """Each pair of a place and a person once, without nobody."""
+    """Distinct (group, person) pairs, skipping missing persons."""
     known = person != NOBODY
     span = int(person.max(initial=0)) + 1
     pairs = sorted_distinct(place[known] * span + person[known])

@@ -59,17 +59,17 @@ def recount(
     whole: Mapping[str, Ints] | None = None,
     persons: Ints | None = None,
 ) -> Achieved:
-    """What holds for all classes.
+    """Measure the criteria that hold for all classes.
 
     Args:
         classes: The class of each row.
         values: Codes of the sensitive attributes.
-        conditions: Which kind of diversity is meant.
-        sizes: How many values each sensitive attribute has.
+        conditions: Gives the kind of diversity.
+        sizes: Number of values of each sensitive attribute.
         edges: The metric of each.
         missing: The code that means missing, of those that have one: it makes no class more diverse.
         whole: People with each value in the table that t is about; in these rows by default.
-        persons: Who each row belongs to; every row is somebody by default.
+        persons: Person of each row; every row is a person by default.
     """
     count = int(classes.max(initial=-1)) + 1
     place = classes if persons is None else distinct_pairs(classes, persons)[0]
@@ -127,15 +127,15 @@ def measure(
     person: str | None = None,
     conditions: Conditions | None = None,
 ) -> Achieved:
-    """What holds for any table of values, whoever made it.
+    """Measure the criteria that hold for any table of values.
 
     Args:
         table: The rows.
-        quasi: Columns that somebody could know.
-        sensitive: Columns that nobody should learn. Distances are ordered for numbers and dates and equal otherwise,
+        quasi: Columns that an attacker could know.
+        sensitive: Columns that no one should learn. Distances are ordered for numbers and dates and equal otherwise,
             unless the conditions say which.
-        person: A column that says whose rows are whose.
-        conditions: Which kind of diversity and distance is meant.
+        person: A column that identifies the person of each row.
+        conditions: Gives the kind of diversity and of distance.
 
     >>> table = pa.table({"age": ["20..29"] * 3 + ["30..39"] * 2, "ill": ["a", "b", "c", "a", "b"]})
     >>> measure(table, ["age"], sensitive=["ill"]).as_dict()["k"]

@@ -66,17 +66,17 @@ class CalibratedBayes:
 
     @property
     def domain(self) -> Domain:
-        """What the data must look like."""
+        """Domain that the data must have."""
         return self.tables.domain
 
     @property
     def event(self) -> Event:
-        """What running it costs each unit."""
+        """Cost of a run to each unit."""
         return self.tables.event
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Unit that is protected."""
         return self.tables.unit
 
     @property
@@ -126,17 +126,17 @@ class FittedBayes:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What it predicts from."""
+        """Attributes that it predicts from."""
         return self.recipe.features
 
     @property
     def target(self) -> str:
-        """What it predicts."""
+        """Attribute that it predicts."""
         return self.recipe.target
 
     @property
     def kind(self) -> str:
-        """Which of `learn.models.KINDS` it is."""
+        """Its name in `learn.models.KINDS`."""
         return "bayes"
 
     @property
@@ -155,14 +155,14 @@ class FittedBayes:
 
     @property
     def event(self) -> Event:
-        """What all runs cost together; no guarantee where one of them has none."""
+        """Cost of all runs together; no guarantee where one of them has none."""
         events = tuple(release.event for release in self.runs)
         without = [event for event in events if isinstance(event, NonPrivate)]
         return without[0] if without else events[0] if len(events) == 1 else Sequence(events=events)
 
     @property
     def unit(self) -> Unit:
-        """Who is protected: the same in all tables."""
+        """Unit that is protected: the same in all tables."""
         return self.runs[0].unit
 
     @property
@@ -186,7 +186,7 @@ class FittedBayes:
         )
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         return promise(self.event, self.provenance, self.unit, self.neighbours)
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
@@ -220,7 +220,7 @@ class FittedBayes:
 
     @classmethod
     def from_json(cls, text: str) -> FittedBayes:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         data = json.loads(text)
         if data.get("tacita") != "bayes/1":
             raise InvalidInput("must be `bayes/1`", field="tacita", value=data.get("tacita"))

@@ -1,7 +1,7 @@
-"""What privacy costs a model: error against epsilon, delta, rows and features, and how often noise broke convexity.
+"""Cost of privacy for a model: error against epsilon, delta, rows and features, and how often noise broke convexity.
 
-All on made-up rows, so that looking costs nobody anything: features of a census-like spread between -1 and 1, somewhat
-correlated, a target that follows them up to noise.
+All on synthetic rows, so that a comparison spends no budget: features with a census-like spread between -1 and 1,
+somewhat correlated, and a target that follows them up to noise.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class MadeUp:
 
 
 def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, strength: float = 0.8) -> MadeUp:
-    """Rows of a linear model with so many features.
+    """Simulate rows of a linear model with so many features.
 
     Args:
         rows: To learn from; two thousand more are held out.
-        features: How many.
-        task: What to predict: the number, or whether it is above its middle.
+        features: Number of features.
+        task: Quantity to predict: the number, or whether it is above its middle.
         seed: Of the draw.
-        strength: Correlation of the target with what features tell.
+        strength: Correlation of the target with the linear predictor.
     """
     rng = np.random.default_rng([seed, rows, features])
     count = rows + _HELD_OUT

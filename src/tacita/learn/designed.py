@@ -1,4 +1,4 @@
-"""What models of a design share: the names that it gives, and the way from scores to numbers of the target."""
+"""Base of models with a feature map: names of features and target, and conversion of scores to units of the target."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Designed(ModelEnvelope):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What it predicts from."""
+        """Attributes that it predicts from."""
         return self.design.features
 
     @property
     def target(self) -> str:
-        """What it predicts."""
+        """Attribute that it predicts."""
         return self.design.target
 
     def in_units(self, scores: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What every released model carries: its envelope, and what is promised of it in words."""
+"""Envelope of every released model, and its guarantee in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ModelEnvelope", "likeliest", "promise", "softmax"]
 
 
 def promise(event: Event, provenance: Provenance, unit: Unit, neighbours: Neighbours) -> str:
-    """What is promised about a model, in words."""
+    """State the guarantee of a model in words."""
     if isinstance(event, NonPrivate):
         return f"No guarantee: {event.reason}."
     if provenance.simulated:
@@ -47,7 +47,7 @@ class ModelEnvelope(Envelope):
     event: Event = field(repr=False)
 
     def statement(self) -> str:
-        """What is promised, in words."""
+        """Guarantee in words."""
         return promise(self.event, self.provenance, self.unit, self.neighbours)
 
     def as_dict(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ _BINS = 16
 
 
 class PrivateBase(BaseEstimator):  # type: ignore[misc]
-    """What all share: a budget, public bounds, and rows as an engine."""
+    """Base of all estimators: a budget, public bounds, and rows as an engine."""
 
     bounds: Any
     epsilon: float
@@ -123,7 +123,7 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateRegressor(RegressorMixin, PrivateBase):  # type: ignore[misc]
-    """What regressors share: bounds of the target are public, and stand in the schema."""
+    """Base of regressors: bounds of the target are public, and are stored in the schema."""
 
     target_bounds: Any
 
@@ -204,7 +204,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
 
 class PrivateClassifier(ClassifierMixin, PrivateBase):  # type: ignore[misc]
-    """What classifiers share: classes are public, and stand in the schema."""
+    """Base of classifiers: classes are public, and are stored in the schema."""
 
     classes: Any
 
@@ -235,7 +235,7 @@ class PrivateLogisticRegression(PrivateClassifier):
     """Private odds of the second of two classes.
 
     Args:
-        classes: The two classes, public. Without them they are read off y, which tells that each occurs.
+        classes: The two classes, public. Without them they are read off y, which reveals that each occurs.
         epsilon, delta, bounds, method, penalty, convexify, norm, fit_intercept, outside, neighbours, random_state,
             ledger, account: As for `PrivateLinearRegression`.
     """

@@ -59,14 +59,14 @@ class Points:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureMap:
-    """Which columns stand for which attribute, and what the target is.
+    """Map from attributes to columns, and the target.
 
     Args:
-        domain: What is public.
-        features: What to predict from.
-        target: What to predict.
+        domain: Public description of the data.
+        features: Attributes to predict from.
+        target: Attribute to predict.
         task: A number by a line, one of two levels by its odds, or one of several classes.
-        outside: What happens to a row with a number beyond the bounds.
+        outside: Treatment of a row with a number beyond the bounds.
     """
 
     domain: Domain = field(repr=False)
@@ -223,7 +223,7 @@ def _only(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Table:
 
 
 def _beyond(attribute: Measurable, values: Any, nulls: Sequence[str], clipped: Array) -> npt.NDArray[np.bool_]:
-    """Which values lie beyond the bounds: those that wider bounds would give another number."""
+    """Values beyond the bounds: those that wider bounds would map to another number."""
     if not isinstance(attribute, Numeric):
         return np.zeros(len(clipped), np.bool_)
     low, high = attribute.bounds

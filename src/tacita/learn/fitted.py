@@ -55,7 +55,7 @@ class FittedModel(Designed):
 
     @property
     def kind(self) -> str:
-        """Which of `learn.models.KINDS` it is."""
+        """Its name in `learn.models.KINDS`."""
         return self.design.task
 
     @property
@@ -73,7 +73,7 @@ class FittedModel(Designed):
 
     @property
     def at_zero(self) -> float:
-        """What is predicted where all features are 0, in units of the target."""
+        """Prediction where all features are 0, in units of the target."""
         ends = self.design.ends
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         low, high = self.design.target_ends
@@ -116,7 +116,7 @@ class FittedModel(Designed):
     # -- plain data -------------------------------------------------------------------------------------------------
 
     def parts(self) -> dict[str, Any]:
-        """What is the model's own, as plain data."""
+        """Fields of the model itself, as plain data."""
         return {
             "design": self.design.as_dict(),
             "coefficients": self.coefficients.tolist(),

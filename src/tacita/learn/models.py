@@ -33,7 +33,7 @@ FittedPlan = Plan[Fitted]
 
 
 class Recipe(Protocol):
-    """What to fit, before it is known to what."""
+    """Recipe of a model, before domain and budget are known."""
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> FittedPlan:
         """Fix the noise; reads no data."""

@@ -1,12 +1,13 @@
-"""Models of what has been released already, by the recipes that are used on private rows. Costs nothing.
+"""Fit models to released data, by the recipes that are used on private rows. Costs nothing.
 
-    Synthesized            made-up rows are drawn, as many as the data had
+    Synthesized            synthetic rows are drawn, as many as the data had
     Release                each cell is a row at the middle of its bins, weighing its count; negative cells none
     Releases               for naive Bayes: the class by each feature, from central tables or from collected ones
     rows with a schema     anonymised rows, say; a range such as 17..24 counts as its middle
 
-Privacy:  post-processing: the model has the event of the release, and its promise. For rows, the caller says what
-          making them cost; without that, the model says `guarantee: none`.   Claim: docs/claims/private-regression.md
+Privacy:  post-processing: the model has the event and the guarantee of the release. For rows, the caller states the
+          cost of making them; without that, the model says `guarantee: none`.
+          Claim: docs/claims/private-regression.md
 """
 
 from __future__ import annotations
@@ -98,12 +99,12 @@ def fit_on_release(
     release: Released | Releases,
     rng: np.random.Generator,
 ) -> Fitted:
-    """The model that a recipe gives on released data, without further noise.
+    """Fit a recipe to released data, without further noise.
 
     Args:
-        recipe: As for private rows; what only says where noise goes, a method or narrower bounds, is not used.
-        release: What has left. Naive Bayes also takes several tables: the class by each feature.
-        rng: For made-up rows, and for what training and choosing draw.
+        recipe: As for private rows; settings that only place noise, a method or narrower bounds, are not used.
+        release: Released data. Naive Bayes also takes several tables: the class by each feature.
+        rng: For synthetic rows, and for the draws of training and choosing.
     """
     if not isinstance(release, Synthesized | Release | Releases | ReleasedRows):
         raise InvalidInput(
@@ -322,9 +323,9 @@ def _bayes(recipe: Bayes, release: Released | Releases, rng: np.random.Generator
 
 
 def _counts(release: Release) -> Release:
-    """Collected shares as counts: of as many rows as would tell them as exactly, p (1 - p) / std^2.
+    """Turn collected shares into counts, of as many rows as would give the same precision: p (1 - p) / std^2.
 
-    So a penalty, or a prior, weighs against what the shares tell, and not against the number of those who answered.
+    So a penalty, or a prior, is weighed against the information in the shares, not against the number of respondents.
     """
     if release.quantity == "count":
         return release

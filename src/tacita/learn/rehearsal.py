@@ -1,9 +1,9 @@
-"""How good a model would be, before any data is read: the same plan, run on people who are made up.
+"""Predict the quality of a model before any data is read: run the same plan on simulated people.
 
-They are those of `synthesize.rehearsal`: three hidden groups with habits of their own. Real people are easier or harder
-to predict; what the figures show is how much of a model's worth noise takes away at this size and budget.
+They are those of `synthesize.rehearsal`: three hidden groups with different distributions. Real people are easier or
+harder to predict; the figures show how much accuracy a model loses to noise at this size and budget.
 
-Privacy: looks at the schema, the budget and a public number of people; never at data.
+Privacy: reads the schema, the budget and a public number of people; never data.
 """
 
 from __future__ import annotations

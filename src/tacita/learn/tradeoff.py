@@ -1,13 +1,13 @@
-"""What privacy costs, as curves: error against epsilon, delta, rows, features, or the number of questions.
+"""Cost of privacy as curves: error against epsilon, delta, rows, features, or the number of questions.
 
-    epsilon, delta, n, dimension    methods of regression on made-up rows, see `compare`; with the share of draws in
+    epsilon, delta, n, dimension    methods of regression on synthetic rows, see `compare`; with the share of draws in
                                     which noisy moments had to be made convex
     queries                         one noisy density that is asked q times, against noise on each of q answers
 
 On q answers of a density the budget is shared: each has a q-th of rho, so its noise grows with sqrt(q) (zCDP adds up);
 the noise of a function does not grow. A replaced row moves one answer by at most one kernel, a function by sqrt(2).
 
-All on made-up rows: looking costs nobody anything.
+All on synthetic rows: a curve spends no budget.
 """
 
 from __future__ import annotations
@@ -106,18 +106,18 @@ def trade_off(
     draws: int = 10,
     seed: int = 0,
 ) -> TradeOff:
-    """How errors change along one axis.
+    """Compute how errors change along one axis.
 
     Args:
-        against: Which.
-        values: Along it; some that are usual by default.
-        epsilon, delta, rows: What is fixed, but for the axis.
+        against: Axis.
+        values: Along it; usual ones by default.
+        epsilon, delta, rows: Fixed values, except of the axis.
         features: The same; 8 by default.
         methods: Of regression; those that a setting does not allow have no point there.
-        task: What is predicted; "linear" by default.
-        neighbours: Against what change; add-remove by default. For questions to a density it is replace-one.
+        task: Kind of target; "linear" by default.
+        neighbours: Notion of neighbours; add-remove by default. For questions to a density it is replace-one.
         draws: Of the noise, at each point.
-        seed: Of the made-up rows.
+        seed: Of the synthetic rows.
     """
     if against not in get_args(Against):
         raise InvalidInput("must be one of " + ", ".join(get_args(Against)), field="against", value=against)

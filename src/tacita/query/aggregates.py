@@ -48,7 +48,7 @@ Kind = Literal["count", "sum", "mean", "var", "std", "quantile"]
 _KINDS = ("count", "sum", "mean", "var", "std", "quantile")
 _POINTS = 1 << 12
 _MOST_SUMS = 1 << 24
-_FINEST_Q = 10_000  # 0.9999 is the last quantile that can be told from the end
+_FINEST_Q = 10_000  # 0.9999 is the last quantile that can be distinguished from the end
 _GRIDS = (FINE, 14, 10, COARSE, 0)
 
 
@@ -180,7 +180,7 @@ class Aggregates:
         raise AssertionError("the last grid is returned or raises")
 
     def measures(self, domain: Domain) -> tuple[Measure, ...]:
-        """What has to be summed: one measure for each column where one will do."""
+        """Measures to sum: one for each column where one will do."""
         return tuple(dict.fromkeys(m for wanted in self.aggregates for m in self.measures_of(wanted, domain)))
 
     def measures_of(self, wanted: Aggregate, domain: Domain) -> tuple[Measure, ...]:
@@ -238,12 +238,12 @@ class CalibratedAggregates:
 
     @property
     def groups(self) -> int:
-        """How many groups there are: all that the schema has."""
+        """Number of groups: all that the schema has."""
         return self.domain.project(self.recipe.by).size
 
     @property
     def event(self) -> Event:
-        """What running it costs each unit, read off the noise."""
+        """Cost of a run to each unit, derived from the noise."""
         events = self._events()
         return events[0] if len(events) == 1 else Sequence(events=events)
 
@@ -252,7 +252,7 @@ class CalibratedAggregates:
         return tuple(measure.event(law, self.unit, self.neighbours, self.groups) for measure, law in pairs)
 
     def _of(self, aggregate: Aggregate) -> list[int]:
-        """Where the measures of a statistic stand among all; the recipe's differ from ours in the grid at most."""
+        """Indices of a statistic's measures among all; the recipe's differ from ours in the grid at most."""
         return [self._places[measure] for measure in self.recipe.measures_of(aggregate, self.domain)]
 
     @cached_property
@@ -323,7 +323,7 @@ class CalibratedAggregates:
         )
 
     def _release(self, measure: Measure, law: Law, exact: Integers, source: Source) -> Array:
-        """What leaves of a measure: noisy sums, chosen points, or the ends of intervals, one row for each group."""
+        """Released values of a measure: noisy sums, chosen points, or the ends of intervals, one row for each group."""
         if isinstance(measure, Choice):
             return measure.choose(exact, law, source)[:, None]
         if isinstance(measure, Ranks):
@@ -370,7 +370,7 @@ class CalibratedAggregates:
             total[:, 0] += np.rint(found).astype(np.int64) * measure.steps
 
     def _reader(self, measure: Measure) -> Callable[[pa.Array], Array]:
-        """How the column of a measure becomes numbers."""
+        """Return the function that turns the column of a measure into numbers."""
         assert measure.column is not None
         attribute = self.domain[measure.column]
         if not isinstance(attribute, Measurable):
@@ -380,7 +380,7 @@ class CalibratedAggregates:
         return lambda column: numbers(attribute, column, self.domain.nulls)
 
     def _cells(self, codes: dict[str, Any], rows: int) -> tuple[Any, Any]:
-        """Which rows are asked about, and their groups. A row needs a place for every attribute that is looked at."""
+        """Select the rows of the query, and their groups. Rows that are out of domain in an attribute read are left out."""
         keep = self.recipe.where.holds(codes, rows)
         for name, code in codes.items():
             keep &= code < self.domain[name].size

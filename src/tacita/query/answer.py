@@ -72,7 +72,7 @@ class Answer(Envelope):
         return pa.table(labels | numbers)
 
     def parts(self) -> dict[str, Any]:
-        """What is the answer's own, as plain data."""
+        """Fields of the answer itself, as plain data."""
         return {
             "by": list(self.by),
             "groups": [list(group) for group in self.groups],

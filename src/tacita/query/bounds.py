@@ -1,4 +1,4 @@
-"""Bounds that are bought: where nobody knows in what range a number lies, part of the budget finds out.
+"""Private bounds: where the range of a number is unknown, part of the budget finds it.
 
     wide = powers_of_two(domain, "income")                    # the attribute over public bins: 0, 1, 2, 4, 8, ..
     plan = NoisyTables(Workload.of(["income"])).calibrate(wide, budget, unit=unit, neighbours=neighbours)
@@ -6,8 +6,8 @@
     Aggregate(kind="mean", column="income", bounds=(low, high))
 
 Privacy: that of the table of counts; what is read off it is post-processing. The bins are public: powers of two.
-Utility: the range holds the wanted share of the rows but for what noise hides; a bin counts as occupied when it stands
-out of the noise of all bins together, so that empty bins far out do not widen the range.
+Utility: the range holds the wanted share of the rows up to noise; a bin counts as occupied when it stands out of the
+noise of all bins together, so that empty bins far out do not widen the range.
 Claim page: docs/claims/additive-noise.md.
 """
 

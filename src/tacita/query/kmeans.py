@@ -64,11 +64,11 @@ class KMeans:
 
     @property
     def releases(self) -> int:
-        """How often noise is drawn: for the histogram, if there is one, and in each round."""
+        """Number of noise draws: for the histogram, if there is one, and in each round."""
         return self.rounds + (self.bins > 1)
 
     def moves(self, family: Family, neighbours: Neighbours) -> tuple[int, int]:
-        """How far one row moves the sums of one round, and in how many parts: down and up when it is replaced."""
+        """Sensitivity of the sums of one round to one row, and its number of parts: down and up when it is replaced."""
         return len(self.columns) * STEPS, 2 if neighbours is Neighbours.REPLACE_ONE else 1
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedKMeans:
@@ -110,7 +110,7 @@ def nearest(places: Array, centres: Array) -> npt.NDArray[np.int64]:
 
 
 def cell_counts(places: Array, bins: int) -> npt.NDArray[np.int64]:
-    """How many rows fall into each cell of the box; exact, and sensitive."""
+    """Count the rows in each cell of the box; exact, and sensitive."""
     cells = np.zeros(len(places), np.int64)
     for column in places.T:
         cells = cells * bins + np.minimum((column * bins).astype(np.int64), bins - 1)

@@ -1,4 +1,4 @@
-"""What a row adds to a few sums, in whole steps of a public grid, and how far one unit can move them.
+"""Contributions of a row to a few sums, in whole steps of a public grid, and their sensitivity to one unit.
 
     Tally     one sum: a step count of `S` for each row that has a value
     Total     one sum: the value itself, in steps of a power of two
@@ -13,7 +13,7 @@ Privacy:  with rows of at most m for each unit and K groups, the sums move by at
           Total     m max(|low|, |high|)            m (max(high, 0) - min(low, 0)) if K = 1, else 2 m max(|low|, |high|)
           Moments   m S                             two parts of m S
           The Bernstein polynomials of a degree are not negative and add up to 1, so that count, mean and variance
-          together move no further than a count alone. The usual way, a budget for each, has more noise.
+          together have the sensitivity of a count alone. The usual way, a budget for each, has more noise.
 Utility:  the grid is so fine that rounding is below the noise: at most half a step for each row, of 2^-20 of the range.
 """
 
@@ -58,22 +58,22 @@ class Measure(ABC):
 
     @property
     def rounds(self) -> int:
-        """How often noise is drawn for it."""
+        """Number of noise draws."""
         return 1
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many sums there are for each group."""
+        """Number of sums for each group."""
 
     @property
     @abstractmethod
     def step(self) -> Fraction:
-        """What one step is worth."""
+        """Value of one step."""
 
     @abstractmethod
     def weigh(self, values: Array) -> Integers:
-        """What each row adds to each sum; rows without a value are not asked about."""
+        """Contribution of each row to each sum; rows without a value must not be passed."""
 
     @abstractmethod
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
@@ -97,7 +97,7 @@ class Measure(ABC):
         return Stepped(law=DiscreteGaussian.at_least(size * self.rounds * top**2), of=self.step)
 
     def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
-        """What it costs a unit that all its sums get this noise."""
+        """Cost to a unit of releasing all sums with this noise."""
         steps, parts = self.moves(neighbours, groups)
         once = shift_event(law, unit.max_rows * steps, parts)
         return once if self.rounds == 1 else Repeated(event=once, count=self.rounds)
@@ -114,7 +114,7 @@ class Measure(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Tally(Measure):
-    """How many rows have a value in the column, or how many there are."""
+    """Number of rows with a value in the column, or of all rows."""
 
     kind: ClassVar[str] = "tally"
 

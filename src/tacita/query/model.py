@@ -37,7 +37,7 @@ class Model(Envelope):
         return self.arrays[name]
 
     def parts(self) -> dict[str, Any]:
-        """What is the model's own, as plain data."""
+        """Fields of the model itself, as plain data."""
         return {
             "kind": self.kind,
             "columns": list(self.columns),

@@ -60,7 +60,7 @@ class PCA:
         return most if self.norm is None else min(self.norm, most)
 
     def moves(self, family: Family, neighbours: Neighbours) -> tuple[int, int]:
-        """How far one row moves the triangle, in steps."""
+        """Sensitivity of the triangle to one row, in steps."""
         d, r = len(self.columns), self.radius
         rounded = d + d * (d + 1) // 2
         if family == "laplace":
@@ -118,7 +118,7 @@ class CalibratedPCA(CalibratedPoints):
         moments = np.zeros((size, size))
         moments[np.triu_indices(size)] = noisy
         moments = moments + np.triu(moments, 1).T
-        count = max(float(moments[0, 0]), 1.0)  # when noise has drowned everybody, nothing better is known
+        count = max(float(moments[0, 0]), 1.0)  # when the noise exceeds the count, nothing better is known
         mean = moments[0, 1:] / count
         covariance = moments[1:, 1:] / count - np.outer(mean, mean)
         values, vectors = np.linalg.eigh(covariance)

@@ -80,7 +80,7 @@ def fit_noise(
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedPoints:
-    """What the plans of recipes over points have in common."""
+    """Base of the plans of recipes over points."""
 
     recipe: Any
     domain: Domain = field(repr=False)

@@ -83,7 +83,7 @@ class Points(Ranged):
         return np.bincount(places, minlength=groups * self.points).astype(np.int64).reshape(groups, self.points)
 
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
-        """How far D moves, in steps, all groups together."""
+        """Sensitivity of D, in steps, all groups together."""
         a, b = self.q.numerator, self.q.denominator
         top = max(a, b - a)
         if neighbours is Neighbours.ADD_REMOVE:

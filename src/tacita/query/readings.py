@@ -88,7 +88,7 @@ class Reading:
         low, high = ratio_ends(top, counts, AdditiveNoise(law=self.law), level)
         off = float(np.abs(np.diff(top)).sum()) / (2 * self.measure.steps)
         ends = max(low - off, float(top.min())), min(high + off, float(top.max()))
-        if n <= 0:  # the noise has drowned everybody
+        if n <= 0:  # the noise exceeds the count
             return math.nan, math.nan, ends
         value = min(max(float(top @ counts) / n, float(top.min())), float(top.max()))  # no mean lies beyond its values
         return value, self.law.std * float(np.linalg.norm(top - value)) / n, ends

@@ -49,7 +49,7 @@ class Statistic:
 
 
 def total(release: Release) -> Statistic:
-    """How many there are in all."""
+    """Number of all that are counted."""
     whole = release.project([])
 
     def ends(level: float) -> Ends:
@@ -95,7 +95,7 @@ def ratio_ends(top: Array, counts: Array, noise: AdditiveNoise, level: float) ->
 
 
 def share(release: Release, attribute: str, level: str) -> Statistic:
-    """Which part of all that are counted has this level."""
+    """Share of this level among all that are counted."""
     marginal = release.project([attribute])
     labels = marginal.domain[attribute].all_labels
     if level not in labels:
@@ -137,7 +137,7 @@ def top(release: Release, k: int) -> list[tuple[tuple[str, ...], Statistic]]:
 
 def _quotient(top: Array, counts: Array) -> float:
     n = float(counts.sum())
-    return float(top @ counts) / n if n > 0 else math.nan  # the noise has drowned everybody
+    return float(top @ counts) / n if n > 0 else math.nan  # n <= 0: the noise exceeds the count
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def quantile(release: Release, attribute: str, q: float) -> Statistic:
         # two one-sided tests, each of half of what the level leaves
         z = width(line.noise, level)
         reached = gaps >= -z * spread
-        reached[-1] = True  # everybody is below the last bin's end, whatever the noise says
+        reached[-1] = True  # all are below the last bin's end, whatever the noise says
         not_passed = np.append(True, (gaps <= z * spread)[:-1])
         possible = np.flatnonzero(reached & not_passed)
         if not len(possible):

@@ -1,9 +1,9 @@
-"""Which rows are asked about: conditions on codes, so that they are as public as the schema.
+"""Conditions on the rows of a query: on codes, so that they are as public as the schema.
 
-A condition holds for whole levels and bins. One that would cut a bin is refused, because what is inside a bin has no
-public place. Missing values satisfy no comparison, nor its negation; ask for them by name.
+A condition holds for whole levels and bins. One that would cut a bin is refused, because codes do not show
+where in a bin a value lies. Missing values satisfy no comparison, nor its negation; ask for them by name.
 
-Privacy: a row is in or out by its own values alone, so a condition never raises what one unit can change.
+Privacy: a row is in or out by its own values alone, so a condition never raises the sensitivity.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OneOf(Where):
         return (self.attribute,)
 
     def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
-        """Where the code is among them."""
+        """Mark the rows whose code is among them."""
         return np.isin(codes[self.attribute], np.array(self.codes, np.int64))
 
     def as_dict(self) -> Any:
@@ -78,7 +78,7 @@ class AllOf(Where):
         return _together(self.parts)
 
     def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
-        """Where all do."""
+        """Mark the rows where all parts hold."""
         return np.asarray(np.logical_and.reduce([np.ones(rows, bool), *(p.holds(codes, rows) for p in self.parts)]))
 
     def as_dict(self) -> Any:
@@ -98,7 +98,7 @@ class AnyOf(Where):
         return _together(self.parts)
 
     def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
-        """Where some part does."""
+        """Mark the rows where some part holds."""
         return np.asarray(np.logical_or.reduce([np.zeros(rows, bool), *(p.holds(codes, rows) for p in self.parts)]))
 
     def as_dict(self) -> Any:
@@ -114,7 +114,7 @@ def _together(parts: Iterable[Where]) -> tuple[str, ...]:
 
 
 def negate(where: Where, domain: Domain) -> Where:
-    """What holds where the condition is known to be false: never for a missing value."""
+    """Condition that holds where the given one is known to be false: never for a missing value."""
     if isinstance(where, OneOf):
         levels = range(len(domain[where.attribute].labels) + domain[where.attribute].other)
         return OneOf(where.attribute, tuple(code for code in levels if code not in where.codes))

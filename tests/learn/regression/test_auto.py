@@ -79,7 +79,7 @@ def test_steps_are_picked_where_they_are_better_and_only_if_they_can_be_made(sai
     pytest.importorskip("torch")
     plan = plan_of(APPROX, columns=12)
     assert picked(plan) == "dpsgd"
-    assert plan.why.startswith("dpsgd: on 3,000 made-up rows dpsgd has 0.50 times the error of sufficient")
+    assert plan.why.startswith("dpsgd: on 3,000 synthetic rows dpsgd has 0.50 times the error of sufficient")
     said["functional"] = 0.9
     assert "0.56 times the error of functional" in plan_of(APPROX, columns=12).why
     said.update(functional=1.1, dpsgd=0.985)
@@ -100,7 +100,7 @@ def test_of_noises_on_moments_the_one_that_did_better_is_picked(said, columns):
     assert picked(plan_of(APPROX, columns=columns)) == "sufficient"
     said["functional"] = 0.9
     assert picked(plan_of(APPROX, columns=columns)) == "functional"
-    assert plan_of(APPROX, columns=columns).why.startswith("functional: on 3,000 made-up rows dpsgd has 2.22 times")
+    assert plan_of(APPROX, columns=columns).why.startswith("functional: on 3,000 synthetic rows dpsgd has 2.22 times")
 
 
 def test_without_a_public_size_nothing_is_tried(said):

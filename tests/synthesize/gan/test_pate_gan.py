@@ -108,7 +108,7 @@ def test_noise_on_votes_has_the_calibrated_law():
 def test_a_model_comes_out_and_says_how_loud_the_noise_is(engine):
     result = planned().run(engine, SeededSource(1))
     assert result.sample(20, np.random.default_rng(0)).num_rows == 20
-    assert any("18 made-up rows" in note for note in result.notes)
+    assert any("18 synthetic rows" in note for note in result.notes)
     quiet = planned(Budget.approx(0.01, 1e-6)).run(engine, SeededSource(1))
     assert any("hides the votes" in note for note in quiet.notes)
 

@@ -47,14 +47,14 @@ Bits = NDArray[np.uint64]
 
 
 class Shape(NamedTuple):
-    """How the loss of a box is read off.
+    """Tables from which the loss of a box is computed.
 
     Attributes:
-        meta: For each attribute its kind, how many codes it has, where it begins in `table`, its first and last word of
-            bits, where it begins in `ancestors`, and how many levels its hierarchy has.
-        table: Of a line, where each code lies, then its width; of a set its codes, then the highest, then what each
-            further value costs. Of a tree, the loss of the lowest node above 2**level + 1 neighbouring codes, level by
-            level: that of any range is the larger of two of these.
+        meta: For each attribute its kind, number of codes, start in `table`, first and last word of bits, start in
+            `ancestors`, and number of levels of its hierarchy.
+        table: Of a line, the position of each code, then its width; of a set its codes, then the highest, then the cost
+            of each further value. Of a tree, the loss of the lowest node above 2**level + 1 neighbouring codes, level
+            by level: that of any range is the larger of two of these.
         ancestors: Of a tree, the node of each code on each level, the root first.
     """
 
@@ -65,7 +65,7 @@ class Shape(NamedTuple):
 
 @compiled
 def _ones(word: np.uint64) -> np.int64:
-    """How many bits are set."""
+    """Number of set bits."""
     x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

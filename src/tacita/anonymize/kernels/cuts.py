@@ -41,7 +41,7 @@ _TIE = 1e-12  # losses that differ by less are the same, so that rounding decide
 
 
 class Choice(NamedTuple):
-    """How cuts are chosen."""
+    """Options for choosing cuts."""
 
     by_span: bool  # the widest attribute at its median, instead of where the loss becomes least
     gather: int  # groups of at most so many items are also cut by gathering the nearest around some of them
@@ -398,7 +398,7 @@ def _look(
     desk: _Desk,
     seen: Stamps,
 ) -> int:
-    """What becomes of a group; how it is cut lies on the desk as `side`."""
+    """Decide about a group; its cut is stored on the desk as `side`."""
     meta, table, low, high, bits = shape.meta, shape.table, desk.low, desk.high, desk.bits
     clear(low, high, bits, _GROUP)
     total = 0

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 class People(NamedTuple):
-    """Who has each item. Those with several items stand in lists, so that they are counted once in a group."""
+    """People of each item. Those with several items are stored in lists, so that they are counted once in a group."""
 
     single: Ints  # people who have this item alone
     start: Ints
@@ -34,7 +34,7 @@ class People(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a class must hold."""
+    """Conditions on a class."""
 
     k: int
     checked: bool  # whether counting people by item is not enough
@@ -55,7 +55,7 @@ class Rules(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """Who was counted last when: what makes counting once cheap."""
+    """Time at which each person was last counted: makes counting once cheap."""
 
     clock: Ints
     person: Ints
@@ -65,7 +65,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def stamps(people: People, rules: Rules) -> Stamps:
-    """Nobody was counted yet."""
+    """Empty stamps: no one was counted yet."""
     return Stamps(
         np.zeros(1, np.int64),
         np.zeros(people.persons + 1, np.int64),

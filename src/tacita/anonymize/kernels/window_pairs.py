@@ -63,7 +63,7 @@ def _place(user: np.int64, value: np.int64, mask: np.int64) -> np.int64:
 
 @compiled
 def _find_pair(window: Window, user: np.int64, value: np.int64) -> Any:
-    """Where a pair stands in the table, or where it would."""
+    """Find the index of a pair in the table, or the one it would have."""
     mask = len(window.slots) - 1
     at = _place(user, value, mask)
     while window.slots[at] != NOTHING:

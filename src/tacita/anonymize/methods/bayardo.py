@@ -58,11 +58,11 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         chosen: The splits.
-        cost: What they lose.
+        cost: Their loss.
         looked: Sets that were counted.
         proved: Whether no other set loses less.
     """
@@ -75,12 +75,12 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How a search ended. It is limited by a count, never by a clock: the same rows end the same way everywhere.
+    """End of a search. It is limited by a count, never by a clock: the same rows end the same way everywhere.
 
     Attributes:
-        loss: What was made as small as possible.
+        loss: Measure that was minimised.
         looked: Sets of splits that were counted.
-        most: The most that may be.
+        most: Limit of that count.
         proved: Whether the search was exhausted, so that no other set loses less.
     """
 
@@ -91,7 +91,7 @@ class Search:
 
     @property
     def words(self) -> str:
-        """How it ended, as a sentence."""
+        """End of the search, as a sentence."""
         if self.proved:
             return f"Proved best: no other intervals lose less ({self.loss}); {self.looked:,} sets of splits counted."
         return (
@@ -133,7 +133,7 @@ class Splits:
         return tuple(found)
 
     def starts(self) -> Iterator[Chosen]:
-        """Where a search by single steps begins: with no split, and with the best full-domain recoding."""
+        """Yield the starts of a search by single steps: no split, and the best full-domain recoding."""
         yield frozenset()
         lattice = Lattice(grouping=self.grouping, loss=self.loss)
         if np.prod(lattice.shape, dtype=np.float64) <= _MOST_LATTICE:
@@ -151,7 +151,7 @@ class Splits:
         return [np.cumsum(mark) for mark in marks]
 
     def cells(self, becomes: list[Ints]) -> list[Floats] | None:
-        """What a cell of each code loses; None for discernibility."""
+        """Loss of a cell of each code; None for discernibility."""
         if self.loss == "discernibility":
             return None
         crowd, found = self.grouping.crowd, []
@@ -175,7 +175,7 @@ class Splits:
         return [np.full(len(axis), 1 / scale) for axis in crowd.axes]
 
     def look(self, chosen: Chosen) -> tuple[float, Groups]:
-        """What a set of splits loses, and the groups that it makes."""
+        """Compute the loss of a set of splits, and its groups."""
         becomes = self.becomes(chosen)
         groups = self.grouping.groups(becomes)
         cost, _ = cost_of(self.grouping, groups, self.cells(becomes), self._gone)
@@ -196,7 +196,7 @@ class Splits:
         return float((rows * np.where(lost, 1 / max(int(rows.sum()), 1), each)).sum())
 
     def texts(self, becomes: list[Ints]) -> list[list[str]]:
-        """What stands for each interval."""
+        """Labels of each interval."""
         words = []
         for axis, tree, parts in zip(self.grouping.crowd.axes, self.grouping.crowd.trees, becomes, strict=True):
             if tree is None:
@@ -368,7 +368,7 @@ def _reachable(splits: Splits, made: Chosen, tail: list[int]) -> list[int]:
 
 
 def _steps(splits: Splits, chosen: Chosen) -> Iterator[Callable[[Chosen], Chosen]]:
-    """What can be done to a set: make a split that can be made, or unmake one with all below it."""
+    """Yield the moves from a set: add a possible split, or remove one with all below it."""
     for place, split in enumerate(splits.every):
         if place in chosen:
             yield lambda now, gone=place: _without(splits, now, gone)  # type: ignore[misc]

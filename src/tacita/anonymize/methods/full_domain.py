@@ -1,7 +1,7 @@
-"""What the full-domain methods share: options, and how the node that one chooses becomes a recoding.
+"""Base of the full-domain methods: options, and the recoding of the chosen node.
 
-Datafly, Samarati, OLA and Incognito raise all values of an attribute to one level of its hierarchy and suppress what is
-still rare. They differ in which node of the lattice they take and how they find it.
+Datafly, Samarati, OLA and Incognito raise all values of an attribute to one level of its hierarchy and suppress
+combinations that are still rare. They differ in which node of the lattice they take and how they find it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Global recoding: every value becomes the same thing wherever it stands, and rows that became the same are a group.
+"""Global recoding: a value is recoded the same way in all rows, and rows that became equal are a group.
 
-What a value becomes is a number for each code of each attribute. A group that holds the conditions is a class; the rows
-of the others are suppressed. The methods that recode globally differ only in which numbers they try.
+The recoding is a number for each code of each attribute. A group that meets the conditions is a class; the rows of the
+others are suppressed. The methods that recode globally differ only in which numbers they try.
 
 Two facts let them skip most of what they could try; docs/claims/full-domain.md has the arguments:
 
@@ -9,7 +9,7 @@ Two facts let them skip most of what they could try; docs/claims/full-domain.md 
     nested      a part of a group that is not a class is none either
 
 Both hold for k and for distinct l, however often a person comes back. For the other conditions the first holds when
-nothing may be suppressed and nobody has two combinations; the second does not hold.
+nothing may be suppressed and no one has two combinations; the second does not hold.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Incognito(FullDomain):
         return best
 
     def holding(self, lattice: Lattice) -> Found:
-        """Which nodes of the whole lattice hold."""
+        """Mark the nodes of the whole lattice that meet the conditions."""
         if not lattice.grouping.rolls_up:
             found = np.zeros(lattice.heights.shape, np.bool_)
             for node in lattice.nodes():
@@ -56,7 +56,7 @@ class Incognito(FullDomain):
 
 
 def _held(lattice: Lattice, chosen: Node, smaller: dict[Node, Found]) -> Found:
-    """Which levels of the chosen attributes hold, with the others at their roots."""
+    """Mark the levels of the chosen attributes that meet the conditions, with the others at their roots."""
     lattice_size = lattice.heights.shape
     candidates = np.ones([lattice_size[j] for j in chosen], np.bool_)
     for place in range(len(chosen)):

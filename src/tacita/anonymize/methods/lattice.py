@@ -37,11 +37,11 @@ MOST_NODES = 5_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What was found at a node.
+    """Result at a node.
 
     Attributes:
         suppressed: Rows that have to be suppressed.
-        cost: What it loses.
+        cost: Its loss.
         bound: The least that any node above it, or itself, can lose.
     """
 
@@ -72,7 +72,7 @@ class Lattice:
 
     @cached_property
     def shape(self) -> Node:
-        """How many levels each attribute has."""
+        """Number of levels of each attribute."""
         return tuple(level + 1 for level in self.top)
 
     @cached_property
@@ -119,15 +119,15 @@ class Lattice:
 
     @cached_property
     def cells(self) -> Cells | None:
-        """What cells lose; None for discernibility."""
+        """Loss of cells; None for discernibility."""
         return cells_of(self.grouping, self.loss)
 
     def distinct(self, j: int, level: int) -> int:
-        """How many values an attribute has at a level."""
+        """Number of values of an attribute at a level."""
         return int(self._becomes[j][level].max(initial=-1)) + 1
 
     def look(self, node: Node) -> Seen:
-        """What a node does; counted once."""
+        """Evaluate a node; counted once."""
         if node not in self._seen:
             groups = self.grouping.groups([self._becomes[j][level] for j, level in enumerate(node)])
             chosen = None if self.cells is None else [self.cells.levels[j][level] for j, level in enumerate(node)]
@@ -147,7 +147,7 @@ class Lattice:
 
     @property
     def looked(self) -> int:
-        """How many nodes were counted."""
+        """Number of nodes that were counted."""
         return len(self._seen)
 
     def recoding(self, node: Node, labels: Labels = "level") -> Recoding:

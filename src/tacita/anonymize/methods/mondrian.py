@@ -47,7 +47,7 @@ _WINDOW, _ROUNDS = 10, 3
 
 @dataclass(frozen=True, kw_only=True)
 class Mondrian:
-    """How to cut.
+    """Options of Mondrian.
 
     Attributes:
         mode: See the top of this file.
@@ -144,7 +144,7 @@ def _alone(crowd: DistinctRows, people: People, rules: Rules) -> NDArray[np.bool
 
 
 def shape_of(crowd: DistinctRows, *, plain: bool = False) -> Shape:
-    """How losses are read off; `plain` takes the codes of values without an order for places on a line."""
+    """Tables of losses; `plain` takes the codes of values without an order for positions on a line."""
     meta, tables, levels = [], [], max((tree.levels for tree in crowd.trees if tree is not None), default=1)
     ancestors = np.zeros((sum(len(axis) for axis in crowd.axes), levels), np.int32)
     at = word = offset = 0
@@ -181,7 +181,7 @@ def _kind(axis: Axis, tree: Tree | None, plain: bool) -> int:
 
 
 def people_of(crowd: DistinctRows, *, values: bool) -> People:
-    """Who has what; with their sensitive values if there is a condition on them."""
+    """People of each item; with their sensitive values if there is a condition on them."""
     m = len(crowd.codes)
     offsets = np.cumsum([0, *(len(axis) for axis in crowd.sensitive)])
     rows = np.arange(len(crowd.of_row))
@@ -197,7 +197,7 @@ def people_of(crowd: DistinctRows, *, values: bool) -> People:
     value_start, value, value_count = np.zeros(m + 1, np.int64), empty, empty
     pair_start, pair, pair_value = np.zeros(m + 1, np.int64), empty, empty
     if values:
-        # one entry for each item, person and value; a row that is somebody by itself is a person of its own
+        # one entry for each item, person and value; without a person's key each row is a person of its own
         who = rows if crowd.persons is None else crowd.persons
         span = max(int(offsets[-1]), 1)
         keyed = [distinct_pairs(crowd.of_row[part] * span + codes[part] + offset, who[part])
@@ -229,7 +229,7 @@ def people_of(crowd: DistinctRows, *, values: bool) -> People:
 
 
 def _lists(sorted_places: Ints, count: int) -> Ints:
-    """Where the entries of each place begin."""
+    """Start of the entries of each index."""
     return np.searchsorted(sorted_places, np.arange(count + 1)).astype(np.int64)
 
 

@@ -1,11 +1,11 @@
-"""What a node of the lattice loses: the figure that full-domain methods make least.
+"""Loss of a node of the lattice: the figure that full-domain methods minimise.
 
     gcp             mean loss of a cell as its label says it: (leaves below - 1)/(leaves - 1); 1 for a suppressed cell
     precision       mean level over height [Sweeney 2002]; 1 for a suppressed cell
     entropy         non-uniform entropy over what suppressing everything loses [Gionis, Tassa 2009]
     discernibility  sum of squared class sizes, plus the whole table for each suppressed row [Bayardo, Agrawal 2005]
 
-A row loses more, the higher its node, and most when it is suppressed. So what all rows lose at a node when none is
+A row loses more, the higher its node, and most when it is suppressed. So the loss of all rows at a node when none is
 suppressed is the least that any node above it can lose (`bound`), although the loss itself may fall on the way up.
 """
 

@@ -44,7 +44,7 @@ class Ola(FullDomain):
 
 
 def holding_nodes(lattice: Lattice) -> NDArray[np.bool_]:
-    """Which nodes hold, by tagging; only for lattices that roll up."""
+    """Mark the nodes that meet the conditions, by tagging; only for lattices that roll up."""
     tags = np.zeros(lattice.shape, np.int8)
     for height in _halving(0, sum(lattice.top)):
         for node in lattice.nodes_at(height):

@@ -1,14 +1,14 @@
-"""k^m-anonymity for sets [Terrovitis, Mamoulis, Kalnis 2008]: who knows m items of a set finds k people or nobody.
+"""k^m-anonymity for sets [Terrovitis, Mamoulis, Kalnis 2008]: m known items of a set match k people or no one.
 
-A transaction is a set of items: what somebody bought, read or visited. Every combination of at most m items that occurs
-in what leaves is shared by at least k people. Two ways to get there, item by item and the same for all transactions:
+A transaction is a set of items: what a person bought, read or visited. Every combination of at most m items that occurs
+in a release is shared by at least k people. Two ways to get there, item by item and the same for all transactions:
 
     generalise   an item is written as a node of a hierarchy, and with it all items below that node
     suppress     an item is left out everywhere, as long as the budget of item occurrences lasts
 
-Combinations of one item are mended first, then of two, up to m; each by the step that loses least. Mending large
-combinations does not break small ones, and what leaves is counted again. It says nothing about who knows more than m
-items, and it is no differential privacy. docs/claims/k-m-anonymity.md.
+Combinations of one item are repaired first, then of two, up to m; each by the step that loses least. Repairing large
+combinations does not break small ones, and the release is counted again. It gives no protection against an attacker who
+knows more than m items, and it is no differential privacy. docs/claims/k-m-anonymity.md.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class AnonymizedSets:
 
 @dataclass(frozen=True, kw_only=True)
 class KmAnonymity:
-    """What must hold, and what may be done for it.
+    """Condition on sets, and the allowed changes.
 
     Attributes:
         k: Least people who share a combination.
-        m: Most items that somebody may know.
+        m: Most items that an attacker may know.
         hierarchy: Of the items; without it items can only be left out.
         suppress: Most share of item occurrences that may be left out; all of them by default when there is no
             hierarchy, none when there is one.
@@ -94,11 +94,11 @@ class KmAnonymity:
         return 1.0 if self.hierarchy is None else 0.0
 
     def run(self, sets: Iterable[Iterable[Item]], people: Sequence[Hashable] | None = None) -> AnonymizedSets:
-        """Sets that hold what is asked.
+        """Return sets that meet the condition.
 
         Args:
             sets: The items of each transaction; an item that is there twice counts once.
-            people: Whose each transaction is; every one is somebody's own by default.
+            people: Person of each transaction; by default each has a person of its own.
         """
         raw = [_items(one) for one in sets]
         if people is not None and len(people) != len(raw):
@@ -148,7 +148,7 @@ def least_support(sets: Iterable[Iterable[Item]], m: int, people: Sequence[Hasha
 
 
 def _support(sets: Sequence[Set], size: int, people: Sequence[Hashable] | None) -> Counter[Set]:
-    """How many people have each combination of this size."""
+    """Count the people with each combination of this size."""
     counts: Counter[Set] = Counter()
     if people is None:
         for one, times in Counter(sets).items():
@@ -164,7 +164,7 @@ def _support(sets: Sequence[Set], size: int, people: Sequence[Hashable] | None) 
 
 
 class _Cut:
-    """What each item is written as, while that is being found."""
+    """Node that each item is written as, while it is being found."""
 
     def __init__(self, asked: KmAnonymity, sets: list[Set], people: Sequence[Hashable] | None) -> None:
         self.asked, self.sets, self.people = asked, sets, people
@@ -185,7 +185,7 @@ class _Cut:
         return [tuple(dict.fromkeys(reversed(path))) for path in self.asked.hierarchy.paths]
 
     def cost(self, node: Item) -> float:
-        """What an occurrence loses when it is written as this node."""
+        """Loss of an occurrence that is written as this node."""
         return (self.leaves[node] - 1) / max(self.every - 1, 1) if self.asked.hierarchy is not None else 0.0
 
     def image(self, one: Set) -> Set:

@@ -1,20 +1,20 @@
-"""Rows that keep coming, released in small batches in which nobody stands out.
+"""Release a stream of rows in small k-anonymous batches.
 
     batches = MicroBatches(recipe.prepare(domain), least=200, deadline=60_000)      # times in milliseconds
     for result in batches.push(rows, now):                                          # none or one `Anonymized`
         ...
 
-Rows are held back until those that are held can leave together: at least `least` people, and all that the recipe asks
-for, counted on what leaves. At the first call at or after its deadline a row leaves, with fewer people if the
-recipe still holds, or is suppressed. So nothing is held for longer than the deadline and the time to the next call;
-`tick` is that call when no rows come.
+Rows are held back until those that are held can be released together: at least `least` people, and all conditions of
+the recipe, counted on the rows to be released. At the first call at or after its deadline a row is released, with fewer
+people if the recipe still holds, or is suppressed. So nothing is held for longer than the deadline and the time to the
+next call; `tick` is that call when no rows come.
 
-One person in several batches could be found by comparing them. The rule: who has left in a batch does not leave in
-another (`again="suppress"`), so nobody is in two, and all batches together are as good as each. That takes a person's
-key in the schema; rows without a key are suppressed. `remember` bounds how long people are remembered: then the rule
-holds for batches less than that apart. With `again="each"` every batch is judged by itself, and nothing is promised
-to people who are in several. When a batch leaves says how fast rows came. docs/claims/k-anonymity.md says what a batch
-promises.
+One person in several batches could be found by comparing them. The rule: a person who was released in one batch is not
+released in another (`again="suppress"`), so no one is in two, and all batches together are as good as each. That takes
+a person's key in the schema; rows without a key are suppressed. `remember` bounds how long people are remembered: then
+the rule holds for batches less than that apart. With `again="each"` every batch is judged by itself, and nothing is
+promised to people who are in several. The time of a batch reveals how fast rows came. docs/claims/k-anonymity.md says
+what a batch promises.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MicroBatches:
                 "needs a person's key in the schema, to know who has left",
                 field="again",
                 value=again,
-                hint="Declare `person`, or say again='each' if nobody can come back",
+                hint="Declare `person`, or say again='each' if no one can come back",
             )
         if least is not None and least < k:
             raise InvalidInput(f"must be k = {k} or more", field="least", value=least)

@@ -112,7 +112,7 @@ class ZAnonymity:
         return bool(self._one_found[0])
 
     def push_many(self, times: Any, users: Any, values: Any) -> NDArray[np.bool_]:
-        """Which of some tuples may leave, each judged by what came before it and itself.
+        """Mark the tuples that may be released, each judged by itself and what came before it.
 
         Args:
             times: Whole numbers that do not fall.
@@ -205,7 +205,7 @@ class _Codes:
 
     @property
     def size(self) -> int:
-        """How many are known."""
+        """Number of known keys."""
         return len(self._known)
 
     def encode(self, keys: Any) -> Ints:

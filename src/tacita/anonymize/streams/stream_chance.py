@@ -1,9 +1,9 @@
-"""How likely it is that z-anonymity makes a user k-anonymous: computed under a model, with both ends of the error.
+"""Probability that z-anonymity makes a user k-anonymous: computed under a model, with both ends of the error.
 
 The model looks at the end of one window. Each of n users has shown value a with probability p(a), all users and values
 independent (with a Poisson rate r(a) by user, p = 1 - exp(-r * window)). N(a) users have shown a. If N(a) >= z, a is
-let through and belongs to the release of all who showed it; otherwise to nobody's. A user is k-anonymous when the set
-of values released of them is that of k - 1 others too. (The first z - 1 who showed a are held as released too: in a
+let through and is in the release of all who showed it; otherwise of no one. A user is k-anonymous when the set
+of values released of them is that of k - 1 others too. (The first z - 1 who showed a count as released too: in a
 stream they are not, at first.)
 
     g(a) = P(N(a) >= z)                        whether a is released at all, which all users share
@@ -32,7 +32,7 @@ from tacita.errors import InvalidInput
 __all__ = ["chance_of_k"]
 
 Floats = NDArray[np.float64]
-_LEAST = 1e-16  # a set less likely than that for another user counts as one that nobody else has
+_LEAST = 1e-16  # a set less likely than that for another user counts as one that no one else has
 
 
 def chance_of_k(shown: Iterable[float], *, users: int, z: int, k: int, step: float = 0.002) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def export_bundle(registry: Registry, ref: str, signer: SigningKey, *, principal
     with registry.database.writing() as connection:
         if model.service_only:
             state = registry.lock(connection, entry.id).state
-            if state != "active":  # whoever moved it first has the only one that answers
+            if state != "active":  # the bundle that was moved first holds the only copy that answers
                 raise Conflict(f"was {state}", field="model", value=ref, hint="A function moves once")
             connection.execute(models.update().where(models.c.id == entry.id).values(state="moved"))
             payload = connection.execute(sa.select(models.c.payload).where(models.c.id == entry.id)).scalar_one()
@@ -128,7 +128,7 @@ def load_bundle(
 
 
 def _unpacked(registry: Registry, body: Mapping[str, Any]) -> tuple[bytes, dict[str, Any], list[dict[str, Any]]]:
-    """What answers, the function's row, and those of its points."""
+    """Unpack the payload, the row of the function, and the rows of its points."""
     payload = base64.b64decode(body["payload"])
     about, id = body["about"], body["id"]
     if about["simulated"]:

@@ -1,11 +1,11 @@
-"""How much Gaussian noise a function gets, in units of how far a unit moves it.
+"""Calibrate the Gaussian noise of a function, in units of its sensitivity.
 
     analytic      the least whose exact trade-off fits the budget, as the accountant reads it   [Balle, Wang 2018]
     classical     sqrt(2 ln(2 / delta)) / epsilon, refused where that is not enough           [Hall et al. 2013]
 
 Privacy:  one function with noise multiplier u is one Gaussian vector that a unit moves by at most 1/u standard
           deviations; several parts with multipliers u_i are one with 1/u^2 = sum 1/u_i^2. The event is that Gaussian,
-          under add-remove and under replace-one alike: which change is meant is in how far it moves the function
+          under add-remove and under replace-one alike: the notion of neighbours enters through the sensitivity
           (`sensitivity.py`).
           `SLACK` standard deviations are kept back for arithmetic, see docs/claims/functional-perturbation.md.
 """
@@ -39,7 +39,7 @@ def classical_constant(delta: float) -> float:
 
 
 def gaussian_event(multiplier: float) -> Event:
-    """What a Gaussian vector costs that a unit moves by at most 1/multiplier standard deviations."""
+    """Cost of a Gaussian vector that a unit moves by at most 1/multiplier standard deviations."""
     return GaussianNoise(noise_multiplier=multiplier)
 
 

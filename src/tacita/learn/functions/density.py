@@ -46,5 +46,5 @@ def fit_density(
 
 
 def density_scale(rows: float, kernel: Kernel, dimensions: int, volume: float) -> float:
-    """What makes a density of a sum of kernels."""
+    """Factor that turns a sum of kernels into a density."""
     return 1 / (max(rows, 1.0) * kernel.integral(dimensions) * volume)

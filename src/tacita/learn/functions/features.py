@@ -31,10 +31,10 @@ class Features:
     """Random features of a kernel.
 
     Args:
-        kernel: What they stand for.
+        kernel: Kernel that they approximate.
         dimensions: Of the points.
         count: Frequencies; there are twice as many features, and one more with a bias.
-        seed: Public: whoever has it has the same features.
+        seed: Public: the same seed gives the same features.
     """
 
     kernel: Kernel

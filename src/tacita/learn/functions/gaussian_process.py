@@ -42,7 +42,7 @@ def fit_mean(
 
 
 def response_sensitivity(points: Array, *, space: Space, noise: float, unit: Unit) -> float:
-    """How far one response moves the mean: from the inputs alone, which are public."""
+    """Sensitivity of the mean to one response: from the inputs alone, which are public."""
     if space.features is None:
         return mean_sensitivity(space.gram(points, points), noise, unit)
     return _largest(_pulls(space.features(points), noise), unit)

@@ -1,8 +1,8 @@
 """Rows and queries as points of the unit cube, by public bounds alone.
 
-A row without one of the numbers has no point. What lies beyond the bounds is moved to them in rows, which nobody may
-refuse for their values, and refused in queries. Points that are asked for are rounded to a grid of 2^-30, so that a
-point has one name: the whole numbers that noise is remembered by.
+A row without one of the numbers has no point. In rows, a value beyond the bounds is moved to them, since no row may be
+refused for its values; in queries, it is refused. Queried points are rounded to a grid of 2^-30, so that a point has
+one name: the whole numbers that noise is stored under.
 """
 
 from __future__ import annotations

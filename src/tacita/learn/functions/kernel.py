@@ -53,7 +53,7 @@ class Kernel:
 
     @property
     def smoothness(self) -> float:
-        """How often the path of its noise can be differentiated, and a half."""
+        """Smoothness: how often the path of its noise can be differentiated, plus a half."""
         return _SMOOTHNESS[self.name]
 
     @property
@@ -73,7 +73,7 @@ class Kernel:
         return np.asarray(values + 1.0 if self.bias else values)
 
     def integral(self, dimensions: int) -> float:
-        """What k(x, .) without bias adds up to over all of space: what makes a density of it.
+        """Integral of k(x, .) without bias over all of space: the normaliser of a density.
 
         (2 pi h^2)^(d/2) for the Gaussian; for Matern of smoothness v, its spectral density at 0.
         """

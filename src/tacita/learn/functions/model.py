@@ -1,12 +1,12 @@
-"""A released function: what is public about it, and the arrays that answer.
+"""A released function: its public description, and the arrays that answer.
 
-    form        arrays                       what they are
-    path        centres, weights             exact and secret; a noise path goes with them; only answers leave
+    form        arrays                       contents
+    path        centres, weights             exact and secret; a noise path goes with them; only answers are released
     features    weights                      with noise already; may be shown
     table       counts                       with noise already; may be shown
 
 Answers are whole multiples of a power of two, 2^-34 of the noise: a value that is rounded to that grid plus noise that
-is rounded to it. So the last bits of an answer tell nothing about the sum behind it.
+is rounded to it. So the last bits of an answer reveal nothing about the sum behind it.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ class FunctionModel:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What is asked, by name."""
+        """Names of the inputs of a query."""
         return tuple(self.about["features"])
 
     @cached_property
     def inputs(self) -> Inputs:
-        """How queries become points; a table takes what is no number besides."""
+        """Map from queries to points; a table also takes attributes that are no numbers."""
         return Inputs(domain=self.domain, features=self.features)
 
     @cached_property
@@ -127,7 +127,7 @@ class FunctionModel:
 
     @property
     def functions(self) -> int:
-        """How many answer together."""
+        """Number of functions that answer together."""
         return int(self.about["functions"])
 
     @property

@@ -33,7 +33,7 @@ class ParametricModel:
 
     @classmethod
     def of_fitted(cls, fitted: Fitted) -> ParametricModel:
-        """What is public about a model is all of it; this is what is listed."""
+        """Wrap a fitted model; all of it is public, and this is what is listed."""
         about = {
             "tacita": "model/1",
             "kind": fitted.kind,

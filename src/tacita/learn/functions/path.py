@@ -130,13 +130,13 @@ class Path:
         return Drawn(noise=smooth + own, kept=kept, hidden=found)
 
     def remember(self, points: Array, hidden: Array) -> None:
-        """Take up what somebody else has drawn and kept, in the order in which it was kept."""
+        """Add points that another process has drawn and stored, in the order in which they were stored."""
         for at in range(0, len(points), _CHUNK):
             some = points[at : at + _CHUNK]
             known, rest = self._given(some)
             try:
                 corner = np.linalg.cholesky(rest)
-            except np.linalg.LinAlgError:  # whoever drew them found all pivots large enough; last bits differ here
+            except np.linalg.LinAlgError:  # pivots were large enough for the process that drew them; last bits differ
                 corner = np.linalg.cholesky(rest + _LEAST * np.eye(len(some)))
             self._append(some, hidden[at : at + _CHUNK], np.concatenate([known.T, corner], axis=1))
 

@@ -1,15 +1,15 @@
-"""How far answers of a function will be off for its noise, before anything is paid for.
+"""Predict the error of a function's answers due to its noise, before anything is paid for.
 
     density            noise_std = sigma sqrt(k(x, x) + own) / (rows * integral of k * volume of the box)
                        beside 1 / volume: the density of rows that are spread evenly over the bounds
     gaussian-process   noise_std = sigma sqrt(k(x, x) + own) * range of the target, sigma from the public inputs
                        beside the range of the target
 
-Noise that is larger than what it is measured against leaves nothing to read: such a release is refused unless the
-caller accepts the noise.
+Noise that is larger than its reference leaves an answer meaningless: such a release is refused unless the caller
+accepts the noise.
 
-Privacy: reads what is public only. The inputs of a Gaussian process are; the number of rows is where rows are replaced
-(`rows_are_public`), and elsewhere `people` says about how many there are.
+Privacy: reads only public facts. The inputs of a Gaussian process are public; the number of rows is public under
+replace-one (`rows_are_public`), and elsewhere `people` gives it approximately.
 """
 
 from __future__ import annotations

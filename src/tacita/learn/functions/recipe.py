@@ -58,22 +58,22 @@ _FILL = 0.9  # of the most rows, when more are thinned to them
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseFunction:
-    """What to release.
+    """Function to release.
 
     Args:
-        kind: Which function.
-        features: What it is a function of.
+        kind: Kind of function.
+        features: Attributes that it is a function of.
         target: The response, or the class.
         kernel: Public; for a kernel machine a bias is added to it.
         form: `path` answers with a noise path that it remembers; `features` has constant memory and may be shown.
         random: Frequencies of the features; seed: their public seed.
         calibration: How noise is calibrated.
         noise: Variance of a response's noise over that of the signal, for a Gaussian process.
-        c: How much the rows of a kernel machine count together against its norm.
-        people: About how many rows there are, where a kernel machine needs it and it is not public already. What is
-            read never changes whether there is an answer: more rows than that only take longer.
-        public_inputs: That what the responses are a function of is public: a Gaussian process protects no inputs.
-        accept_noise: That it is released even if its noise is larger than what it is measured against.
+        c: Weight of all rows of a kernel machine together against its norm.
+        people: Approximate number of rows, where a kernel machine needs it and it is not public already. The data never
+            decide whether there is an answer: more rows than that only take longer.
+        public_inputs: That the inputs of the responses are public: a Gaussian process protects no inputs.
+        accept_noise: That it is released even if its noise is larger than its reference.
     """
 
     kind: FunctionKind
@@ -197,7 +197,7 @@ class FunctionPlan:
 
     @property
     def event(self) -> Event:
-        """What the function costs each unit, for ever."""
+        """Cost of the function to each unit, however often it is asked."""
         return self.table.event if self.table is not None else gaussian_event(self.multiplier)
 
     @property
@@ -227,7 +227,7 @@ class FunctionPlan:
 
     @property
     def reference(self) -> tuple[float, str] | None:
-        """What the noise of an answer is measured against, and what that is in words."""
+        """Reference value for the noise of an answer, and its description."""
         recipe = self.recipe
         if recipe.kind == "density":
             volume = Inputs(domain=self.domain, features=recipe.features).volume

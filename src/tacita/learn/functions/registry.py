@@ -42,7 +42,7 @@ _ORPHAN = dt.timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What the registry says of one function: all of it is public."""
+    """Public entry of one function in the registry."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Which it is, for the audit log."""
+        """Id, name and version, for the audit log."""
         return {"model": self.id, "name": self.name, "version": self.version}
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Registry:
                     version = self.next_version(connection, str(row["dataset"]), str(row["name"]))
                     connection.execute(models.insert().values(**row, version=version))
                 return
-            except sa.exc.IntegrityError:  # somebody took the version in between
+            except sa.exc.IntegrityError:  # another process took the version in between
                 if not left:
                     raise
 
@@ -128,7 +128,7 @@ class Registry:
                         values = {"state": "active", "charge": charge, "dataset": dataset, "version": version}
                         connection.execute(models.update().where(*pending).values(**values))
                 break
-            except sa.exc.IntegrityError:  # somebody took the version in between
+            except sa.exc.IntegrityError:  # another process took the version in between
                 if not left:
                     raise
         return self.get(id)
@@ -170,7 +170,7 @@ class Registry:
             return [_entry(row) for row in connection.execute(query.limit(limit).offset(offset))]
 
     def model(self, entry: Entry) -> Stored:
-        """What answers; secret where it is a service."""
+        """Model that answers; secret where it is a service."""
         if entry.state == "deleted":
             raise Conflict("was deleted", field="model", value=entry.id)
         with self.database.reading() as connection:
@@ -183,7 +183,7 @@ class Registry:
         return self.seal.open(data, f"{entry.id} {what}") if entry.sealed else data
 
     def open_hidden(self, entry: Entry, place: int, data: bytes) -> Array:
-        """What was kept of a point."""
+        """Decrypt the stored value of a point."""
         return np.frombuffer(self._opened(entry, data, f"point {place}"), "<f8")
 
     def close_hidden(self, entry: Entry, place: int, hidden: Array) -> bytes:
@@ -216,7 +216,7 @@ class Registry:
         return self.get(entry.id)
 
     def lock(self, connection: sa.Connection, id: str) -> Any:
-        """State and points of a function, which nobody else changes until the transaction ends."""
+        """State and points of a function, locked against other changes until the transaction ends."""
         query = sa.select(models.c.state, models.c.points).where(models.c.id == id)
         return connection.execute(query.with_for_update()).one()
 
@@ -231,7 +231,7 @@ def _forget_orphans(connection: sa.Connection) -> None:
 
 
 def stored_of(about: Mapping[str, Any], payload: bytes) -> Stored:
-    """What answers, from its bytes: which kind it is, its form says."""
+    """Restore a model from its bytes; its form gives the class."""
     return (ParametricModel if about["form"] == "parameters" else FunctionModel).of(about, payload)
 
 

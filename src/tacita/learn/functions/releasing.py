@@ -59,17 +59,17 @@ class KeptPlan:
 
     @property
     def domain(self) -> Domain:
-        """What the data must look like."""
+        """Domain that the data must have."""
         return self.plan.domain
 
     @property
     def event(self) -> Event:
-        """What the function costs each unit, for ever."""
+        """Cost of the function to each unit, however often it is asked."""
         return self.plan.event
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Unit that is protected."""
         return self.plan.unit
 
     @property

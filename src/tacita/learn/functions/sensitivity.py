@@ -1,4 +1,4 @@
-"""How far a unit moves a function, as a distance in the space of its kernel.  The one home of these formulas.
+"""Sensitivity of a function to one unit, as a distance in the space of its kernel.  The only place of these formulas.
 
 With kappa^2 = sup k(x, x), m rows of a unit at most, and `parts` 1 where a unit comes or goes, 2 where it is replaced:
 

@@ -1,11 +1,11 @@
-"""Answering queries of released functions and models: the same point has the same answer, for ever and for everybody.
+"""Answer queries of released functions and models: the same point has the same answer, permanently and for all callers.
 
-A point that was answered is read from the store. A new one is drawn in a transaction that holds the function's row,
-given all points that were kept before, and its answer is in the store before anybody sees it. So processes that answer
-at once, crash or restart never give two answers for one point, nor draw from a past that others do not share.
+An answered point is read from the store. A new one is drawn in a transaction that locks the function's row, given all
+points that were stored before, and its answer is stored before any caller sees it. So processes that answer
+concurrently, crash or restart never give two answers for one point, nor draw from a history that others do not share.
 
 Privacy:  answers cost nothing more: they are read off one noisy function, see docs/claims/functional-perturbation.md.
-          What is kept in memory is a copy of what the store holds, and is cut back when a transaction fails.
+          Memory holds a copy of the store, and is cut back when a transaction fails.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ class FunctionService:
             before = path.kept
             try:
                 with self.registry.database.reading() as connection:
-                    self._catch_up(connection, entry, held)  # most of it, before anybody has to wait
+                    self._catch_up(connection, entry, held)  # most of it, before any caller has to wait
                 before = path.kept
                 with self.registry.database.writing() as connection:
                     row = self.registry.lock(connection, entry.id)
-                    found = _known(connection, entry.id, list(wanted))  # somebody may have been faster
+                    found = _known(connection, entry.id, list(wanted))  # another process may have been faster
                     new = [key for key in wanted if key not in found]
                     if new:
                         self._check(entry, row, len(new))

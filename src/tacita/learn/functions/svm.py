@@ -38,7 +38,7 @@ steps must be smaller, by the square of how many times more."""
 
 
 def functions_of(classes: int) -> int:
-    """How many functions tell so many classes apart."""
+    """Number of functions that separate so many classes."""
     return 1 if classes == 2 else classes
 
 

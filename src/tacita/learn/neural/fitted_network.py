@@ -20,7 +20,7 @@ __all__ = ["FittedNetwork"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedNetwork(Designed):
-    """A network that tells the class of a row, or a number.
+    """A network that predicts the class of a row, or a number.
 
     Attributes:
         layers: Weights and biases.
@@ -38,7 +38,7 @@ class FittedNetwork(Designed):
 
     @property
     def kind(self) -> str:
-        """Which of `learn.models.KINDS` it is."""
+        """Its name in `learn.models.KINDS`."""
         return "network"
 
     @property
@@ -47,7 +47,7 @@ class FittedNetwork(Designed):
         return self.domain[self.target].all_labels if self.design.task == "classes" else None
 
     def scores(self, rows: pa.Table | pa.RecordBatch) -> Array:
-        """What comes out of the last layer; NaN for a row that lacks a number."""
+        """Output of the last layer; NaN for a row that lacks a number."""
         return self.layers(self.design.matrix(rows)[0])
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
@@ -64,7 +64,7 @@ class FittedNetwork(Designed):
         return pa.array(np.clip(self.in_units(score), *self.design.target_ends), mask=np.isnan(score))
 
     def parts(self) -> dict[str, Any]:
-        """What is the model's own, as plain data."""
+        """Fields of the model itself, as plain data."""
         return {"design": self.design.as_dict(), "layers": self.layers.as_list(), "notes": dict(self.notes)}
 
     @staticmethod

@@ -43,7 +43,7 @@ class Layers:
 
     @classmethod
     def drawn(cls, sizes: Sequence[int], rng: np.random.Generator) -> Layers:
-        """Where training starts: looks at no data.  [Glorot, Bengio 2010]"""
+        """Draw the weights that training starts from: reads no data.  [Glorot, Bengio 2010]"""
         weights, biases = [], []
         for before, after in pairwise(sizes):
             reach = math.sqrt(6 / (before + after))
@@ -74,6 +74,6 @@ class Layers:
 
     @classmethod
     def from_list(cls, data: Sequence[dict[str, Any]]) -> Layers:
-        """What `as_list` wrote."""
+        """Read the output of `as_list`."""
         weights = tuple(np.array(layer["weights"], float) for layer in data)
         return cls(weights, tuple(np.array(layer["bias"], float) for layer in data))

@@ -53,19 +53,19 @@ _RANGES = {"clip": (1e-6, 1e6), "learning_rate": (1e-9, 1e4)}  # beyond them, st
 
 @dataclass(frozen=True, kw_only=True)
 class NeuralNetwork:
-    """A network that tells the class of a row, or a number.
+    """A network that predicts the class of a row, or a number.
 
     Args:
-        target: What to predict.
-        features: What to predict from.
+        target: Attribute to predict.
+        features: Attributes to predict from.
         task: "classes" for levels, "linear" for a number with bounds.
         hidden: Width of each hidden layer; none makes a line.
         epochs: How often a row is seen, on average.
         batch: Rows in a step, on average.
         clip: The norm that a row's gradient is clipped to.
-        learning_rate: How far a step goes.
+        learning_rate: Size of a step.
         outside: Rows beyond the bounds: "clip" or "leave-out".
-        people: About how many rows there are, where that is public, or 10,000: the rate is batch / people.
+        people: Approximate number of rows, where that is public, or 10,000: the rate is batch / people.
     """
 
     target: str
@@ -111,7 +111,7 @@ class NeuralNetwork:
 
     @property
     def steps(self) -> int:
-        """How many look at data."""
+        """Number of steps that read data."""
         return math.ceil(self.epochs / self.rate)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedNetwork:
@@ -147,7 +147,7 @@ class NeuralNetwork:
             )
 
     def design(self, domain: Domain) -> FeatureMap:
-        """How rows become columns."""
+        """Map from rows to columns."""
         return FeatureMap(
             domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside
         )
@@ -203,7 +203,7 @@ class CalibratedNetwork:
 
     @property
     def event(self) -> Event:
-        """What running it costs each row."""
+        """Cost of a run to each row."""
         return self.law.event
 
     def watched(self, progress: Progress) -> CalibratedNetwork:

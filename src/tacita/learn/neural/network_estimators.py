@@ -17,7 +17,7 @@ __all__ = ["PrivateNetworkClassifier", "PrivateNetworkRegressor"]
 
 
 class PrivateNetworkClassifier(PrivateClassifier):
-    """A private network that tells classes.
+    """A private network that predicts classes.
 
     Args:
         hidden, epochs, batch, clip, learning_rate, people: As for `NeuralNetwork`.
@@ -59,7 +59,7 @@ class PrivateNetworkClassifier(PrivateClassifier):
 
 
 class PrivateNetworkRegressor(PrivateRegressor):
-    """A private network that tells a number.
+    """A private network that predicts a number.
 
     Args:
         target_bounds: Public (low, high) of the target.

@@ -1,13 +1,13 @@
-"""Which method: by what is public, before any data is read, and with a reason.
+"""Choose a method from public facts, before any data is read, and give a reason.
 
     budget without a delta    the functional mechanism
     rho                       Gaussian noise on moments
     epsilon at a delta        the functional mechanism, or Gaussian noise on moments, whichever blurs less. Where the
                               number of people is public, all features are numbers and torch is installed, both and
-                              DP-SGD are tried on made-up rows of that size (`tryout`): the best of them, DP-SGD only
+                              DP-SGD are tried on synthetic rows of that size (`tryout`): the best of them, DP-SGD only
                               if it is better by more than 2 %
 
-Privacy:  looks at nothing private: the same public facts give the same method.
+Privacy:  reads nothing private: the same public facts give the same method.
           Claim: docs/claims/private-regression.md
 Utility:  which method is best depends on the data too, so no such rule is always right: `learn.compare` shows by how
           much they differ.
@@ -29,7 +29,7 @@ _WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "G
 
 
 def drowned(setting: Problem, plan: FromMoments) -> float | None:
-    """How much noise there is in moments for the rows that there are; None where their number is not public."""
+    """Noise in the moments relative to the number of rows; None where that number is not public."""
     if setting.people is None:
         return None
     return float(plan.noise.std * setting.design.columns**0.5 / setting.people)
@@ -51,7 +51,7 @@ def choose(setting: Problem) -> tuple[Method, str]:
             errors = tried_errors(setting)
             best = min((best, other), key=lambda plan: errors[plan.name])
             figure = errors["dpsgd"] / errors[best.name]
-            tried = f"on {setting.people:,} made-up rows dpsgd has {figure:.2f} times the error of {best.name}"
+            tried = f"on {setting.people:,} synthetic rows dpsgd has {figure:.2f} times the error of {best.name}"
             if figure * _NEAR < 1:
                 return Sgd.plan(setting), f"dpsgd: {tried}; {size}"
             reason = f"{best.name}: {tried}"

@@ -66,7 +66,7 @@ class Part:
 
     @property
     def many(self) -> int:
-        """How many numbers leave."""
+        """Number of released numbers."""
         return int(self.cells.sum())
 
     @property
@@ -77,7 +77,7 @@ class Part:
 
 
 def parts_of(monomials: Monomials) -> tuple[Part, ...]:
-    """How the moments are cut; empty parts are left out."""
+    """Partition of the moments; empty parts are left out."""
     design = monomials.design
     lone = np.array(design.widths)[design.owners] == 1
     numbers, levels = int(lone.sum()), sum(width > 1 for width in design.widths)
@@ -145,20 +145,20 @@ class CubeNoise:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What leaves, but for the levels and the rows outside."""
+        """Released parts, except the levels and the rows outside."""
         return parts_of(self.monomials)
 
     def moved(self, part: Part) -> int:
-        """How far a unit moves a part: the largest of its numbers, or all in sum."""
+        """Sensitivity of a part to one unit: of the largest of its numbers, or of all in sum."""
         return self._times * part.moved * math.ceil(self._cell(part) * (1 << (2 * self.bits)) - 1e-6)
 
     def _cell(self, part: Part) -> float:
-        """How far a row can move one number of a part."""
+        """Sensitivity of one number of a part to one row."""
         return min(1.0, math.pow(self.monomials.square, part.power / 2))
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """What part of epsilon each part has; together a little less than what levels and outside leave."""
+        """Share of epsilon of each part; together a little less than levels and outside leave."""
         roots = [math.pow(part.blur * self._cell(part) ** 2, 1 / 3) for part in self.parts]
         rest = 1 - LEVELS["laplace"] - OUTSIDE
         return tuple(rest * Fraction(max(1, int(root / sum(roots) * (_SHARES - 10))), _SHARES) for root in roots)
@@ -192,7 +192,7 @@ class CubeNoise:
 
     @property
     def event(self) -> Event:
-        """What all of it costs a unit, read off the noise."""
+        """Cost of all parts to a unit, derived from the noise."""
         events: list[Event] = []
         for part, law in zip(self.parts, self.laws, strict=True):
             moved = self.moved(part)

@@ -32,10 +32,10 @@ def probabilities(scores: Array) -> Array:
 
 
 def minimum(x: Array, y: Array, ridge: Array | float, tilt: Array, weights: Array | float = 1.0) -> Array:
-    """Where sum log(1 + exp(-y x'b)) + ridge b^2 / 2 + tilt'b is least, one ridge for all or one for each: Newton.
+    """Minimise sum log(1 + exp(-y x'b)) + ridge b^2 / 2 + tilt'b by Newton, with one ridge for all or one for each.
 
-    What is found is at most |slope| / least ridge away, since the objective is so strongly convex: that is what is
-    looked at, and steps go on until it is below 2^-32, or floats have no better. A slope that grows is not followed.
+    The distance to the minimum is at most |slope| / least ridge, since the objective is so strongly convex. Steps go on
+    until this bound is below 2^-32, or floats allow no better. A step that makes the slope grow is not taken.
     """
     found = np.zeros(x.shape[1])
     ridges = np.broadcast_to(np.asarray(ridge, float), found.shape)
@@ -54,7 +54,7 @@ def minimum(x: Array, y: Array, ridge: Array | float, tilt: Array, weights: Arra
         bend = (x.T * (weights * odds * (1 - odds))) @ x + np.diag(ridges)
         step = np.linalg.solve(bend, slope)
         size, at = 1.0, value(found)
-        # near the minimum values differ by less than floats tell: there the slope decides alone
+        # near the minimum values differ by less than floats resolve: there the slope decides alone
         while size > _SHORTEST and value(found - size * step) > at + _SAME * abs(at):
             size /= 2
         moved = found - size * step

@@ -1,11 +1,11 @@
-"""People of four kinds, made up, on whom methods are tried before any data is read.
+"""Simulated people of four kinds, on whom methods are tried before any data is read.
 
     even      numbers about the middle of their bounds, mixed a little
     spread    numbers all over their bounds
-    piled     numbers near one end of their bounds, which tell little
-    flags     one end or the other; a third of them tell all, and much
+    piled     numbers near one end of their bounds, with little information
+    flags     one end or the other; a third of them carry all the information, and much
 
-But for `even`, columns hang together through one hidden trait. A target follows the columns up to noise.
+Except in `even`, columns are correlated through one hidden trait. A target follows the columns up to noise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["KINDS", "Kind", "made_up_points"]
 Kind = Literal["even", "spread", "piled", "flags"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-# the middle of the target, its spread, and its correlation with what the columns tell
+# the middle of the target, its spread, and its correlation with the linear predictor
 _TARGETS: dict[Kind, tuple[float, float, float]] = {
     "even": (0.15, 0.25, 0.8),
     "spread": (-0.1, 0.3, 0.7),

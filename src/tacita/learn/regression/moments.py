@@ -43,13 +43,13 @@ _FLOATS = 1e-9  # relative; what floats may do to a norm
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyMoments:
-    """What has left: the matrix over (1, x, y), the number of rows and the sum of targets in it.
+    """Released moments: the matrix over (1, x, y), with the number of rows and the sum of targets in it.
 
     Attributes:
-        matrix: Symmetric. What never leaves is 0.
+        matrix: Symmetric. Entries that are never released are 0.
         std: Of the noise on a product of two columns. linear_std: Of that on a column times the target, or alone.
         rows_std: Of the noise on the number of rows, and on the sum of targets.
-        outside: About how many rows lay beyond the bounds, with its standard error.
+        outside: Approximate number of rows beyond the bounds, with its standard error.
     """
 
     design: FeatureMap
@@ -144,13 +144,13 @@ class MomentNoise:
 
     @property
     def moved(self) -> int:
-        """How far a unit moves the monomials: L1 for Laplace, L2 for Gaussian noise."""
+        """Sensitivity of the monomials to one unit: L1 for Laplace, L2 for Gaussian noise."""
         far = self.monomials.l1 if self.noise == "laplace" else self.monomials.l2
         return self._times * math.ceil(far * (1 << (2 * self.bits)) - 1e-6)
 
     @property
     def levels_moved(self) -> int:
-        """How far a unit moves the two levels, in L1 and so in L2."""
+        """Sensitivity of the two levels to one unit, in L1 and so in L2."""
         return self._times * (2 << self.bits)
 
     @property
@@ -180,7 +180,7 @@ class MomentNoise:
 
     @property
     def event(self) -> Event:
-        """What all of it costs a unit, read off the noise."""
+        """Cost of all parts to a unit, derived from the noise."""
         if self.noise == "laplace":
             return Sequence(
                 events=tuple(

@@ -1,13 +1,13 @@
-"""The monomials of a row, how far one row moves them, and their exact sums.
+"""The monomials of a row, their sensitivity to one row, and their exact sums.
 
 With features x of B blocks (see `design`) and target y, both from -1 to 1, put on a grid of S steps, a row has these
-monomials. Those that are 0 whatever the row (two levels of one feature) do not leave at all.
+monomials. Those that are 0 whatever the row (two levels of one feature) are not released at all.
 
     x_j x_j, 2 x_j x_l, 2 f x_j (with an intercept), 2 f x_j y, and y^2 where it is asked for
 
-The favour f is a whole number: what is linear in the coefficients gets an f-th of the noise. The published mechanism
-has f = 1. More is better where there are many features, since what a feature tells about the target counts more than
-what two features tell about each other: see `functional.linear_weight`.
+The linear weight f is a whole number: terms linear in the coefficients get an f-th of the noise. The published
+mechanism has f = 1. More is better where there are many features, since the dependence of the target on a feature
+counts more than that between two features: see `functional.linear_weight`.
 
 Sensitivity:  let s bound the sum of |x_j| and q the sum of x_j^2 of a row: both are B, and s = r sqrt(B), q = r^2 for
               rows that are scaled down to a norm r. A row that comes or goes moves the monomials by at most
@@ -40,7 +40,7 @@ _FLOATS = 1e-9  # relative; what floats may do to a norm
 
 
 def functional_sensitivity(columns: int, *, ball: bool = False, constant: bool = True) -> float:
-    """How far replacing one row moves the monomials of a squared loss without an intercept, in L1.
+    """Sensitivity of the monomials of a squared loss without an intercept to replacing one row, in L1.
 
     Features and target lie between -1 and 1 each (2 (d+1)^2), or features have a norm of at most 1 (`ball`). Without
     the constant y^2, which no minimum depends on, one less.  [Zhang et al. 2012]
@@ -54,14 +54,14 @@ def functional_sensitivity(columns: int, *, ball: bool = False, constant: bool =
 
 @dataclass(frozen=True, kw_only=True)
 class Monomials:
-    """Which monomials leave, and how far one row moves them.
+    """Released monomials, and their sensitivity to one row.
 
     Args:
-        design: What the columns are.
-        norm: The longest that a row of features may be; longer ones are scaled down. None: as long as they come.
+        design: Map from rows to columns.
+        norm: The longest that a row of features may be; longer ones are scaled down. None: no scaling.
         intercept: Whether the model has one.
-        constant: Whether y^2 leaves too.
-        favour: How many times less noise what is linear in the coefficients gets.
+        constant: Whether y^2 is released too.
+        favour: How many times less noise the terms linear in the coefficients get.
     """
 
     design: FeatureMap
@@ -90,7 +90,7 @@ class Monomials:
 
     @property
     def l1(self) -> float:
-        """How far one row that comes or goes moves the coefficients of the monomials, in sum."""
+        """L1 sensitivity of the coefficients of the monomials to adding or removing one row."""
         return self.reach**2 + 2 * self.favour * self.reach * (1 + self.intercept) + self.constant
 
     @property
@@ -113,7 +113,7 @@ class Monomials:
 
     @property
     def weights(self) -> Integers:
-        """What each entry of the matrix over (1, x, y) is multiplied by before noise goes on."""
+        """Factor of each entry of the matrix over (1, x, y) before noise is added."""
         found = np.ones((self.design.columns + 2,) * 2, np.int64)
         found[0, 1:-1] = found[1:-1, -1] = self.favour
         return found

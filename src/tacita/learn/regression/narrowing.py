@@ -106,7 +106,7 @@ class NarrowedRegression:
 
 
 def _shared(budget: Budget, share: float) -> tuple[Budget, Budget]:
-    """What finds the ends, and what fits; the delta goes to the fit. Together never more than there is."""
+    """Split the budget between finding the ends and the fit, which gets the delta; never more than all in sum."""
     name = "epsilon" if budget.rho is None else "rho"
     amount = float(getattr(budget, name))
     first = amount * share
@@ -137,7 +137,7 @@ def _shells_event(law: Law, numbers: int, unit: Unit, neighbours: Neighbours) ->
 
 
 def shells_of(values: Array, middles: Array) -> Integers:
-    """How many values of each column lie in each shell about its middle, from the outermost on; exact."""
+    """Count the values of each column in each shell about its middle, from the outermost on; exact."""
     far = np.abs(values - middles)
     shell = np.clip(np.floor(1 - np.log2(np.maximum(far, 2.0**-60))), 0, _SHELLS - 1).astype(np.int64)
     return np.array([np.bincount(each, minlength=_SHELLS) for each in shell.T]).reshape(len(middles), _SHELLS)

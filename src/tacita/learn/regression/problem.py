@@ -1,4 +1,4 @@
-"""What a method is told before it sees data, and what it must be able to do."""
+"""Input of a method before it reads data, and the protocol of a method."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Problem:
 
     @property
     def times(self) -> int:
-        """How many rows of a unit come or go at once: twice its rows where a unit is replaced."""
+        """Number of rows of a unit added or removed at once: twice its rows where a unit is replaced."""
         return self.unit.max_rows * (1 if self.neighbours is Neighbours.ADD_REMOVE else 2)
 
 
@@ -65,7 +65,7 @@ class Method(Protocol):
 
     @property
     def event(self) -> Event:
-        """What fitting costs a unit, read off the noise that is drawn."""
+        """Cost of fitting to a unit, derived from the noise that is drawn."""
 
     def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
         """Fit to rows: noise goes on before anything leaves."""

@@ -150,12 +150,12 @@ class CalibratedRegression:
 
     @property
     def event(self) -> Event:
-        """What running it costs each unit."""
+        """Cost of a run to each unit."""
         return self.method.event
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Unit that is protected."""
         return self.setting.unit
 
     @property

@@ -1,4 +1,4 @@
-"""The model of noisy moments: centre, make convex, minimise. Looks at nothing but what has left, so it is free.
+"""The model of noisy moments: centre, make convex, minimise. Reads only what was released, so it costs nothing.
 
     centre      C = M - s s' / n,  c = v - s t / n        s sums of features, t of the target, n rows: all noisy
     convexify   floor:  eigenvalues of C below a level are raised to it
@@ -9,12 +9,12 @@
                 the best length along b, less what noise of standard deviation e in c adds to c'b; not with LASSO
 
 The level is 1.5 times 2 std sqrt(k), the largest eigenvalue that noise alone has in a symmetric matrix of k columns.
-An indefinite quadratic has no minimum, an L1 penalty does not give it one: so convexity comes first, always. Lifting
-eigenvalues makes coefficients too short, which stretching mends: along one direction there is much less noise than
-along the worst of k. Where all is noise, g is 0 and the mean is predicted. So it is where noise in c is longer, with
-e sqrt(k), than n, which no column of c can exceed.
+An indefinite quadratic has no minimum, and an L1 penalty does not give it one: so convexity always comes first. Lifting
+eigenvalues makes coefficients too short, which stretching corrects: along one direction there is much less noise than
+along the worst of k. Where all is noise, g is 0 and the mean is predicted. The same holds where the noise in c, of
+length e sqrt(k), exceeds n, which no column of c can exceed.
 
-Utility:  1.5 and 4 were chosen on made-up data, with a look at one public table (Adult).
+Utility:  1.5 and 4 were chosen on synthetic data, with a look at one public table (Adult).
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Penalty:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What had to be done to the noisy objective. Read off what has left, so it may leave too.
+    """Changes made to the noisy objective. Read off released numbers, so it may be released too.
 
     Attributes:
-        least, level: The least eigenvalue of the noisy moments, and what it was lifted to.
+        least, level: The least eigenvalue of the noisy moments, and the level it was lifted to.
         convexified: Whether it was below the level.
         indefinite: Whether it was negative: without lifting, there would be no minimum.
-        stretch: What the coefficients were multiplied by, but with LASSO; 0 when all was noise.
-        rows, outside: About how many rows there are, and lay beyond the bounds.
+        stretch: Factor of the coefficients, except with LASSO; 0 when all was noise.
+        rows, outside: Approximate numbers of rows in total, and beyond the bounds.
     """
 
     method: Convexify

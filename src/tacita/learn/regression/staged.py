@@ -1,4 +1,4 @@
-"""What plans share that fit a line and do something private around it: choose a penalty, or narrow bounds."""
+"""Base of plans that fit a line and do something private around it: choose a penalty, or narrow bounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StagedPlan(ABC):
     @property
     @abstractmethod
     def event(self) -> Event:
-        """What the fit and what is around it cost together."""
+        """Cost of the fit and of the stage around it together."""
 
     @property
     @abstractmethod
@@ -45,12 +45,12 @@ class StagedPlan(ABC):
 
     @property
     def domain(self) -> Domain:
-        """What the data must look like."""
+        """Domain that the data must have."""
         return self.fit.domain
 
     @property
     def unit(self) -> Unit:
-        """Who is protected."""
+        """Unit that is protected."""
         return self.fit.unit
 
     def released(self, found: Coefficients, source: Source, **more: Any) -> FittedModel:

@@ -1,16 +1,16 @@
-"""Which method does best at an epsilon with a delta: all that may, tried on made-up rows of a public size.
+"""Choose the best method at an epsilon with a delta: try all that are allowed on synthetic rows of a public size.
 
-For each kind of `made_up_points` there are some draws, of people and of noise, all from fixed seeds: a setting has the
-same figures whenever it is asked for. The figure of a method is its median error, and over all kinds their geometric
-mean. Error is the root mean squared one, of the target or of the chance of a yes.
+For each kind of `made_up_points` there are some draws, of people and of noise, all from fixed seeds: a setting always
+has the same figures. The figure of a method is its median error, and over all kinds their geometric mean. Error is the
+root mean squared one, of the target or of the chance of a yes.
 
 Copies:   a thousand rows stand for all, so that many take no longer. k copies of each row have k times the moments of
           one. A model of moments does not change with their scale, so noise is divided by k instead. A step of DP-SGD
-          takes each row as often as a binomial of k says. What a finite sample adds to both errors is left out.
-Privacy:  looks at the number of columns, the budget and the public number of people; never at data. Noise that is
-          divided promises nothing, and is for made-up rows only.   Claim: docs/claims/private-regression.md
-Utility:  over a hundred settings and a thousand made-up tables of other kinds, it makes rarer that another method is
-          better by 5 %. Other methods, and budgets without a delta, were tried so too, and gained nothing.
+          takes each row as often as a binomial of k says. The sampling error of both is left out.
+Privacy:  reads the number of columns, the budget and the public number of people; never data. Noise that is divided
+          guarantees nothing, and is for synthetic rows only.   Claim: docs/claims/private-regression.md
+Utility:  over a hundred settings and a thousand synthetic tables of other kinds, it makes rarer that another method is
+          better by 5 %. Other methods, and budgets without a delta, were also tried, and gained nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_COPIES = 10_000.0  # beyond, noise hardly counts
 
 
 def can_be_tried(setting: Problem) -> bool:
-    """Whether DP-SGD is allowed, and made-up rows can be like the real ones: so many, and numbers all of them."""
+    """Whether DP-SGD is allowed, and synthetic rows can be like the real ones: public number of rows, numbers only."""
     numbers = setting.design.columns == setting.design.blocks
     if setting.people is None or not numbers or setting.penalty.size or setting.norm is not None:
         return False
@@ -51,7 +51,7 @@ def can_be_tried(setting: Problem) -> bool:
 
 
 def tried_errors(setting: Problem) -> dict[str, float]:
-    """The error of `functional`, `sufficient` and `dpsgd` on made-up rows; for settings that `can_be_tried`."""
+    """The error of `functional`, `sufficient` and `dpsgd` on synthetic rows; for settings that `can_be_tried`."""
     design = setting.design
     features = tuple(f"x{place}" for place in range(design.columns))
     target = Boolean(name="y") if design.task == "logistic" else Numeric(name="y", bounds=(-1, 1), bins=2)

@@ -42,7 +42,7 @@ _BY_CURRENCY: dict[str, MethodName] = {"pure": "functional", "zcdp": "sufficient
 
 
 def errors_of(candidates: Sequence[Coefficients], points: Points) -> Array:
-    """How much all rows say against each candidate: at most 1 a row; exact, and sensitive."""
+    """Total error of each candidate over all rows: at most 1 a row; exact, and sensitive."""
     found = []
     for each in candidates:
         told = np.clip(points.x @ each.coefficients + each.intercept, -1, 1)

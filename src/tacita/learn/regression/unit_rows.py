@@ -1,15 +1,15 @@
-"""What objective and output perturbation share: rows of a norm of at most 1, and coefficients on a grid.
+"""Base of objective and output perturbation: rows of a norm of at most 1, and coefficients on a grid.
 
     u = (1, x) / sqrt(B + 1)         the 1 only with an intercept; B blocks, so |u| <= 1 whatever the row
-    b = w / sqrt(B + 1)              what coefficients w for u are for x
+    b = w / sqrt(B + 1)              coefficients for x, from w for u
 
 Loss of a row:  logistic  log(1 + exp(-y u'w)):  slope at most 1, bend at most 1/4
                 linear    (u'w - y)^2 / 2 for |w| <= R:  slope at most R + 1, bend at most 1
 
-Penalty:  what is asked for is lambda |b|^2 beside the sum of (x'b - y)^2, as for moments. With w = sqrt(B + 1) b that
-          is (L/2) |w|^2 beside the sum of (u'w - y)^2 / 2, for L = lambda / (B + 1). The loss of a logistic row is, to
-          second order, that of a line for w/2: so a quarter of L, as its bend is. What a method needs for its privacy
-          is on the intercept too; what is asked for beyond that only in `output`, whose noise falls with the least.
+Penalty:  the requested penalty is lambda |b|^2 beside the sum of (x'b - y)^2, as for moments. With w = sqrt(B + 1) b
+          that is (L/2) |w|^2 beside the sum of (u'w - y)^2 / 2, for L = lambda / (B + 1). The loss of a logistic row
+          is, to second order, that of a line for w/2: so a quarter of L, as its bend is. The penalty that privacy needs
+          is on the intercept too; a requested one beyond that only in `output`, whose noise falls with the least.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class FittedTrees(ModelEnvelope):
 
     @property
     def kind(self) -> str:
-        """Which of `learn.models.KINDS` it is."""
+        """Its name in `learn.models.KINDS`."""
         return "trees"
 
     @property
@@ -76,7 +76,7 @@ class FittedTrees(ModelEnvelope):
         return likeliest(self.domain, self.target, self.probabilities(rows))
 
     def parts(self) -> dict[str, Any]:
-        """What is the model's own, as plain data."""
+        """Fields of the model itself, as plain data."""
         return {
             "domain": self.domain.as_dict(),
             "features": list(self.features),

@@ -33,7 +33,7 @@ class Split:
     equal: bool
 
     def left(self, codes: Codes) -> npt.NDArray[np.bool_]:
-        """Which rows go left."""
+        """Rows that go left."""
         column = codes[:, self.feature]
         return np.asarray(column == self.at if self.equal else column < self.at)
 

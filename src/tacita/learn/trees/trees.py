@@ -46,7 +46,7 @@ _LEAVES = Fraction(1, 3)
 
 @dataclass(frozen=True, kw_only=True)
 class Trees:
-    """A tree, or a forest, that tells the class of a row from its codes.
+    """A tree, or a forest, that predicts the class of a row from its codes.
 
     Args:
         target: An attribute with levels.

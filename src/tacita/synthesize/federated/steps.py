@@ -38,7 +38,7 @@ Pair = tuple[str, Key]
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned:
-    """Terms, step and domain that all steps have."""
+    """Base of all steps: their terms, and the unit that they protect."""
 
     terms: Terms
     step: Step

@@ -34,7 +34,7 @@ _FAILURE = 0.05
 
 
 def moves(setting: Problem) -> tuple[int, int, int]:
-    """How far a unit moves the least eigenvalue, the matrix and the vector, in steps of 1 / _STEPS^2.
+    """Sensitivity to one unit of the least eigenvalue, the matrix and the vector, in steps of 1 / _STEPS^2.
 
     Rows are cut off to the grid before they are multiplied, so only the eigenvalue is rounded.
     """

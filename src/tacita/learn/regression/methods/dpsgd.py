@@ -100,14 +100,14 @@ class Sgd:
         return {"method": "dpsgd", "noise": self.steps.as_dict()}
 
 
-# -- trying it on made-up rows ----------------------------------------------------------------------------------------
+# -- trying it on synthetic rows --------------------------------------------------------------------------------------
 
 
 def about_noise(setting: Problem) -> float:
-    """About the noise multiplier that calibrating gives, at once: by the central limit, and a little more.
+    """Approximate the noise multiplier that calibration gives, fast: by the central limit, and a little more.
 
     So many sampled steps are nearly one Gaussian that moves by rate sqrt(steps (exp(1 / noise^2) - 1)).  [Bu et al.
-    2020] That is too little noise by 0.13 to 0.22 for usual budgets. For made-up rows only: what runs is calibrated.
+    2020] That is too little noise by 0.13 to 0.22 for usual budgets. For synthetic rows only: real runs are calibrated.
     """
     moved = 1 / (gaussian_multiplier(setting.budget) * _RATE * math.sqrt(_STEPS))
     return 1 / math.sqrt(math.log1p(moved**2)) + 0.2
@@ -116,7 +116,7 @@ def about_noise(setting: Problem) -> float:
 def descended(
     setting: Problem, points: Points, copies: int, rng: np.random.Generator, steps: Steps | None = None
 ) -> Coefficients:
-    """What `Sgd.fit` does with so many copies of each row, without torch. Not private: for made-up rows only."""
+    """Do as `Sgd.fit` with so many copies of each row, without torch. Not private: for synthetic rows only."""
     law = steps or Steps(steps=_STEPS, rate=_RATE, noise_multiplier=about_noise(setting))
     rows, y = unit_rows(setting, points), points.y
     lengths = np.linalg.norm(rows, axis=1)

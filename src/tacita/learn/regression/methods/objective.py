@@ -59,7 +59,7 @@ class Objective:
 
     @property
     def tilt(self) -> float:
-        """What the length of the tilt is a gamma multiple of."""
+        """Scale of the tilt: its length is a gamma variate times this."""
         return 2 * self.setting.times * slope(self.setting) / self.epsilon
 
     def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:

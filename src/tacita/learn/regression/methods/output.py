@@ -33,7 +33,7 @@ _PEOPLE = 10_000
 
 
 def moved(setting: Problem, ridge: float, family: Family) -> int:
-    """How far a unit moves the coefficients, in steps: in sum for Laplace noise, in length for Gaussian."""
+    """Sensitivity of the coefficients to one unit, in steps: in sum for Laplace noise, in length for Gaussian."""
     columns = setting.design.columns + setting.intercept
     length = GRID * setting.times * slope(setting) / ridge + math.sqrt(columns)
     return math.ceil(length * (math.sqrt(columns) if family == "laplace" else 1.0) * (1 + 1e-9))
