@@ -363,8 +363,8 @@ def test_a_method_that_lies_is_caught():
 @pytest.mark.parametrize(
     ("recipe", "words"),
     [
-        ({"quasi": ("who",)}, "an identifier never leaves"),
-        ({"keep": ("note",)}, "an identifier never leaves"),
+        ({"quasi": ("who",)}, "an identifier is never released"),
+        ({"keep": ("note",)}, "an identifier is never released"),
         ({"quasi": ("age", "age")}, "there twice"),
         ({"quasi": ("age",), "keep": ("colour",)}, "would leave unchanged"),
         ({"quasi": ("pay",), "keep": ("pay",)}, "two roles"),

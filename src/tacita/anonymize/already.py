@@ -1,8 +1,8 @@
-"""The fast path: which of some columns are k-anonymous as they are, so that they may leave with nothing generalised.
+"""Find sets of columns that are k-anonymous as they are, so that they can be released without generalisation.
 
 When a set of columns is not k-anonymous, no larger one is, so sets are built from the bottom and only of what held.
-Each such release is k-anonymous by itself. Two of them together need not be: who has both can join them on what they
-share, so `together` says what k all columns that have left would have.
+Each such release is k-anonymous by itself. Two of them together need not be: a recipient of both can join them on
+shared columns, so `together` computes the k of all released columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def already_anonymous(domain: Domain, table: pa.Table, columns: Sequence[str], k
     """The largest set of these columns that is k-anonymous as it is; empty when not even one column is.
 
     Args:
-        domain: What is public about the rows; its person's key says whose rows are whose.
+        domain: Public description of the rows; its person's key identifies the person of each row.
         table: The rows.
         columns: Those that are wanted, the most important first: of sets of the same size the first in this order wins.
         k: Least people with the same values.
@@ -82,7 +82,7 @@ def project_rows(
     rows = pa.table(spelled, names=[*columns, *keep])
     persons = None if crowd.persons is None else crowd.persons[order]
     if recount(classes_of(rows, columns), {}, Conditions(k=1), sizes={}, edges={}, persons=persons).k < k:
-        raise InternalError("the columns do not hold what was asked, and do not leave", field="k")
+        raise InternalError("the columns do not meet the conditions and are not released", field="k")
     return rows
 
 
@@ -91,7 +91,7 @@ def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctR
         raise InvalidInput(f"must be 1 to {MOST_COLUMNS} columns", field="columns", value=len(columns))
     for name in columns:
         if domain[name].kind == "identifier" or domain[name].role == "identifier":
-            raise InvalidInput("an identifier never leaves", field=name)
+            raise InvalidInput("an identifier is never released", field=name)
     if len(set(columns)) != len(columns):
         raise InvalidInput("must be distinct", field="columns", value=list(columns))
     return read_distinct_rows(domain, table, columns)

@@ -114,7 +114,7 @@ class Anonymize:
             )
         for name in (*quasi, *sensitive, *self.keep):
             if domain[name].kind == "identifier" or domain[name].role == "identifier":
-                raise InvalidInput("an identifier never leaves, nor can it be generalised", field=name)
+                raise InvalidInput("an identifier is never released, nor can it be generalised", field=name)
         listed = (*quasi, *sensitive, *self.keep)
         twice = next((name for name in listed if listed.count(name) > 1), None)
         if twice is not None:
@@ -122,7 +122,7 @@ class Anonymize:
         unchanged = (*sensitive, *self.keep)
         known = next((name for name in unchanged if domain[name].role == "quasi-identifier"), None)
         if known is not None:
-            raise InvalidInput("is a quasi-identifier and would leave unchanged", field=known)
+            raise InvalidInput("is a quasi-identifier and would be released unchanged", field=known)
         if self.conditions.about_values and not sensitive:
             raise InvalidInput("l, t and alpha need a sensitive attribute", field="sensitive")
         for name in self.hierarchies:
@@ -156,7 +156,7 @@ def _named(domain: Domain, given: Sequence[str] | None, role: str) -> tuple[str,
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A recipe for one domain: which columns are read and which leave."""
+    """A recipe for one domain: the columns to read and the columns to release."""
 
     recipe: Anonymize
     domain: Domain
@@ -191,7 +191,7 @@ class Plan:
         inside: NDArray[np.bool_] | None = None
         if (asked.presence is None or recipe.part is not None) == (population is not None):
             raise InvalidInput(
-                "presence needs to know the population: a part that leaves, or a table of everyone, not both",
+                "presence needs the population: either `part`, or a table of all people, not both",
                 field="presence",
                 value=asked.presence,
             )
@@ -227,7 +227,7 @@ class Plan:
         if lost.suppressed > recipe.suppress * leaving:
             wrong.append(f"{lost.suppressed} rows are suppressed")
         if wrong:
-            raise InternalError("the rows do not hold what was asked, and do not leave", field="; ".join(wrong))
+            raise InternalError("the rows do not meet the conditions and are not released", field="; ".join(wrong))
         return Anonymized(
             rows=rows,
             asked=asked,
@@ -275,16 +275,16 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Anonymized:
-    """Rows that may leave, and what is known of them.
+    """Released rows, with their criteria and loss.
 
     Attributes:
-        rows: What leaves, in an order that says nothing.
-        asked: What was asked for.
-        achieved: What holds, counted on `rows`.
-        loss: What was lost.
-        recipe: What was done, as plain data.
-        recoding: How values became labels: for the owner only, because it holds values.
-        search: How the search of the method ended, where it searches for the best.
+        rows: Released rows, in an order that reveals nothing.
+        asked: Requested conditions.
+        achieved: Measured criteria, counted on `rows`.
+        loss: Information loss.
+        recipe: The recipe, as plain data.
+        recoding: Map from values to labels: for the owner only, because it holds values.
+        search: End of the method's search, where it searches for the best.
     """
 
     rows: pa.Table
@@ -297,7 +297,7 @@ class Anonymized:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sensitive attributes that nothing protects, in words."""
+        """Sentences on sensitive attributes that no condition protects."""
         return self.asked.concerns(self.achieved.l, self.achieved)
 
     @property

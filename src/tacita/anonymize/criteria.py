@@ -39,7 +39,7 @@ Counts = NDArray[np.int64]
 Diversity = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 TOLERANCE = 1e-9
-"""What sums of floats may be off by; counts are exact."""
+"""Tolerance for sums of floats; counts are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +91,11 @@ class Conditions:
         return self.l > 1 or self.t is not None or self.alpha is not None
 
     def concerns(self, sensitive: Iterable[str], achieved: Achieved | None = None) -> tuple[str, ...]:
-        """Sensitive attributes of whose values nothing is asked, in words.
+        """Sentences on sensitive attributes without a condition on their values.
 
         Args:
             sensitive: Names of the sensitive attributes that are released.
-            achieved: What was found on the rows, once there are any.
+            achieved: Criteria measured on the rows, once there are any.
         """
         if self.about_values:
             return ()

@@ -35,7 +35,7 @@ Paths = tuple[tuple[str, ...], ...]
 
 
 class TreeMaker(Protocol):
-    """Whatever gives a hierarchy of the values of an axis."""
+    """Object that gives a hierarchy of the values of an axis."""
 
     def hierarchy(self, axis: Axis) -> Hierarchy:
         """The hierarchy that the values of an axis belong to."""
@@ -47,7 +47,7 @@ class Tree:
 
     Attributes:
         ancestors: For each code its node on each level, the root first and the leaf last.
-        leaves: How many leaves lie below each node, also those that do not occur.
+        leaves: Number of leaves below each node, also those that do not occur.
         labels: The text of each node.
     """
 
@@ -77,7 +77,7 @@ class Hierarchy:
     """A tree of texts.
 
     Attributes:
-        name: What it is about; shown in errors.
+        name: Its name; shown in errors.
         paths: For each leaf the way from the root to it, all of the same length, neighbours side by side.
     """
 

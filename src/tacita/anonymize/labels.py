@@ -49,10 +49,10 @@ def recoding_of(
 
     Args:
         crowd: The people.
-        classes: The class of each combination (or of each entry of `items`), `SUPPRESSED` for those that do not leave.
+        classes: The class of each combination (or of each entry of `items`), `SUPPRESSED` for those not released.
         style: See there.
-        items: Which combination each entry is about, when a combination goes to several classes.
-        shares: How many rows of it go to this class, then.
+        items: Combination of each entry, when a combination goes to several classes.
+        shares: Number of its rows in this class, then.
     """
     codes = crowd.codes if items is None else crowd.codes[items]
     kept = classes != SUPPRESSED
@@ -114,7 +114,7 @@ def _range(axis: Axis, low: int, high: int) -> str:
 
 
 def legacy_label(text: str, *, ordered: bool) -> str:
-    """A label as the P-PPA service wrote it: what stands for several values is joined by `~`.
+    """A label as the P-PPA service wrote it: several values are joined by `~`.
 
     A member that holds a `~` itself stays in quotes, so that a label has one reading.
 

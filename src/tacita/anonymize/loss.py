@@ -71,8 +71,8 @@ def loss_of(
     Args:
         crowd: The people.
         recoding: Where they go.
-        k: What was asked for.
-        reading: What a generalised cell loses.
+        k: Requested k.
+        reading: Reading of the loss of a generalised cell.
         written: Whether labels may say less than the narrowest true of their class, so that they count as they stand.
             The entropy is that of the narrowest labels all the same.
     """
@@ -98,7 +98,7 @@ def loss_of(
 
 
 def entry_rows(crowd: DistinctRows, recoding: Recoding) -> Ints:
-    """Rows of each entry of a recoding, of those that may leave."""
+    """Number of releasable rows of each entry of a recoding."""
     if recoding.shares is not None:
         return recoding.shares
     chosen = crowd.of_row if crowd.part is None else crowd.of_row[crowd.part]

@@ -3,7 +3,7 @@
     for every class of the release:   low <= rows in the data / rows of the population <= high
 
 The population is public and holds the quasi-identifiers of everyone, those in the data among them. Of each combination,
-the rows that the data does not account for are added to the data as rows that never leave.
+the rows that the data does not account for are added to the data as rows that are never released.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def add_population(
     """The rows of the data and then those of everyone else, with which of them are in the data.
 
     Args:
-        domain: What is public about them.
+        domain: Public description of them.
         table: The data.
         population: The quasi-identifiers of everyone, those in the data among them.
         quasi: The quasi-identifiers.

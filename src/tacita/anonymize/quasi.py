@@ -66,7 +66,7 @@ class DistinctRows:
 
     @cached_property
     def rows(self) -> Ints:
-        """Rows of each combination, whether they leave or not."""
+        """Rows of each combination, whether they are released or not."""
         return np.bincount(self.of_row, minlength=len(self.codes)).astype(np.int64)
 
     @cached_property
@@ -135,12 +135,12 @@ def read_distinct_rows(
     """The crowd of some rows.
 
     Args:
-        domain: What is public about them; its person's key says whose rows are whose.
+        domain: Public description of them; its person's key identifies the person of each row.
         table: The rows.
         quasi: The quasi-identifiers.
         sensitive: The sensitive attributes.
         hierarchies: Of some of these.
-        part: Which rows may leave, or a boolean attribute that says so.
+        part: Rows that may be released, or a boolean attribute that says so.
         by_appearance: Number values without an order as they first appear, as the legacy mode does: then all that
             follows depends on the order of the rows.
     """

@@ -1,6 +1,6 @@
-"""Count a table again, from nothing but the values in it: what holds for every class that a reader would see.
+"""Measure the criteria of a table from the values in it alone, as a reader of the release would see them.
 
-This is the one judge of a release. It shares no code with the methods that make one.
+Every release is checked here and nowhere else. The check shares no code with the methods that make one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models under a privacy budget: what leaves is a model, not data. Names load when they are first used."""
+"""Models under a privacy budget: a model is released, not data. Names load when they are first used."""
 
 from __future__ import annotations
 

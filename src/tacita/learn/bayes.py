@@ -167,7 +167,7 @@ class FittedBayes:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Against what change: the same in all tables."""
+        """Notion of neighbours: the same in all tables."""
         return self.runs[0].neighbours
 
     @property

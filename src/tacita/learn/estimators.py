@@ -154,7 +154,7 @@ class PrivateLinearRegression(PrivateRegressor):
         outside: "clip", "leave-out" or "refuse".
         neighbours: "add-remove" or "replace-one".
         random_state: None for secure noise; a whole number for a simulation that can be repeated.
-        ledger, account: Who pays for each fit; its unit must be rows.
+        ledger, account: Account that each fit is charged to; its unit must be rows.
     """
 
     def __init__(

@@ -7,8 +7,8 @@
 A block is the columns of one attribute. Whatever the row, the absolute values of a block add up to at most 1: that is
 what all sensitivities in this package are made of.
 
-Privacy:  bounds and levels come from the schema, never from rows. What lies beyond the bounds is moved to them, or its
-          row is left out, as `outside` says; either way the number of such rows leaves only with noise.
+Privacy:  bounds and levels come from the schema, never from rows. A value beyond the bounds is moved to them, or its
+          row is left out, as `outside` says; either way the number of such rows is released only with noise.
           Claim: docs/claims/private-regression.md
 """
 
@@ -46,7 +46,7 @@ class Points:
     Attributes:
         x: One row of columns for each row that counts.
         y: Its target.
-        outside: How many rows had a value beyond the bounds.
+        outside: Number of rows with a value beyond the bounds.
     """
 
     x: Array = field(repr=False)

@@ -26,9 +26,9 @@ class FittedModel(Designed):
 
     Attributes:
         coefficients: One for each column of the design.
-        intercept: What is predicted where all columns are 0, with the target from -1 to 1.
-        method: What fitted it, and why that.
-        notes: What the method says: for moments, whether they had to be made convex.
+        intercept: Prediction where all columns are 0, with the target from -1 to 1.
+        method: Method that fitted it, and the reason for it.
+        notes: Notes of the method: for moments, whether they had to be made convex.
         limits: Between which ends of -1..1 the line holds, for each column; values beyond count as the end. None: all.
     """
 

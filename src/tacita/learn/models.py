@@ -57,9 +57,9 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
 
     Args:
         kind: linear, logistic, trees, bayes or network.
-        target: What to predict.
-        features: What to predict from.
-        options: What else the recipe takes, by name. `penalties` and `share` make it a `TunedRegression`, and `narrow`
+        target: Attribute to predict.
+        features: Attributes to predict from.
+        options: Other options of the recipe, by name. `penalties` and `share` make it a `TunedRegression`, and `narrow`
             makes it a `NarrowedRegression`.
     """
     if kind not in _CLASSES:

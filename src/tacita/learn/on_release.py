@@ -58,12 +58,12 @@ _ROW = Unit.row()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedRows:
-    """Rows that have left: an anonymised or collected table, with its schema and what making it cost.
+    """Released rows: an anonymised or collected table, with its schema and its cost.
 
     Args:
-        domain: What the columns are.
+        domain: Description of the columns.
         rows: The table.
-        event, unit, neighbours: What it cost and who is protected; no event, no guarantee.
+        event, unit, neighbours: Its cost and the unit that is protected; no event, no guarantee.
     """
 
     domain: Domain
@@ -185,7 +185,7 @@ def _plain(domain: Domain, name: str, column: pa.ChunkedArray) -> pa.Array | pa.
             label is not None and _SEVERAL.match(label) and label not in known for label in column.unique().to_pylist()
         ):
             raise InvalidInput(
-                "has labels that stand for several levels, which no model can learn from",
+                "has labels that cover several levels, which no model can learn from",
                 field=name,
                 hint="Leave it out of the features, or anonymize with a hierarchy or a smaller k",
             )

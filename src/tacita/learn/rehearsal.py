@@ -41,8 +41,8 @@ class RehearsedFit:
         measure: "wrong", the share of wrong classes; or "error", the root of the mean squared error.
         private: With this budget.
         plenty: With a budget so large that noise hardly counts.
-        blind: Of the best guess that looks at no feature.
-        people: How many were made up to learn from.
+        blind: Of the best guess without features.
+        people: Number of simulated people to learn from.
         margins: Half the 95 % interval of each of the three errors: chance of the rehearsal, not of real people.
         gains: By how much a model errs less than the blind guess on the same people, with this budget and with plenty.
         gain_margins: Half the 95 % interval of each of them.
@@ -78,10 +78,10 @@ def rehearse_fit(
     """Fit the recipe to synthetic people, each one row; the mean over some draws.
 
     Args:
-        recipe: What would be fitted.
-        domain: What is public about the data.
-        target: What is predicted.
-        budget: What it would cost.
+        recipe: Recipe to fit.
+        domain: Public description of the data.
+        target: Attribute to predict.
+        budget: Its cost.
         people: About how many the data has, as is publicly known.
         draws: How often.
         seed: Of the first.
@@ -92,7 +92,7 @@ def rehearse_fit(
     used = domain.project(domain.countable)
     if people > MOST_REHEARSED:
         raise InvalidInput(
-            f"must be at most {MOST_REHEARSED:,}, who are all made up",
+            f"must be at most {MOST_REHEARSED:,}, who are all simulated",
             field="people",
             value=people if people < 10**20 else "more than 20 digits",
             hint="Rehearse with fewer: what noise takes away falls with the number",

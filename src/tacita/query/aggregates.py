@@ -331,7 +331,7 @@ class CalibratedAggregates:
         return measure.noisy(exact, law, source)
 
     def _column(self, aggregate: Aggregate, released: list[Array]) -> Column:
-        """A statistic, from nothing but what has left."""
+        """Compute a statistic from released values alone."""
         at = self._of(aggregate)[0]
         measure, law = self.measures[at], self.laws[at]
         if isinstance(measure, Moments):
@@ -380,7 +380,7 @@ class CalibratedAggregates:
         return lambda column: numbers(attribute, column, self.domain.nulls)
 
     def _cells(self, codes: dict[str, Any], rows: int) -> tuple[Any, Any]:
-        """Select the rows of the query, and their groups. Rows that are out of domain in an attribute read are left out."""
+        """Select the rows of the query, and their groups; without rows that are out of domain in an attribute read."""
         keep = self.recipe.where.holds(codes, rows)
         for name, code in codes.items():
             keep &= code < self.domain[name].size

@@ -40,13 +40,13 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answer(Envelope):
-    """Statistics by groups; all that leaves.
+    """Released statistics by groups.
 
     Attributes:
         by: The attributes of the groups.
         groups: Labels of each group, in the order of the columns' values.
         columns: The statistics by name.
-        level: What the intervals hold, each by itself.
+        level: Confidence level of the intervals, each by itself.
     """
 
     mark: ClassVar[str] = "statistics/1"

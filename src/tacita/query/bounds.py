@@ -28,7 +28,7 @@ def powers_of_two(domain: Domain, column: str, *, powers: int = _POWERS) -> Doma
     """The same domain with one number over bins that double: from -2**powers over 0 to 2**powers.
 
     Args:
-        domain: What is public.
+        domain: Public description of the data.
         column: A number; its own bounds are not used.
         powers: The largest size that is looked for, as a power of two.
     """
@@ -45,7 +45,7 @@ def powers_of_two(domain: Domain, column: str, *, powers: int = _POWERS) -> Doma
 
 
 def bounds_from(release: Release, *, share: float = 0.99, level: float = 0.95) -> tuple[float, float]:
-    """The narrowest range of whole bins that holds the wanted share of what stands out of the noise.
+    """The narrowest range of whole bins that holds the wanted share of the counts above the noise.
 
     Args:
         release: A noisy table over a number of `powers_of_two`.

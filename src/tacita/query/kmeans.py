@@ -8,7 +8,7 @@ Privacy:  one row adds S steps for each of d columns, to one centre; in the hist
           the sums of the start and of each round move by at most m d S in L1 and L2 for a unit of m rows, and by two
           parts of that for replace-one. They add up.   Claim: docs/claims/models.md
 Utility:  the noise on a centre is that of the sums over the rows it has; a centre without rows stays where it was. In
-          more than twelve columns there is no histogram, and the start does not look at data.
+          more than twelve columns there is no histogram, and the start does not read data.
 Cost:     one pass; the points are held in memory.
 """
 
@@ -118,7 +118,7 @@ def cell_counts(places: Array, bins: int) -> npt.NDArray[np.int64]:
 
 
 def _best_start(weights: Array, bins: int, recipe: KMeans) -> Array:
-    """The best of several searches among the middles of cells: nothing but what has left is looked at."""
+    """The best of several searches among the middles of cells: reads only released counts."""
     axes = [(np.arange(bins) + 0.5) / bins] * len(recipe.columns)
     middles = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(recipe.columns))[weights > 0]
     weights, rng = weights[weights > 0], np.random.default_rng(recipe.seed)

@@ -133,7 +133,7 @@ class Tally(Measure):
         return np.full((len(values), 1), self.steps, np.int64)
 
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
-        """S, in the group that is left and in the one that is joined; one number cannot do both."""
+        """S, once in the old group and once in the new one; one number cannot do both."""
         return self.steps, 2 if neighbours is Neighbours.REPLACE_ONE and groups > 1 else 1
 
 

@@ -20,7 +20,7 @@ class Model(Envelope):
     """Numbers by name over some columns.
 
     Attributes:
-        kind: Which recipe made it.
+        kind: Recipe that made it.
         columns: The attributes that the last axis of most arrays runs over.
         arrays: The numbers.
     """

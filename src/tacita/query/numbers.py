@@ -90,5 +90,5 @@ def numbers(attribute: Measurable, values: pa.Array | pa.ChunkedArray, nulls: tu
 
 
 def presence(attribute: Attribute, values: pa.Array | pa.ChunkedArray, nulls: tuple[str, ...] = ("",)) -> Array:
-    """Zero for each value that is there, NaN for each that is missing or has no place."""
+    """Zero for each value that is there, NaN for each that is missing or out of domain."""
     return np.where(encode(attribute, values, nulls) < len(attribute.labels) + attribute.other, 0.0, np.nan)

@@ -6,7 +6,7 @@ nearest to 0 at the quantile.
     Choice    the point of the largest -|D(c)| after noise (report noisy max)
     Ranks     the noisy sign of D at the middle of what is left of the range, again and again
 
-Privacy:  D moves with one row by at most t = max(a, b-a) when it comes or goes, and by b when it goes from one side to
+Privacy:  D moves with one row by at most t = max(a, b-a) if added or removed, and by b when it goes from one side to
           the other. With at most m rows for each unit, the scores of all groups together move by
           m t (add-remove), m b (replace-one, one group), 2 m t (replace-one, several groups).
           Choosing costs 2/scale of that, pure; a comparison costs what Laplace or Gaussian noise does.

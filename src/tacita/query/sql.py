@@ -119,7 +119,7 @@ def _compiled(text: str, domain: Domain, family: Family, level: float) -> Aggreg
         if isinstance(inner, exp.Column):
             name = _attribute(inner, domain)
             if name not in by:
-                raise _refused(inner, "a column that is not aggregated must stand in GROUP BY")
+                raise _refused(inner, "a column that is not aggregated must be in GROUP BY")
             if alias and alias != name:
                 raise _refused(part, "groups keep the names of their attributes")
             continue

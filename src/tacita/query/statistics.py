@@ -1,6 +1,6 @@
-"""Statistics read off a release: free, because they look at nothing but what has left already.
+"""Statistics read off a release: they cost nothing, because they read only what is released.
 
-Each comes with an interval that carries the noise of all cells it uses, and stays honest when there is more noise than
+Each comes with an interval that carries the noise of all cells it uses, and stays valid when there is more noise than
 people: it then covers the whole range. A bin stands for its middle; how far the truth may lie from that is part of the
 interval. Values that were moved to the bounds of the schema count as the bounds.
 """

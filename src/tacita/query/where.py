@@ -34,7 +34,7 @@ class Where(ABC):
     @property
     @abstractmethod
     def attributes(self) -> tuple[str, ...]:
-        """The attributes it looks at."""
+        """The attributes it reads."""
 
     @abstractmethod
     def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
@@ -142,7 +142,7 @@ def compare(domain: Domain, name: str, relation: Comparison, value: Any) -> Wher
     if relation == "<>":
         return negate(compare(domain, name, "=", value), domain)
     if not isinstance(attribute, Categorical | Ordinal | Boolean):
-        raise InvalidInput("an identifier cannot be asked about", field=name)
+        raise InvalidInput("an identifier cannot be in a condition", field=name)
     text = str(value).lower() if isinstance(attribute, Boolean) else str(value)
     if text not in attribute.labels:
         shown = ", ".join(attribute.labels[:20])

@@ -1,11 +1,11 @@
-"""The method for those who do not want to choose one: picked from what is public, with the reason in words.
+"""Choose a method automatically, from public facts, with a reason.
 
     one attribute                            its table
     more pairs than can be measured at once  a tree of chosen pairs
     noise that drowns a mean cell of a pair  single attributes
     otherwise                                all pairs
 
-Privacy:  the choice looks at the schema, the budget and what the caller says is public; never at data.
+Privacy:  the choice reads the schema, the budget and what the caller states is public; never data.
           Claim: docs/claims/marginal-synthesis.md
 """
 
@@ -45,9 +45,9 @@ class Synthesize:
 
     Args:
         method: One by name, or "quality" for the one that promises most.
-        attributes: Which; all that can be counted if nothing is said.
-        people: About how many rows there are, where that is public. It decides whether pairs stand out from noise.
-        seconds: About how long fitting may take; decides how many steps are planned, and no run looks at a clock.
+        attributes: Attributes to synthesise; all that can be counted if None.
+        people: Approximate number of rows, where that is public. It decides whether pairs stand out from noise.
+        seconds: Approximate time of fitting; decides how many steps are planned, and no run reads a clock.
     """
 
     method: Method = "quality"

@@ -32,7 +32,7 @@ def draw_given(
     Args:
         model: Knows all of them.
         given: Codes inside the domain.
-        names: What to draw.
+        names: Attributes to draw.
         rng: For the draws.
     """
     if not given or set(given) & set(names):

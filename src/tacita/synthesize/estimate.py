@@ -197,7 +197,7 @@ def fit_mixture(
         targets: Tables over one or two attributes.
         rng: For the starts; they need no secrecy.
         components: Of each fit.
-        fits: How many to mix.
+        fits: Number of fits to average.
         steps: Most steps of a fit.
     """
     check_width(domain)

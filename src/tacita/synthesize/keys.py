@@ -21,7 +21,7 @@ def new_keys(rows: int, kind: KeyKind = "sequence", *, rng: np.random.Generator,
     """As many keys, all distinct.
 
     Args:
-        rows: How many.
+        rows: Number of rows.
         kind: Numbers from `first` on, or 32 hexadecimal digits each.
         rng: For random ones.
         first: The first number; the next batch goes on after the last.

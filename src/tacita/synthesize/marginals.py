@@ -6,7 +6,7 @@
 Privacy:  that of the noisy tables; which tables are measured does not depend on data, so nothing is spent on choosing,
           and with Gaussian noise the losses add up by their distributions.   Claim: docs/claims/marginal-synthesis.md
 Utility:  all pairs get the same noise; less for larger ones was tried and made no difference. Dependence that noise
-          hides is left out, not made up.
+          hides is left out, not invented.
 Cost:     one pass for all tables; the fit takes seconds, whatever the number of rows.
 """
 
@@ -60,7 +60,7 @@ class Pairs:
     """Measure all pairs, fit a mixture of products.
 
     Args:
-        attributes: Which; all that can be counted if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
         components, fits, steps: See `fit_mixture`.
         seconds: About how long fitting may take: fewer steps are planned for, see `effort`.
         family: Noise; see `NoisyTables`.

@@ -83,7 +83,7 @@ class SynthesisPlan(ABC):
         return Synthesized.from_json(text)
 
     def measured(self, engine: Engine, source: Source, keys: list[Key], law: Law) -> list[Release]:
-        """Tables with noise of one law; what they cost stands in `event`."""
+        """Tables with noise of one distribution; `event` is their cost."""
         tables = CalibratedTables(
             recipe=NoisyTables(Workload.of(*keys)),
             domain=self.domain,

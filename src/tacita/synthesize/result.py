@@ -61,12 +61,12 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Synthesized(Envelope):
-    """A model of the data that may leave.
+    """A released model of the data.
 
     Attributes:
         model: Gives rows and tables of shares.
-        people: About how many rows the data has, read off noise, with its standard error; public under replace-one.
-        notes: What the method decided, in words: structure, fallbacks.
+        people: Noisy number of rows of the data, with its standard error; public under replace-one.
+        notes: Decisions of the method, in words: structure, fallbacks.
     """
 
     mark: ClassVar[str] = "synthesized/1"

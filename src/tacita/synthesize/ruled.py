@@ -114,7 +114,7 @@ class Ruled:
         masked = self._masked(tuple(dict.fromkeys((*wanted, *self.rules.attributes))))
         total = float(masked.sum())
         if total <= 0:
-            raise InvalidInput("leave no row that could be", field="rules")
+            raise InvalidInput("allow no row at all", field="rules")
         return Cells(masked.domain, masked.values / total).project(wanted)
 
     def _masked(self, names: tuple[str, ...]) -> Cells:

@@ -163,7 +163,7 @@ class AtMost:
 
 @dataclass(frozen=True, kw_only=True)
 class Follows:
-    """An attribute is what another makes it; levels that are not listed leave it as it is drawn."""
+    """An attribute is determined by another; levels that are not listed leave it as it is drawn."""
 
     attribute: str
     source: str

@@ -97,10 +97,10 @@ def sensitivity(score: Score, unit: Unit, neighbours: Neighbours, rows: int | No
     """Most that one unit's data moves a score.
 
     Args:
-        score: Which.
-        unit: Who is protected.
+        score: Name of the score.
+        unit: Unit that is protected.
         neighbours: Against what change.
-        rows: How many there are, where that is public.
+        rows: Number of rows, where that is public.
     """
     replaced, m = neighbours is Neighbours.REPLACE_ONE, unit.max_rows
     if score == "mi":

@@ -91,8 +91,8 @@ class Adaptive:
     """Measure single attributes, then the worst pair of each round.
 
     Args:
-        attributes: Which; all that can be counted if nothing is said.
-        rounds: How many pairs; twice as many as attributes if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
+        rounds: Number of pairs; twice as many as attributes if None.
         seconds: About how long it may take: fewer rounds are planned for, see `effort`.
     """
 

@@ -48,15 +48,15 @@ class Synthesizer:
 
     Args:
         epsilon, delta: The budget of one fit.
-        unit, neighbours: Who is protected, and against what change.
+        unit, neighbours: Unit that is protected, and notion of neighbours.
         method: As `Synthesize` has it.
-        attributes: Which; all that can be counted if nothing is said.
+        attributes: Attributes to synthesise; all that can be counted if None.
         people: About how many rows there are, where that is public.
         seconds: About how long fitting may take; decides how many steps are planned.
         seed: For studies only: the same seed gives the same noise, and no guarantee.
 
     Attributes:
-        synthesized_: What `fit` has made.
+        synthesized_: Result of `fit`.
     """
 
     synthesized_: Synthesized
@@ -95,7 +95,7 @@ class Synthesizer:
 
         Args:
             data: Rows, with their `domain`; an engine; or a session, which is charged and brings its own noise.
-            domain: What is public about the rows.
+            domain: Public description of the rows.
         """
         if isinstance(data, pa.Table) != (domain is not None):
             raise InvalidInput("goes with a table, and with nothing else", field="domain")

@@ -21,7 +21,7 @@ def number_groups(codes: NDArray[np.int32], parts: Ints, at: Ints) -> Any:
 
     Args:
         codes: The combinations.
-        parts: What each code of each attribute adds to the key of a group; equal sums are equal groups.
+        parts: Summand of each code of each attribute in the key of a group; equal sums are equal groups.
         at: Where the codes of each attribute begin in `parts`.
     """
     m, d = codes.shape

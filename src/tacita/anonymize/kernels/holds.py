@@ -30,7 +30,7 @@ class People(NamedTuple):
     persons: int
     pairs: int
     rows: Ints
-    population: Ints  # rows of an item, also those that do not leave
+    population: Ints  # rows of an item, also those that are not released
 
 
 class Rules(NamedTuple):

@@ -188,7 +188,7 @@ def settle(
 ) -> None:
     """Move items that their class can spare to a class near by (in the order of cuts) where the sum of losses falls.
 
-    Classes of more than `most` items are left as they are: there is little to win and much to look at.
+    Classes of more than `most` items are left as they are: there is little to gain at a high cost.
     """
     meta, table = shape.meta, shape.table
     made = _classes(meta, table, codes, weights, classes, count)

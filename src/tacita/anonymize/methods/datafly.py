@@ -1,7 +1,7 @@
-"""Datafly [Sweeney 1997]: raise the attribute with the most distinct values, until what is left to suppress is little.
+"""Datafly [Sweeney 1997]: raise the attribute with the most distinct values, until few rows are left to suppress.
 
 A group is a class when it has k people or more, and the attribute is chosen by how many values it has (not by their
-spread). Fast, and no loss is looked at: it tends to raise too far. Where conditions other than k make a higher node
+spread). Fast, and it ignores the loss: it tends to raise too far. Where conditions other than k make a higher node
 suppress more, it goes on all the same, so it may miss nodes that would do.
 """
 

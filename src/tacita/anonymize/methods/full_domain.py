@@ -26,9 +26,9 @@ class FullDomain(ABC):
     """A method that chooses a node.
 
     Attributes:
-        loss: What is made least, where a method can choose: see `tacita.anonymize.methods.node_loss`.
+        loss: Measure to minimise, where a method can choose: see `tacita.anonymize.methods.node_loss`.
         labels: `level` writes what all values of an attribute became; `tight` the narrowest label that is true of a
-            class, so that the same value may stand in one class and below a node in another.
+            class, so that the same value may appear in one class and below a node in another.
     """
 
     method: ClassVar[str]

@@ -36,7 +36,7 @@ __all__ = ["Grouping", "Groups", "Labels", "impossible", "words_of"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Labels = Literal["level", "tight"]
-"""What stands in a class: what all its values became, or the narrowest label that is true of those in it."""
+"""Label of a class: the recoded value, or the narrowest label that covers the values in it."""
 _MOST = 2**62
 
 
@@ -46,7 +46,7 @@ class Groups:
 
     Attributes:
         of: The group of each combination.
-        rows: Rows of each group that may leave.
+        rows: Releasable rows of each group.
         good: Whether each group is a class.
     """
 
@@ -62,7 +62,7 @@ class Groups:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grouping:
-    """People, what must hold for every class, and how many rows may be suppressed."""
+    """People, the conditions on every class, and the number of rows that may be suppressed."""
 
     crowd: DistinctRows
     conditions: Conditions
@@ -78,12 +78,12 @@ class Grouping:
 
     @cached_property
     def rows(self) -> Ints:
-        """Rows of each combination that may leave."""
+        """Releasable rows of each combination."""
         return self._people.rows
 
     @cached_property
     def counts(self) -> tuple[Floats, ...]:
-        """Rows that may leave, by the code of each attribute."""
+        """Releasable rows, by the code of each attribute."""
         each = zip(self.crowd.axes, self.crowd.codes.T, strict=True)
         return tuple(np.bincount(of, weights=self.rows, minlength=len(axis)).astype(np.float64) for axis, of in each)
 
@@ -127,7 +127,7 @@ class Grouping:
     def recoding(
         self, groups: Groups, becomes: Sequence[Ints], texts: Sequence[Sequence[str]], labels: Labels
     ) -> Recoding:
-        """The recoding of these groups; texts[j][n] is what stands for number n of attribute j."""
+        """The recoding of these groups; texts[j][n] is the label of number n of attribute j."""
         classes = np.where(groups.good, np.cumsum(groups.good) - 1, SUPPRESSED)[groups.of]
         if labels == "tight":
             return recoding_of(self.crowd, classes, Style.TIGHT)
@@ -146,9 +146,9 @@ def words_of(axis: Axis, becomes: Ints) -> list[str]:
 
 
 def impossible(conditions: Conditions) -> InvalidInput:
-    """Not even the coarsest recoding holds what is asked for."""
+    """Error for when not even the coarsest recoding meets the conditions."""
     return InvalidInput(
-        "not even all people together hold what is asked for",
+        "not even one class of all people meets the conditions",
         field="conditions",
         value=conditions.as_dict(),
         hint="Ask for less, or allow more to be suppressed",

@@ -10,7 +10,7 @@ that no class is larger than 2k - 1 unless all in it are the same. `legacy` is t
 compare with its figures.
 
 Every condition is tested before a cut is made, by people and not by rows. What is suppressed is what costs least to
-lose when a group can be cut no further, within the budget. What leaves is counted again by the caller:
+lose when a group can be cut no further, within the budget. The release is counted again by the caller:
 docs/claims/k-anonymity.md.
 """
 
@@ -77,7 +77,7 @@ class Mondrian:
 
         Args:
             crowd: The people.
-            conditions: What every class must hold.
+            conditions: Conditions on every class.
             budget: Rows that may be suppressed.
         """
         if self.mode != "strict":
@@ -122,7 +122,7 @@ class Mondrian:
 
 def _impossible(conditions: Conditions) -> InvalidInput:
     return InvalidInput(
-        "not even all people together hold what is asked for",
+        "not even one class of all people meets the conditions",
         field="conditions",
         value=conditions.as_dict(),
         hint="Ask for less, or generalise the sensitive attributes first",
@@ -130,7 +130,7 @@ def _impossible(conditions: Conditions) -> InvalidInput:
 
 
 def _alone(crowd: DistinctRows, people: People, rules: Rules) -> NDArray[np.bool_]:
-    """Combinations that may be a class by themselves, if those who are left may be one too."""
+    """Combinations that may be a class by themselves, if the remaining people may be one too."""
     many = np.flatnonzero(crowd.weights >= rules.k)
     alone = np.zeros(len(crowd.codes), np.bool_)
     alone[many[fits_each(people, rules, many)]] = True

@@ -31,14 +31,14 @@ _MOST_WORK = 20_000_000  # combinations that are counted in one pass
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AnonymizedSets:
-    """Sets that may leave, and what is known of them.
+    """Released sets, with their support and loss.
 
     Attributes:
-        sets: What leaves: items sorted, sets sorted, so that the order says nothing.
+        sets: Released sets: items sorted, sets sorted, so that the order reveals nothing.
         support: People who share the rarest combination; None when nothing occurs.
         loss: Mean loss of an item occurrence: (leaves below its node - 1)/(leaves - 1), 1 when it is left out.
         suppressed: Share of item occurrences that were left out.
-        written: What each item is written as, None when it is left out: for the owner only.
+        written: Node that each item is written as, None when it is left out: for the owner only.
     """
 
     sets: tuple[Set, ...]
@@ -112,7 +112,7 @@ class KmAnonymity:
         left = [state.image(one) for one in raw]
         support = least_support(left, self.m, people)
         if support is not None and support < self.k:
-            raise InternalError("the sets do not hold what was asked, and do not leave", field="k")
+            raise InternalError("the sets do not meet the condition and are not released", field="k")
         return AnonymizedSets(
             sets=tuple(sorted(left)),
             support=support,

@@ -34,14 +34,14 @@ __all__ = ["MicroBatches"]
 
 
 class MicroBatches:
-    """Rows that are held back, and who has left.
+    """Rows that are held back, and people who were released.
 
     Args:
-        plan: What a batch must hold.
-        least: Least people in a batch that leaves before a deadline; k by default. More people lose less.
+        plan: Recipe and conditions of a batch.
+        least: Least people in a batch released before a deadline; k by default. With more people, less is lost.
         deadline: How long a row may be held, in the unit of the times.
-        again: What is done with rows of people who have left: see the top of this file.
-        remember: How long people who have left are remembered; for ever by default.
+        again: Treatment of rows of people who were released before: see the top of this file.
+        remember: How long released people are remembered; without limit by default.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class MicroBatches:
             raise InvalidInput("must be suppress or each", field="again", value=again)
         if again == "suppress" and plan.domain.person is None:
             raise InvalidInput(
-                "needs a person's key in the schema, to know who has left",
+                "needs a person's key in the schema, to know who was released",
                 field="again",
                 value=again,
                 hint="Declare `person`, or say again='each' if no one can come back",
@@ -72,10 +72,10 @@ class MicroBatches:
         self.plan, self.least, self.deadline = plan, k if least is None else least, deadline
         self.again, self.remember = again, remember
         self.late = self.repeated = self.unkeyed = 0
-        """Rows that were suppressed: past their deadline, of people who had left, without a key."""
+        """Rows that were suppressed: past their deadline, of people already released, without a key."""
         self._held: pa.Table | None = None
         self._since = np.zeros(0, np.int64)
-        self._left: OrderedDict[str, int] = OrderedDict()  # when each person left, the earliest first
+        self._left: OrderedDict[str, int] = OrderedDict()  # when each person was released, the earliest first
         self._now: int | None = None
 
     @property
@@ -85,11 +85,11 @@ class MicroBatches:
 
     @property
     def remembered(self) -> int:
-        """People who have left and are remembered."""
+        """People who were released and are remembered."""
         return len(self._left)
 
     def push(self, rows: pa.Table, now: int) -> list[Anonymized]:
-        """Take rows in; what leaves because of that, if anything.
+        """Take rows in; return the batch that is released because of that, if any.
 
         Args:
             rows: With all columns that the plan reads.
@@ -97,7 +97,7 @@ class MicroBatches:
         """
         chosen = rows.select(list(self.plan.reading)).combine_chunks()
         recipe = self.plan.recipe
-        read_distinct_rows(  # refuses values that have no place before they are mixed with others
+        read_distinct_rows(  # refuses out-of-domain values before they are mixed with others
             self.plan.domain, chosen, self.plan.quasi, sensitive=self.plan.sensitive, hierarchies=recipe.hierarchies
         )
         if self._held is not None and chosen.schema != self._held.schema:
@@ -115,7 +115,7 @@ class MicroBatches:
         return self._release(now)
 
     def tick(self, now: int) -> list[Anonymized]:
-        """Let time pass: what leaves because of that, if anything."""
+        """Let time pass; return the batch that is released because of that, if any."""
         self._move_to(now)
         return self._release(now)
 

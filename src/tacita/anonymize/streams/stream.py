@@ -1,21 +1,21 @@
 """z-anonymity [Jha et al. 2020]: let a tuple of a stream through when enough users have just shown the same value.
 
-A tuple (t, u, a) says that user u showed value a at time t. It leaves at once, or never: it leaves exactly when at
+A tuple (t, u, a) says that user u showed value a at time t. It is released at once, or never: exactly when at
 least z different users, u among them, showed a in (t - window, t], of what has come so far.
 
     stream = ZAnonymity(z=20, window=3_600_000)        # times in milliseconds
-    stream.push(time, user, value)                     # one tuple: True when it may leave
-    stream.push_many(times, users, values)             # many, in the order of time: which of them may leave
+    stream.push(time, user, value)                     # one tuple: True when it may be released
+    stream.push_many(times, users, values)             # many, in the order of time: a mask
 
 Memory: one entry for each pair of user and value that the window holds, however many tuples there were, and never more
 than `capacity` entries. When there would be more, the pair that was seen longest ago is forgotten: then fewer tuples
-leave, never more. Nothing is written anywhere.
+are released, never more. Nothing is written anywhere.
 
 Time: a tuple that is older than one before it is refused, and nothing of its batch is taken in; with
-`late="suppress"` it is neither counted nor let through, which again can only let fewer leave.
+`late="suppress"` it is neither counted nor let through, which again can only release fewer.
 
-The promise is about single values, not about combinations of them, and it is no differential privacy. How likely z
-makes users alike on all that leaves is in `tacita.anonymize.streams.stream_chance`. docs/claims/z-anonymity.md.
+The promise is about single values, not about combinations of them, and it is no differential privacy. For the chance
+that users are alike on all released values, see `tacita.anonymize.streams.stream_chance`. docs/claims/z-anonymity.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ZAnonymity:
         z: Least users who showed the same value.
         window: How long a showing counts, in the unit of the times; whole.
         capacity: Most pairs of user and value that are remembered.
-        late: What is done with a tuple that comes after a younger one.
+        late: Treatment of a tuple that comes after a younger one.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ZAnonymity:
         return sum(int(array.nbytes) for array in self._state)
 
     def push(self, time: int, user: Hashable, value: Hashable) -> bool:
-        """Whether this tuple may leave; it counts for those that follow."""
+        """Whether this tuple may be released; it counts for those that follow."""
         if type(time) is not int or not self._latest <= time < _RANGE:
             return bool(self.push_many([time], [user], [value])[0])  # which says what is wrong
         self._one_time[0] = time

@@ -1,6 +1,6 @@
 """Probability that z-anonymity makes a user k-anonymous: computed under a model, with both ends of the error.
 
-The model looks at the end of one window. Each of n users has shown value a with probability p(a), all users and values
+The model is of the end of one window. Each of n users has shown value a with probability p(a), all users and values
 independent (with a Poisson rate r(a) by user, p = 1 - exp(-r * window)). N(a) users have shown a. If N(a) >= z, a is
 let through and is in the release of all who showed it; otherwise of no one. A user is k-anonymous when the set
 of values released of them is that of k - 1 others too. (The first z - 1 who showed a count as released too: in a
@@ -40,9 +40,9 @@ def chance_of_k(shown: Iterable[float], *, users: int, z: int, k: int, step: flo
 
     Args:
         shown: For each value, the probability that a user shows it in a window.
-        users: How many there are.
+        users: Number of users.
         z: As in `ZAnonymity`.
-        k: How many must have the same released set.
+        k: Number of users who must have the same released set.
         step: Width of the grid of log q; the narrower, the closer the two ends.
     """
     chances = np.asarray(list(shown), np.float64)

@@ -1,4 +1,7 @@
-"""Functions as a service: released once, asked for ever; what leaves is answers. Names load when first used."""
+"""Functions as a service: released once, queried without limit; only answers are released.
+
+Names load when they are first used.
+"""
 
 from __future__ import annotations
 

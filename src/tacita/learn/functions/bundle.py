@@ -96,7 +96,7 @@ def load_bundle(
         registry: Where it goes.
         text: The bundle.
         trusted: Public keys whose signature is accepted.
-        principal: Who takes it up.
+        principal: User who imports it.
         older: Whether it may become the newest of its name though one that was made later is there.
     """
     body = _checked(text, trusted)

@@ -29,8 +29,8 @@ def fit_density(
         points: In the unit cube, without missing numbers.
         space: Of model and noise.
         divisor: The number of rows: public, or with noise.
-        volume: Of the box that the unit cube stands for.
-        unit, neighbours: Who is protected, against what.
+        volume: Of the box that the unit cube represents.
+        unit, neighbours: Unit that is protected, and notion of neighbours.
     """
     centres, weights = None, np.ones((len(points), 1))
     if space.features is None:

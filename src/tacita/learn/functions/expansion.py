@@ -12,7 +12,7 @@ __all__ = ["Fitted", "Space"]
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """The space of functions that model and noise share: that of a kernel, or of the features that stand for it."""
+    """The space of functions that model and noise share: that of a kernel, or of the features that approximate it."""
 
     kernel: Kernel
     features: Features | None = None
@@ -40,8 +40,8 @@ class Fitted:
         weights: One column for each function.
         centres: None with features.
         sensitivity: How far a unit moves all functions together, as a distance in the space.
-        scale, offset: What an answer is multiplied by, and what is added then; public.
-        rows: How many rows were read, where that is public.
+        scale, offset: Factor of an answer, and summand after it; public.
+        rows: Number of rows that were read, where that is public.
     """
 
     weights: Array = field(repr=False)

@@ -1,4 +1,4 @@
-"""A kernel of finitely many features that stands for another: constant memory, whatever is asked.
+"""Random features that approximate a kernel: constant memory, whatever is queried.
 
     phi(x) = (cos(w_1 x), ..., cos(w_D x), sin(w_1 x), ..., sin(w_D x)) / sqrt(D),  w_i from the kernel's spectral law
 

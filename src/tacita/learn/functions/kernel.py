@@ -35,7 +35,7 @@ class Kernel:
     """One kernel.
 
     Args:
-        name: Which.
+        name: Name of the kernel.
         bandwidth: How far it reaches, as a share of the public ranges; public, never tuned on private rows for free.
         bias: Whether 1 is added.
     """

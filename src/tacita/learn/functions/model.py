@@ -34,7 +34,7 @@ from tacita.learn.functions.predicted_error import warning
 __all__ = ["FunctionModel", "Predictions", "on_grid", "step_of"]
 
 MOST_BYTES = 1 << 28
-"""What the arrays of a model may take in memory."""
+"""Most memory of the arrays of a model."""
 _FINE = 34
 _COARSER = 14  # what answers of features are rounded to, in doublings of that: other machines add up otherwise
 _CHUNK = 1 << 22  # kernel values that are held at once
@@ -86,7 +86,7 @@ class FunctionModel:
 
     Attributes:
         about: All that is public, as plain data.
-        arrays: What answers are made from; secret where the form is `path`.
+        arrays: Arrays that answers are computed from; secret where the form is `path`.
     """
 
     about: Mapping[str, Any]
@@ -99,12 +99,12 @@ class FunctionModel:
 
     @property
     def service_only(self) -> bool:
-        """Whether nothing but answers may leave."""
+        """Whether only answers may be released."""
         return self.form == "path"
 
     @cached_property
     def domain(self) -> Domain:
-        """The public schema of what is asked."""
+        """The public schema of queries."""
         return Domain.from_dict(self.about["domain"])
 
     @property
@@ -189,7 +189,7 @@ class FunctionModel:
         """
         if self.service_only:
             raise Forbidden(
-                "only answers of this function may leave: its parameters are private rows",
+                "only answers of this function may be released: its parameters are private rows",
                 field="model",
                 hint="Ask for predictions, or release it with random features",
             )

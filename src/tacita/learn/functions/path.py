@@ -62,7 +62,7 @@ class Drawn:
 
     Attributes:
         noise: One row for each point, one column for each function.
-        kept: Which points were kept.
+        kept: Points that were stored.
         hidden: The new z of those, in order. Secret: with the answers it would give the function away.
     """
 
@@ -77,7 +77,7 @@ class Path:
     Args:
         kernel: Of the noise: the kernel that the functions are made of.
         dimensions: Of a point.
-        functions: How many.
+        functions: Number of functions.
     """
 
     def __init__(self, kernel: Kernel, dimensions: int, functions: int = 1) -> None:

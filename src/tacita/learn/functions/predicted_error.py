@@ -28,9 +28,9 @@ class PredictedError:
 
     Attributes:
         noise_std: Standard deviation of the noise in an answer, in the units of the answer; None if it is not known.
-        reference: What it is measured against, in the same units.
-        what: What the reference is, in words.
-        basis: What the prediction was worked out from, in words.
+        reference: Value it is compared with, in the same units.
+        what: Description of the reference.
+        basis: Basis of the prediction, in words.
     """
 
     noise_std: float | None
@@ -51,7 +51,7 @@ class PredictedError:
         return f"{_words(self.noise_std, self.reference, self.what)} ({self.basis})."
 
     def check(self) -> None:
-        """Refuse noise that leaves nothing to read."""
+        """Refuse noise that makes answers meaningless."""
         if self.too_large:
             raise InvalidInput(
                 "the noise would be larger than what it is measured against; nothing was charged",

@@ -1,4 +1,4 @@
-"""Release a function of private rows, once, to be asked for ever.
+"""Release a function of private rows once, to be queried without limit.
 
     recipe = ReleaseFunction(kind="density", features=("age", "bmi"), kernel=Kernel(bandwidth=0.05))
     plan   = recipe.calibrate(domain, budget, unit=..., neighbours=...)
@@ -139,7 +139,7 @@ class ReleaseFunction:
                 )
             if neighbours is not Neighbours.REPLACE_ONE:
                 raise InvalidInput(
-                    "a response changes; no row comes or goes",
+                    "a response changes; no row is added or removed",
                     field="neighbours",
                     value=str(neighbours),
                     hint="Use an account under replace-one",
@@ -251,7 +251,7 @@ class FunctionPlan:
         return PredictedError(noise_std=noise_std, reference=reference, what=what, basis=basis)
 
     def check_error(self, engine: Engine) -> None:
-        """Refuse noise that leaves nothing to read, unless it is accepted; before anything is charged."""
+        """Refuse noise that makes answers meaningless, unless it is accepted; before anything is charged."""
         found = None if self.recipe.accept_noise else self.predict_error(engine)
         if found is not None:
             found.check()
@@ -425,7 +425,7 @@ def _rows_are_public(unit: Unit, neighbours: Neighbours) -> bool:
 
 
 def _chosen(rows: int, rate: float, source: Source) -> npt.NDArray[np.bool_]:
-    """Each row by a coin of its own, whatever is in it: neighbours still differ in one unit for every throw."""
+    """Draw each row independently of its values: neighbours still differ in one unit for every draw."""
     if rate >= 1:
         return np.ones(rows, bool)
     return np.asarray(source.words(rows) < np.uint64(int(rate * 2**64)))

@@ -3,10 +3,10 @@
     pending     written, but not yet named by the answer of a paid charge: never asked
     active      answers
     moved       exported with its path, or halted after a restore: answers what it has answered, and nothing new
-    deleted     gone, but for its name, its cost and when it was made
+    deleted     gone, except its name, its cost and when it was made
 
 What answers is made from is sealed where a key is given: training rows, and the noise behind the answers. Answers
-themselves have left already and are kept as they are.
+themselves are released already and are stored as they are.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Registry:
     # -- ending -------------------------------------------------------------------------------------------------------
 
     def delete(self, ref: str, *, principal: str = LOCAL) -> Entry:
-        """Forget what a function answers from, and its points. What it cost stays spent."""
+        """Delete the arrays of a function, and its points. Its cost stays spent."""
         entry = self.get(ref)
         with self.database.writing() as connection:
             self.lock(connection, entry.id)

@@ -78,7 +78,7 @@ class KeptPlan:
         return self.plan.neighbours
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data; the name is part of what is asked."""
+        """The plan as plain data; the name is part of the question."""
         plain = self.plan.as_dict()
         return plain | {"recipe": plain["recipe"] | {"name": self.name}}
 

@@ -38,7 +38,7 @@ class Seal:
         return self._cipher is not None
 
     def close(self, data: bytes, about: str) -> bytes:
-        """The bytes, sealed; `about` must be said again to open them, so that no two can be swapped."""
+        """Seal the bytes; opening them needs the same `about`, so that no two can be swapped."""
         if self._cipher is None:
             return data
         nonce = os.urandom(_NONCE)

@@ -1,8 +1,8 @@
 """Sensitivity of a function to one unit, as a distance in the space of its kernel.  The only place of these formulas.
 
-With kappa^2 = sup k(x, x), m rows of a unit at most, and `parts` 1 where a unit comes or goes, 2 where it is replaced:
+With kappa^2 = sup k(x, x), m rows of a unit at most, and `parts` 1 where a unit is added or removed, 2 where replaced:
 
-    sum of k(., x_i)       m kappa, where a unit comes or goes
+    sum of k(., x_i)       m kappa, where a unit is added or removed
                            m kappa sqrt(2), replaced, k >= 0: |new - old|^2 = |new|^2 + |old|^2 - 2 <new, old>
                            m kappa 2, replaced, k of either sign: random features are
     posterior mean         m range sqrt(max_i (A K A)_ii), A = (K + s I)^-1: one response moves by its range, and

@@ -58,11 +58,11 @@ def fit_machine(
     Args:
         points: In the unit cube.
         codes: The class of each.
-        classes: How many there are.
+        classes: Number of classes.
         space: Of model and noise.
         c: Of each row.
         most: Rows that a matrix is made for; with more, kernel values are worked out again for each step.
-        unit, neighbours: Who is protected, against what.
+        unit, neighbours: Unit that is protected, and notion of neighbours.
     """
     functions = functions_of(classes)
     matrix = None

@@ -3,7 +3,7 @@
     loss of a row    classes: minus the log of its class's probability;   number: (output - y)^2 / 2
     what leaves      the mean of the weights after the last half of the steps: post-processing, and less noise
 
-Privacy:  that of `PrivateTraining`; nothing else here looks at a row.   Claim: docs/claims/dp-sgd.md
+Privacy:  that of `PrivateTraining`; nothing else here reads a row.   Claim: docs/claims/dp-sgd.md
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A row of numbers moves all products at once, each by little. Laplace noise pays for the sum of the moves; noise on a
 cube (`noise.cube`) for the largest. With levels it is the other way round: a row moves few of many products, by 1 in
-sum for two features, and Laplace noise is right. So what leaves is cut into parts, each with the noise that fits it:
+sum for two features, and Laplace noise is right. So the release is cut into parts, each with the noise that fits it:
 
                                  of numbers           with a level
     x_j x_l                      cube                 Laplace
@@ -11,7 +11,7 @@ sum for two features, and Laplace noise is right. So what leaves is cut into par
 
 and beside, as in `moments`: the number of rows and the sum of targets, and how many rows lie beyond the bounds.
 
-Privacy:  pure. With all |x_j|, |y| <= 1 a row that comes or goes moves each number of a cube by at most 1. Those with
+Privacy:  pure. With all |x_j|, |y| <= 1 adding or removing a row moves each number of a cube by at most 1. Those with
           a level it moves by 1 in sum for each pair of features, and for each feature. Rows that are scaled down to a
           norm r move products by at most r^2, and the rest by r, where that is less.
           Claim: docs/claims/functional-mechanism.md
@@ -51,11 +51,11 @@ class Part:
     """Some of the moments, with the same noise.
 
     Attributes:
-        cells: Which of the matrix over (1, x, y), in its upper triangle.
+        cells: Mask of the matrix over (1, x, y), in its upper triangle.
         cube: Whether by the largest of them, else Laplace noise on each.
         moved: How far a row moves them, the largest or in sum, as a whole number of what a cell can be moved by.
         power: 2 for products of features, 1 for a feature alone or times the target: how the norm counts.
-        weight: What an error in one of them counts.
+        weight: Weight of an error in one of them.
     """
 
     cells: npt.NDArray[np.bool_]
@@ -205,7 +205,7 @@ class CubeNoise:
     # -- drawing ------------------------------------------------------------------------------------------------------
 
     def release(self, sums: ExactMoments, source: Source) -> NoisyMoments:
-        """Noise on everything that leaves, once."""
+        """Add noise to everything that is released, once."""
         matrix: Integers = np.zeros_like(sums.matrix)
         for part, law in zip(self.parts, self.laws, strict=True):
             drawn = law.draw(source) if isinstance(law, DiscreteCube) else law.draw(part.many, source)

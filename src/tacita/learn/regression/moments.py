@@ -204,7 +204,7 @@ class MomentNoise:
         return DiscreteGaussian(sigma2=_sigma2(size)).draw(count, source)
 
     def release(self, sums: ExactMoments, source: Source) -> NoisyMoments:
-        """Noise on everything that leaves, once."""
+        """Add noise to everything that is released, once."""
         grid = 1 << self.bits
         steps = float(grid * grid)
         mask = self.monomials.released

@@ -10,7 +10,7 @@ mechanism has f = 1. More is better where there are many features, since the dep
 counts more than that between two features: see `functional.linear_weight`.
 
 Sensitivity:  let s bound the sum of |x_j| and q the sum of x_j^2 of a row: both are B, and s = r sqrt(B), q = r^2 for
-              rows that are scaled down to a norm r. A row that comes or goes moves the monomials by at most
+              rows that are scaled down to a norm r. Adding or removing a row moves the monomials by at most
 
                   L1     S^2 (s^2 + 2 f s [intercept] + 2 f s + [y^2])
                   L2     S^2 sqrt(q^2 + 2 f^2 q [intercept] + 2 f^2 q + [y^2])      products counted over sqrt 2
@@ -101,7 +101,7 @@ class Monomials:
 
     @property
     def released(self) -> npt.NDArray[np.bool_]:
-        """Upper triangle of the matrix over (1, x, y): what leaves among the monomials."""
+        """Mask of the released monomials, in the upper triangle of the matrix over (1, x, y)."""
         d = self.design.columns
         own = self.design.owners
         mask = np.zeros((d + 2, d + 2), np.bool_)

@@ -5,11 +5,11 @@ allow, so what is fitted drowns. A share of the budget finds where nearly all va
 
     middle    the median of each number, by private choice
     reach     how many lie within 2, 1, 1/2, 1/4, ... of it, for bounds of -1 and 1: counts of shells, with noise. The
-              shortest reach beyond which a fiftieth lies, or as many as noise may have made up
+              shortest reach beyond which a fiftieth lies, or as many as noise alone may give
 
 Rows are clipped to middle - reach .. middle + reach, stretched to -1..1 again, and the rest of the budget fits as ever.
 
-Privacy:  a row is in one shell of each number. What follows looks at noisy counts and at each row alone; a clipped and
+Privacy:  a row is in one shell of each number. What follows reads noisy counts, and each row alone; a clipped and
           stretched row is again from -1 to 1, wherever the ends are. All parts add up to the budget.
           Claim: docs/claims/private-regression.md
 Utility:  better the wider the bounds; where noise drowns the counts, the public bounds stay.

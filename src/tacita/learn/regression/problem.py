@@ -68,7 +68,7 @@ class Method(Protocol):
         """Cost of fitting to a unit, derived from the noise that is drawn."""
 
     def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
-        """Fit to rows: noise goes on before anything leaves."""
+        """Fit to rows; add noise before anything is released."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, `method` among it."""

@@ -62,8 +62,8 @@ class Regression:
     """A line for a number, or for the odds of one of two levels.
 
     Args:
-        target: What to predict.
-        features: What to predict from.
+        target: Attribute to predict.
+        features: Attributes to predict from.
         task: "linear" for a number with bounds, "logistic" for two levels.
         method: How; "auto" picks by what is public.
         penalty, alpha: lambda (alpha |b|^2 + (1 - alpha) |b|_1) beside the sum of (x'b - y)^2, for features and target
@@ -72,7 +72,7 @@ class Regression:
         convexify: How a noisy quadratic gets a minimum: "floor", "trim" or "ridge".
         norm: The longest that a row of features from -1 to 1 may be; longer ones are scaled down.
         intercept: Whether there is one.
-        outside: Rows beyond the bounds: "clip" or "leave-out". Their number leaves with noise, where moments do.
+        outside: Rows beyond the bounds: "clip" or "leave-out". Their number is released with noise, where moments are.
         people: About how many rows there are, where that is public; some methods take steps by it.
     """
 

@@ -1,7 +1,8 @@
 """A penalty that is chosen privately, and charged.
 
-The units are split in two without looking at them. Moments of the one part leave with noise, once; every candidate is
-solved on them, which is free. The other part chooses: the candidate whose capped errors add up to least, by noisy max.
+The units are split in two without reading them. Moments of the one part are released with noise, once; every candidate
+is solved on them, which costs nothing. The other part chooses: the candidate with the least sum of capped errors, by
+noisy max.
 
 Privacy:  a unit is in one part only, so both parts cost the budget and together no more than it. A row's error, of a
           prediction and a target from -1 to 1, is squared and divided by 4: at most 1.

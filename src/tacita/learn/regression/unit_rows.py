@@ -38,7 +38,7 @@ __all__ = [
 RADIUS = 2.0
 """Most that coefficients of a linear model may be long, for rows of length 1."""
 GRID = 1 << 20
-"""Steps of one, on which coefficients leave."""
+"""Steps of one, on which coefficients are released."""
 
 
 def unit_rows(setting: Problem, points: Points) -> Array:
@@ -64,7 +64,7 @@ def ridge_of(setting: Problem) -> float:
 
 
 def ridges_of(setting: Problem, least: float, wanted: float) -> Array:
-    """A ridge for each coefficient: at least what privacy needs; what is wanted besides leaves the intercept alone."""
+    """A ridge for each coefficient: at least what privacy needs; a requested penalty does not touch the intercept."""
     found = np.full(setting.design.columns + setting.intercept, max(least, wanted))
     found[: int(setting.intercept)] = least
     return found

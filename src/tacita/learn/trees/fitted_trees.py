@@ -1,4 +1,4 @@
-"""Released trees: splits, shares of classes in leaves, and what they cost."""
+"""Released trees: splits, shares of classes in leaves, and their cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedTrees(ModelEnvelope):
-    """Released trees. A row with a value that has no place goes right at each split that asks for it."""
+    """Released trees. A row with an out-of-domain value goes right at each split on that attribute."""
 
     mark: ClassVar[str] = "trees/1"
 

@@ -2,7 +2,7 @@
 
     score(split) = sum over its two sides of  sum_k n_k^2 / n        n_k rows of class k: Gini, times n
 
-Sensitivity:  a row that comes or goes moves a score by at most 1, since it changes one side, and there
+Sensitivity:  adding or removing a row moves a score by at most 1, since it changes one side, and there
               f = sum_k n_k^2 / n  changes by  (n (2 n_j + 1) - sum_k n_k^2) / (n (n + 1)),  from -(n-1)/(n+1) to 1.
               Claim: docs/claims/private-trees.md
 """

@@ -99,7 +99,7 @@ class Trees:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedTrees:
-    """Trees with their losses fixed. `epsilon` is what a unit that comes or goes loses to one tree in all."""
+    """Trees with their losses fixed. `epsilon` is the cost of one tree to a unit that is added or removed."""
 
     recipe: Trees
     domain: Domain = field(repr=False)
@@ -120,7 +120,7 @@ class CalibratedTrees:
 
     @property
     def event(self) -> Event:
-        """All levels, then the leaves; each splits the units by rules that look at one at a time."""
+        """All levels, then the leaves; each splits the units by rules that read one at a time."""
         leaves = DiscreteLaplaceNoise(scale=self.law.scale, sensitivity=self.unit.max_rows)
         levels = Repeated(event=Parallel(events=(Pure(epsilon=self.choice),)), count=self.recipe.depth)
         return Sequence(events=(levels, Parallel(events=(leaves,))))
@@ -130,7 +130,7 @@ class CalibratedTrees:
         check_engine(self, engine)
         recipe = self.recipe
         units = coded_units(engine, (*recipe.features, recipe.target), self.unit)
-        rng = np.random.default_rng(source.words(4))  # for shares and features, which look at no row
+        rng = np.random.default_rng(source.words(4))  # for shares and features, which read no row
         share = rng.integers(0, recipe.trees, len(units))
         grown = []
         for tree in range(recipe.trees):

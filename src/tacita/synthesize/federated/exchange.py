@@ -33,7 +33,7 @@ __all__ = ["LARGEST", "VERSION", "Content", "Joined", "Measured", "Parents", "Re
 
 VERSION = "federated/1"
 LARGEST = 1 << 50
-"""Larger than any count; what is said to be more is refused."""
+"""Larger than any count; a larger cell is refused."""
 
 Kind = Literal["join", "count", "vote", "tables", "model"]
 Parents = tuple[tuple[str, Key], ...]
@@ -45,7 +45,7 @@ class Step:
     """One thing that is asked.
 
     Args:
-        kind: What.
+        kind: Kind of step.
         placed: For votes, and the tables of SL2: the structure so far.
         most_cells: For votes: the largest table that stands out from noise.
     """

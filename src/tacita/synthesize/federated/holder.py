@@ -72,7 +72,7 @@ class Holder:
         name: How terms call it.
         session: Asks the data, on the holder's account; its source is the holder's randomness.
         ledger: The ledger of that session.
-        limits: What the operator allows.
+        limits: Limits set by the operator.
     """
 
     def __init__(self, *, name: str, session: Asks, ledger: Ledger, limits: Limits) -> None:

@@ -20,8 +20,8 @@ class Planned:
     """One method of sharing.
 
     Attributes:
-        cost_of_a_holder: What the run takes from the account of each.
-        cost_of_a_person: What it costs one person, at all holders together.
+        cost_of_a_holder: Cost charged to the account of each holder.
+        cost_of_a_person: Cost to one person, at all holders together.
         steps: How often holders are asked.
         std_of_a_holder: Standard error of a cell of one holder.
         std: That of a cell of all holders together.

@@ -5,7 +5,7 @@
     out             refused, or sent what is no answer: they are not asked again
 
 A late answer to a finished step is dropped; its holder has paid for it. Everything that was missing ends up in `notes`.
-Fewer answers than the quorum end the run. Privacy: looks at messages only.
+Fewer answers than the quorum end the run. Privacy: reads messages only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Rounds:
             except TacitaError as error:
                 missing[name] = error.rule
                 if error.status < 500 and error.status != _TOO_MANY_REQUESTS:
-                    self._left.pop(name)  # it said no, or what it says cannot be understood
+                    self._left.pop(name)  # it refused, or its answer cannot be read
         self._note(step, missing)
         if len(answered) < self._terms.quorum:
             spent = "Nothing was spent" if step.kind == "join" else "What holders answered is spent"

@@ -34,9 +34,9 @@ def split(
 
     Args:
         codes: A row for each row, a column for each attribute.
-        scheme: Which way.
+        scheme: One of the schemes above.
         rng: For the order, the sizes, and which attribute; needs no secrecy.
-        holders: How many, where the scheme does not say.
+        holders: Number of holders, where the scheme does not fix it.
         label: The column of the label; never the one that `attribute` draws.
     """
     if scheme not in SPLITS:

@@ -39,12 +39,12 @@ class Terms:
     Args:
         run: Its name. A holder binds the first terms that it sees to it, for good.
         schema: Fingerprint of the public schema that all holders share.
-        attributes: Which are synthesised; the first is the root of the network.
+        attributes: Attributes to synthesise; the first is the root of the network.
         method: SL1 shares noisy tables, SL2 noisy votes and then tables, SL3 noisy models.
-        budget: What the run may cost each holder.
-        unit, neighbours: Who is protected, and against what change.
-        holders: Names of those who are asked.
-        quorum: How many of them must answer a step.
+        budget: Highest cost of the run to each holder.
+        unit, neighbours: Unit that is protected, and notion of neighbours.
+        holders: Names of the holders.
+        quorum: Number of them that must answer a step.
         overlap: Whether one person may be at several holders; then costs add up over holders.
         degree: Most parents of an attribute.
         split: Share of the budget for the structure; SL1 has none.

@@ -32,7 +32,7 @@ class ConditionalGan(Adversarial):
     """See `Adversarial`.
 
     Args:
-        given: Drawn first; if nothing is said, the attribute of the fewest levels, and the last of several.
+        given: Drawn first; if None, the attribute of the fewest levels, and the last of several.
     """
 
     given: str | None = None

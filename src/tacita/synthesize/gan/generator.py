@@ -47,7 +47,7 @@ class Generator:
     Args:
         domain: The attributes.
         layers: Weights (outputs, inputs) and offsets of each layer, the first one first.
-        latent: How many numbers a row starts from.
+        latent: Number of latent variables of a row.
         given: The attribute whose code is drawn first, and the shares it is drawn by; None if all are made.
     """
 

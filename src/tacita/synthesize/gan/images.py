@@ -64,7 +64,7 @@ class ImageGan:
 
     Args:
         side: Pixels of a side; a multiple of 4.
-        labels: How many there are.
+        labels: Number of labels.
         counts: Part of epsilon that goes to the counts of labels.
         steps, rate, clip: See `Steps`.
         follow: Steps of the generator after each of the critic.
@@ -164,8 +164,8 @@ class ImageGanPlan:
 
         Args:
             images: (images, side, side) of 0 to 255.
-            labels: One for each image, from 0; an image whose label has no place is left out, as a row is from a table.
-            source: Who is in a step, and the noise.
+            labels: One for each image, from 0; an image whose label is out of domain is left out, as in tables.
+            source: Draws the units of a step, and the noise.
         """
         recipe = self.recipe
         _check(images, labels, recipe)
@@ -242,11 +242,11 @@ class ImageGanPlan:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MadeImages:
-    """A generator of images that may leave.
+    """A released generator of images.
 
     Attributes:
         shares: Of the labels, read off noise.
-        event, unit, neighbours: What it cost, who is protected, against what change.
+        event, unit, neighbours: Its cost, the unit that is protected, the notion of neighbours.
         provenance: `simulated` when the noise could be repeated.
     """
 

@@ -201,7 +201,7 @@ class PateGanPlan(SynthesisPlan):
 
 
 def noisy_votes(counts: NDArray[np.int64], law: DiscreteGaussian, source: Source) -> NDArray[np.int64]:
-    """Counts of votes with noise: all that leaves the teachers."""
+    """Noisy counts of votes: the only output of the teachers that is released."""
     return np.asarray(counts + law.draw(counts.size, source))
 
 

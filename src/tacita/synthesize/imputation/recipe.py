@@ -67,7 +67,7 @@ class Impute:
         fit_on: "original" fits every model to original values and draws given what was drawn before.
             "synthetic_prefix" also fits to what was drawn before, which weakens dependence; "partial" only.
         train_on: Rows a model is fitted to: those that are "replaced", "all", or the "unreplaced" ones, which is wrong
-            when a mask looks at values. "auto" takes replaced ones if there are enough. "partial" only.
+            when a mask reads values. "auto" takes replaced ones if there are enough. "partial" only.
         given: "others" draws a value given all other attributes, also those that are drawn later, as masks that leave
             some cells true need. "before" leaves later ones out, so that no draw has seen a value that is replaced in
             its row; for masks of whole columns. "partial" only.
@@ -110,7 +110,7 @@ class Impute:
         if len(set(names)) != len(names):
             raise InvalidInput("names an attribute twice", field="replace", value=names)
         if self.kind != "all" and not masks:
-            raise InvalidInput("must name what is drawn anew", field="replace")
+            raise InvalidInput("must name the attributes to draw anew", field="replace")
         if self.kind == "partial":
             wrong = [name for name in ("rows", "with_sample") if getattr(self, name)]
         else:
@@ -129,7 +129,7 @@ class Impute:
         masks = tuple(mask.check(domain) for mask in self._masks(names))
         for name in (*(mask.attribute for mask in masks), *self.backends):
             if name not in names:
-                raise InvalidInput("must be among the attributes that leave", field="replace", value=name)
+                raise InvalidInput("must be among the attributes that are released", field="replace", value=name)
         conditions = {condition.attribute for mask in masks for condition in mask.where}
         if not conditions <= set(names):
             raise InvalidInput("must be among the attributes", field="replace", value=sorted(conditions - set(names)))
@@ -259,7 +259,7 @@ class ImputationPlan:
         rows: int,
         rng: np.random.Generator,
     ) -> tuple[Columns, NDArray[np.int64], list[str]]:
-        """A simple random sample of the frame, drawn before what it lacks: nothing is made up that is not released."""
+        """Draw a simple random sample of the frame, before its missing attributes: only released cells are drawn."""
         people, outside = rows_of(original), rows_of(others)
         population = outside + (people if self.recipe.with_sample else 0)
         if rows > population:

@@ -45,11 +45,11 @@ class Imputed:
         releases: One table for each, rows in an order drawn at random.
         origins: For the assessment, never written: the row of the data that each row of each release stands for, -1 for
             none.
-        domain: What the attributes are.
+        domain: The attributes.
         kind: "partial", or fully synthetic over a "frame" or with "all" attributes drawn.
-        replaced: What was drawn, in order.
+        replaced: Attributes that were drawn, in order.
         people: Rows of the data.
-        notes: What was decided, in words.
+        notes: Decisions, in words.
     """
 
     releases: tuple[pa.Table, ...] = field(repr=False)
@@ -102,9 +102,9 @@ class Imputed:
         """Rows drawn with replacement from all releases; for statistics, take the releases and `estimate`.
 
         Args:
-            rows: How many.
+            rows: Number of rows.
             rng: For the draws.
-            policy: How bins come back, as other synthesizers have it; the numbers themselves if nothing is said.
+            policy: How bins are decoded, as in other synthesizers; the numbers themselves if None.
         """
         if type(rows) is not int or rows < 0:
             raise InvalidInput("must be a whole number of 0 or more", field="rows", value=rows)

@@ -61,7 +61,7 @@ class Models:
 def replace_cells(
     original: Columns, masks: Sequence[Replace], models: Models, rng: np.random.Generator
 ) -> tuple[dict[str, Column], list[str]]:
-    """The rows with masked cells drawn anew, and what was decided, in words."""
+    """Draw masked cells anew; return the rows, and the decisions in words."""
     drawn, notes = dict(original), []
     for place, mask in enumerate(masks):
         name, column = mask.attribute, original[mask.attribute]

@@ -24,7 +24,7 @@ def write_folder(folder: str | Path, tables: Mapping[str, pa.Table], about: str,
     Args:
         folder: Where.
         tables: By the names of their files, without an ending.
-        about: What stands in `release.json`.
+        about: Content of `release.json`.
         form: Of the files.
     """
     target = Path(folder)

@@ -38,9 +38,9 @@ class Related(Envelope):
     Attributes:
         parents: Of a parent's attributes and the number of its children.
         children: Of a child's attributes together with those of its parent, one row for each child.
-        count: What the number of children is called; it leaves as the number of rows.
+        count: Name of the number of children; it is released as the number of rows.
         key, link: The columns of keys in the two tables.
-        event: What both cost together.
+        event: Cost of both together.
         unit, neighbours: A person is a parent with its children, of whom at most `unit.max_rows` count.
     """
 

@@ -57,8 +57,8 @@ class Relational:
     """Synthesise parents and children.
 
     Args:
-        most: Children that count of one parent; more are dropped by a rule that looks at one person at a time.
-        count: What the number of children is called in the models.
+        most: Children that count of one parent; more are dropped by a rule that reads one person at a time.
+        count: Name of the number of children in the models.
         parents: How parents are synthesised.
         share: Of the budget that goes to the parents.
         components, fits, steps: Of the children's model; see `fit_mixture`.
@@ -85,8 +85,8 @@ class Relational:
         """Fix the noise so that both parts together cost at most the budget; reads no data.
 
         Args:
-            parents: What is public about parents; its person is their key.
-            children: What is public about children; its person is the column that names the parent.
+            parents: Public description of parents; its person is their key.
+            children: Public description of children; its person is the column that names the parent.
             budget: For both.
             unit: `person:KEY:MOST`, with the parents' key and `most`.
             neighbours: Against what change.

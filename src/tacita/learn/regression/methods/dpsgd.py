@@ -65,7 +65,7 @@ class Sgd:
         return self.steps.event
 
     def fit(self, batches: Iterable[Points], source: Source) -> Coefficients:
-        """All steps, from zero; the mean of the second half leaves, which is free."""
+        """Run all steps, from zero; release the mean of the second half, which costs nothing."""
         torch = load_torch()
         points = gather(batches, self.setting.design.columns)
         rows = torch.from_numpy(unit_rows(self.setting, points))

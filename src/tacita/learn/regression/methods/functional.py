@@ -3,8 +3,8 @@
     linear     sum (x'b - y)^2                 is quadratic as it stands
     logistic   see `logistic`: its second-order form is, up to a factor, that of a linear model for -1 and 1
 
-Privacy:  every monomial that leaves has noise, Laplace or on a cube: pure. All that follows (symmetrising, lifting
-          eigenvalues, any solver, any penalty) looks at the noisy coefficients only.
+Privacy:  every released monomial has noise, Laplace or on a cube: pure. All that follows (symmetrising, lifting
+          eigenvalues, any solver, any penalty) reads the noisy coefficients only.
           Claim: docs/claims/functional-mechanism.md
 Utility:  Laplace noise on a product of two columns, as published, is about (B+1)^2 / epsilon rows for B features,
           whatever their number of levels; noise on a cube less than half of that where all are numbers. The narrower

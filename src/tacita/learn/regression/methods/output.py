@@ -2,7 +2,7 @@
 
     w = argmin  sum loss(w; row) + (L/2) |w|^2,      rounded to G steps of one; noise goes on each
 
-Privacy:  a row that comes or goes moves the minimum by at most zeta / L (zeta: steepest slope of one row's loss), since
+Privacy:  adding or removing a row moves the minimum by at most zeta / L (zeta: steepest slope of one row's loss), since
           the objective is L-strongly convex; a unit of m rows by m times that, and by twice that for replace-one. In
           steps, with k coefficients, that is at most G t zeta / L in length and sqrt(k) / 2 for each of two roundings,
           and sqrt(k) times as much in sum. Exact integer noise.   Claim: docs/claims/private-regression.md
