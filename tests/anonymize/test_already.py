@@ -55,7 +55,7 @@ def test_two_releases_together_are_noticed():
 
 def test_identifiers_and_too_many_columns_are_refused():
     table = pa.table({name: ["0"] for name in [*NAMES, "who"]})
-    with pytest.raises(InvalidInput, match="identifier never leaves"):
+    with pytest.raises(InvalidInput, match="identifier is never released"):
         already_anonymous(ROWS, table, ["who"], 1)
     with pytest.raises(InvalidInput, match="1 to 20 columns"):
         already_anonymous(ROWS, table, ["a"] * 21, 1)

@@ -366,7 +366,7 @@ def test_a_method_that_lies_is_caught():
         ({"quasi": ("who",)}, "an identifier is never released"),
         ({"keep": ("note",)}, "an identifier is never released"),
         ({"quasi": ("age", "age")}, "there twice"),
-        ({"quasi": ("age",), "keep": ("colour",)}, "would leave unchanged"),
+        ({"quasi": ("age",), "keep": ("colour",)}, "would be released unchanged"),
         ({"quasi": ("pay",), "keep": ("pay",)}, "two roles"),
         ({"quasi": ()}, "at least one attribute"),
         ({"quasi": ("nothing",)}, "no such name"),
