@@ -158,7 +158,7 @@ def test_figures_in_a_terminal_and_other_columns(folder):
     [
         (["--k", "301"], "largest k that these rows allow is 300"),
         (["--k", "5", "--qi", "name"], "an identifier is never released"),
-        (["--k", "5", "--l", "4"], "not even all people together"),
+        (["--k", "5", "--l", "4"], "not even one class of all people"),
         (["--k", "5", "--hierarchy", "town"], "attribute=file"),
         (["--k", "5", "--keep", "shoe"], "no such name"),
     ],

@@ -1,7 +1,7 @@
 """The loss of cells as their labels are written, also where a label says less than it could.
 
-A class of a full-domain recoding may hold one value only and still be labelled `Europe`. What a reader loses is what
-the label leaves open: all values that are written so anywhere, and below a hierarchy all leaves of the node with that
+A class of a full-domain recoding may hold one value only and still be labelled `Europe`. A reader loses what
+the label leaves open: all values with that label anywhere, and below a hierarchy all leaves of the node with that
 name. For labels that are the narrowest ones of their classes this is the loss of the class (`tacita.anonymize.loss`).
 """
 

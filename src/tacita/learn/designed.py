@@ -18,7 +18,7 @@ class Designed(ModelEnvelope):
     """A model that takes rows as a design makes them.
 
     Attributes:
-        design: How a row becomes columns from -1 to 1.
+        design: Map from a row to columns from -1 to 1.
     """
 
     design: FeatureMap = field(repr=False)

@@ -83,7 +83,7 @@ def rehearse_fit(
         target: Attribute to predict.
         budget: Its cost.
         people: About how many the data has, as is publicly known.
-        draws: How often.
+        draws: Number of draws.
         seed: Of the first.
     """
     if people < 2:

@@ -21,7 +21,7 @@ _NUMBERS = ("value", "std", "low", "high")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """One statistic in every group. `std` is NaN where no standard error is known, a value where noise drowned all."""
+    """One statistic in every group. `std` is NaN where no standard error is known, a value where noise hides it."""
 
     value: Array
     std: Array

@@ -82,7 +82,7 @@ class BayesModel:
     def scores(self, codes: Mapping[str, npt.NDArray[Any]]) -> Array:
         """Logarithm of the probability of each class, up to a constant, for rows of codes.
 
-        A value without a place says nothing.
+        An out-of-domain value adds nothing.
         """
         rows = len(next(iter(codes.values())))
         total = np.tile(self.classes, (rows, 1))

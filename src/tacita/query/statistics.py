@@ -42,7 +42,7 @@ class Statistic:
         return self.ends(level)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; a value that the noise has drowned is null."""
+        """Plain data; null for a value where noise exceeds the count."""
         low, high = self.interval()
         value = self.value if math.isfinite(self.value) else None
         return {"name": self.name, "value": value, "low": low, "high": high, "bin_error": self.bin_error}

@@ -157,7 +157,7 @@ def test_every_method_finds_what_a_search_through_all_nodes_finds():
         lattice = Lattice.of(crowd, asked, budget=budget)
         if not holding:
             for method in (Samarati(), Ola(), Incognito()):
-                with pytest.raises(InvalidInput, match="not even all people"):
+                with pytest.raises(InvalidInput, match="not even one class of all people"):
                     method.choose(Lattice.of(crowd, asked, budget=budget))
             continue
         searched += 1
@@ -301,7 +301,7 @@ def test_the_best_set_of_splits_is_found_and_proved(loss, climbing, monkeypatch)
         splits = Splits(grouping=Grouping(crowd=crowd, conditions=asked, budget=budget), loss=loss)
         best = slow_splits(splits)
         if best == math.inf:
-            with pytest.raises(InvalidInput, match="not even all people"):
+            with pytest.raises(InvalidInput, match="not even one class of all people"):
                 Bayardo(loss=loss).search(splits)
             continue
         found = Bayardo(loss=loss).search(splits)

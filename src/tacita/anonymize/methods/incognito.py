@@ -1,11 +1,12 @@
-"""Incognito [LeFevre, DeWitt, Ramakrishnan 2005]: all nodes that hold, by way of ever larger sets of attributes.
+"""Incognito [LeFevre, DeWitt, Ramakrishnan 2005]: find all nodes that meet the conditions, by ever larger
+sets of attributes.
 
 Two rules cut the search:
 
     roll-up    when a node holds, so does every more general one
     subset     when a node does not hold for some attributes, none with the same levels and more attributes does
 
-What is more general than a node that failed stays a candidate. To leave an attribute out is to raise it to its root,
+Nodes above one that failed stay candidates. To leave an attribute out is to raise it to its root,
 so the second rule is the first one in the whole lattice. Where nodes do not roll up (docs/claims/full-domain.md)
 neither rule is used, and every node is counted. Of all nodes the one that loses least is taken.
 """

@@ -9,8 +9,8 @@ attribute with the widest true span, both cuts around the median. `relaxed` deal
 that no class is larger than 2k - 1 unless all in it are the same. `legacy` is the published code with its quirks, to
 compare with its figures.
 
-Every condition is tested before a cut is made, by people and not by rows. What is suppressed is what costs least to
-lose when a group can be cut no further, within the budget. The release is counted again by the caller:
+Every condition is tested before a cut is made, by people and not by rows. When a group can be cut no further, the
+people who cost least to lose are suppressed, within the budget. The release is counted again by the caller:
 docs/claims/k-anonymity.md.
 """
 

@@ -98,7 +98,7 @@ def cost_of(
 
     Args:
         grouping: The people.
-        groups: Which are one.
+        groups: Groups of rows.
         chosen: For each attribute, what a cell of each code loses; None for discernibility.
         gone: The same when it is suppressed.
     """

@@ -5,7 +5,7 @@
     moved       exported with its path, or halted after a restore: answers what it has answered, and nothing new
     deleted     gone, except its name, its cost and when it was made
 
-What answers is made from is sealed where a key is given: training rows, and the noise behind the answers. Answers
+The secrets behind answers, training rows and noise, are encrypted where a key is given. Answers
 themselves are released already and are stored as they are.
 """
 
@@ -222,7 +222,7 @@ class Registry:
 
 
 def _forget_orphans(connection: sa.Connection) -> None:
-    """Those of runs that ended before their answer was stored. What an answer names was paid for, and stays."""
+    """Delete functions of runs that ended before their answer was stored; one that an answer names was paid for."""
     old = (models.c.state == "pending", models.c.created < now() - _ORPHAN)
     for id in connection.execute(sa.select(models.c.id).where(*old)).scalars().all():
         named = sa.select(answers.c.charge).where(answers.c.answer.contains(f'"{id}"')).limit(1)

@@ -67,7 +67,7 @@ def train_privately(
     source: Source,
     progress: Progress | None = None,
 ) -> Layers:
-    """All steps that are paid for, on these rows; each row is a unit. How many are made is public."""
+    """Run all steps that are paid for, on these rows; each row is a unit. The number of steps is public."""
     torch = load_torch()
     module = module_of(layers)
     rows, targets = _tensors(points.x, points.y, classes)

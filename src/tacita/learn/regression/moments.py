@@ -68,7 +68,7 @@ class NoisyMoments:
 
     @property
     def rows(self) -> float:
-        """About how many rows there are; never less than the noise on it, so that what is drowned counts little."""
+        """Approximate number of rows; never below its noise, so that moments below the noise count little."""
         return math.hypot(max(float(self.matrix[0, 0]), 1.0), self.rows_std)
 
 

@@ -1,18 +1,19 @@
-"""Bounds that are narrowed privately, and charged, before a line is fitted.
+"""Narrow bounds privately, and charge for it, before a line is fitted.
 
-Public bounds are often wide: incomes up to a million, where nearly all are below a tenth. Noise is as wide as bounds
-allow, so what is fitted drowns. A share of the budget finds where nearly all values lie:
+Public bounds are often wide: incomes up to a million, where nearly all are below a tenth. Noise grows with the
+bounds, so it hides the fit. A share of the budget finds where nearly all values lie:
 
     middle    the median of each number, by private choice
     reach     how many lie within 2, 1, 1/2, 1/4, ... of it, for bounds of -1 and 1: counts of shells, with noise. The
               shortest reach beyond which a fiftieth lies, or as many as noise alone may give
 
-Rows are clipped to middle - reach .. middle + reach, stretched to -1..1 again, and the rest of the budget fits as ever.
+Rows are clipped to middle - reach .. middle + reach, stretched to -1..1 again, and the rest of the budget pays for
+the usual fit.
 
 Privacy:  a row is in one shell of each number. What follows reads noisy counts, and each row alone; a clipped and
           stretched row is again from -1 to 1, wherever the ends are. All parts add up to the budget.
           Claim: docs/claims/private-regression.md
-Utility:  better the wider the bounds; where noise drowns the counts, the public bounds stay.
+Utility:  better the wider the bounds; where noise exceeds the counts, the public bounds stay.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The analyst's side: asks holders step by step and makes one model of what they answer.
+"""The analyst's side: ask holders step by step and fit one model to their answers.
 
     SL1   sum the holders' noisy tables over all small sets of attributes; structure and parameters are read off them
     SL2   d - 1 rounds of one private vote of each holder; then sum noisy tables for the structure that won
     SL3   blend the holders' private models, in proportion to their noisy sizes
 
-Privacy:  the analyst sees private answers and nothing else; all that it does is post-processing. What a run costs one
-          person over all holders is `Schedule.event_of_all`.   Claim: docs/claims/federated.md
+Privacy:  the analyst sees private answers and nothing else; all that it does is post-processing. The cost of a run
+          to one person over all holders is `Schedule.event_of_all`.   Claim: docs/claims/federated.md
 Utility:  noise is added at each holder, so that sums carry M times the variance that one curator's would. SL2 and SL3
           are the better the fewer holders there are; SL1 pays for all sets of attributes at once.
 """
@@ -64,7 +64,7 @@ def federate(
         parties: The holders, by the names in the terms.
         deadline: Seconds that holders have for each step; later answers are dropped.
         rng: Where a mixture's fit starts; needs no secrecy.
-        fit: What is made of SL1's tables: a network, or where they are pairs a mixture of products that fits them all;
+        fit: Model of SL1's tables: a network, or where they are pairs a mixture of products that fits them all;
             "auto" takes the mixture where it can. SL2 and SL3 make networks.
 
     Raises:

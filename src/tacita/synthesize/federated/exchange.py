@@ -8,7 +8,7 @@
 
 Every message names its version, run and step. Both sides read messages by the same rules: a wrong run or step, a
 shape that was not asked for, a number that is no integer or larger than any count can be, an unknown member, all are
-refused. Privacy: there is no message that has a place for an exact count.   Claim: docs/claims/federated.md
+refused. Privacy: no message has a field for an exact count.   Claim: docs/claims/federated.md
 """
 
 from __future__ import annotations

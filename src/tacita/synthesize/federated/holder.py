@@ -69,7 +69,7 @@ class Holder:
     """One holder of data.
 
     Args:
-        name: How terms call it.
+        name: Its name in the terms.
         session: Asks the data, on the holder's account; its source is the holder's randomness.
         ledger: The ledger of that session.
         limits: Limits set by the operator.

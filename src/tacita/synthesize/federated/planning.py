@@ -22,7 +22,7 @@ class Planned:
     Attributes:
         cost_of_a_holder: Cost charged to the account of each holder.
         cost_of_a_person: Cost to one person, at all holders together.
-        steps: How often holders are asked.
+        steps: Number of questions to each holder.
         std_of_a_holder: Standard error of a cell of one holder.
         std: That of a cell of all holders together.
         central_std: That of one curator who has all data and uses the same method with the budget of one holder.

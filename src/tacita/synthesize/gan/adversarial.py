@@ -9,7 +9,7 @@ A critic's loss is f(synthetic) - f(real), with weights held in a box.  [Arjovsk
 
 Privacy:  only tables and critic see data; the event is theirs, in sequence. Units are drawn each on its own and may be
           persons: then all rows of a person make one loss. Rows of the generator come from its own draws and from
-          released tables. How many rows there are is read off the tables.   Claim: docs/claims/dp-sgd.md
+          released tables. The number of rows is read off the tables.   Claim: docs/claims/dp-sgd.md
 Utility:  tables carry most of it: noise hides from a critic what it does not hide from a table. The critic sees what no
           table of few attributes holds.
 """

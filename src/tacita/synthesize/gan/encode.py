@@ -1,4 +1,4 @@
-"""Rows as numbers for networks: one place for each code, and where a level or bin has a place on a line, that too.
+"""Encode rows for networks: one-hot codes, and the position of ordered levels and bins on a line.
 
 Privacy: all of it comes from the schema; nothing is scaled by data.
 """

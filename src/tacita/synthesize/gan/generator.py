@@ -66,7 +66,7 @@ class Generator:
                 raise InvalidInput("must be finite, and fit the layer before", field="layers", value=weights.shape)
             inputs = offsets.size
         if inputs != sum(self.domain.shape):
-            raise InvalidInput("the last must have a place for each code", field="layers", value=inputs)
+            raise InvalidInput("the last must have one output for each code", field="layers", value=inputs)
 
     @cached_property
     def _encoding(self) -> Encoding:

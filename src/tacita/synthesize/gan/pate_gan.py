@@ -211,10 +211,10 @@ def assigned(units: int, teachers: int, source: Source) -> NDArray[np.int64]:
 
 
 class Teachers:
-    """So many small networks side by side. No number passes from one to another: what a teacher becomes depends on its
-    own units, on what is made up, and on draws of which there are as many whatever the data.
+    """Many small networks that share nothing: the weights of a teacher depend on its own units, on synthetic rows, and
+    on draws whose number does not depend on the data.
 
-    Private as they stand: nothing of them may be written or shown but noisy counts of their votes.
+    Not private by themselves: only noisy counts of their votes may be written or shown.
     """
 
     def __init__(self, units: CodedUnits, teacher_of: NDArray[np.int64], maker: Maker, recipe: PateGan) -> None:

@@ -56,7 +56,7 @@ class Forest:
     """Several trees, each on some of the features at every split.
 
     Args:
-        trees: How many.
+        trees: Number of trees.
         least: Fewest rows in a leaf.
     """
 

@@ -5,8 +5,9 @@
                rows a person; the mixture of products that fits them and the parents' own pairs
 
 Privacy:  a person is a parent's row with all its children, of whom at most `most` count. The parts are charged one
-          after the other: the first with a unit of one row, the second with one of `most` rows. How parents' attributes
-          go together is read off the released model, which costs nothing.   Claim: docs/claims/relational.md
+          after the other: the first with a unit of one row, the second with one of `most` rows. The dependence
+          between parents' attributes is read off the released model, which costs nothing.
+          Claim: docs/claims/relational.md
 Utility:  noise on children grows with `most`: choose it as small as most parents allow.
 Cost:     both tables are read into memory once.
 """
