@@ -27,7 +27,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
 from tacita.query.sql import compile_sql
-from tacita.query.where import EVERYBODY, compare
+from tacita.query.where import ALL_ROWS, compare
 
 PACKAGES = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.0.2", "scipy==1.13.1", "setuptools==75.8.0")
 ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
@@ -72,7 +72,7 @@ def _truth(values: np.ndarray) -> dict[str, float]:
 
 def _plan(name: str, epsilon: float = 1.0) -> Any:
     wanted = Aggregate(kind=name, column="income", name=name, interval=name != "median")
-    where = compare(DOMAIN, "income", ">=", HALF) if name == "count" else EVERYBODY
+    where = compare(DOMAIN, "income", ">=", HALF) if name == "count" else ALL_ROWS
     recipe = Aggregates(aggregates=[wanted], where=where)
     return recipe.calibrate(DOMAIN, Budget.pure(epsilon), unit=ROW, neighbours=ADD)
 

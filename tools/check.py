@@ -1,4 +1,4 @@
-"""All checks, in the order in which they fail fastest: what `make test`, `make lint` and `make test-browser` run."""
+"""All checks, those that fail fastest first: what `make test`, `quick`, `lint` and `test-browser` run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,18 @@ LINT = [
     ("lint", ["-m", "ruff", "check", "--quiet", *CODE]),
     ("types", ["-m", "mypy"]),
     ("imports", ["tools/check_imports.py"]),
+    ("words", ["tools/check_words.py"]),
     ("generated files", ["tools/generate.py", "--check"]),
 ]
 TESTS = [("tests", ["-m", "pytest", "-n", "2", "--dist", "loadfile"])]
+# the library below the surfaces, without databases
+ROOMS = ("common", "domain", "noise", "tables", "privacy", "plans", "models", "query", "anonymize", "report")
+QUICK = [
+    (
+        "quick tests",
+        ["-m", "pytest", "-n", "2", "-m", "not slow and not postgres", *(f"tests/{room}" for room in ROOMS)],
+    )
+]
 # on their own: each starts a service and a browser, and would starve the others
 BROWSER = [
     ("a browser", ["tools/browser.py"]),
@@ -27,7 +36,7 @@ BROWSER = [
 
 def main(arguments: list[str]) -> int:
     failed = []
-    chosen = {"--lint": LINT, "--browser": BROWSER}
+    chosen = {"--lint": LINT, "--quick": QUICK, "--browser": BROWSER}
     for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER:
         print(f"== {name}", flush=True)
         start = time.monotonic()

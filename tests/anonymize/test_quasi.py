@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacita.anonymize.quasi import NOBODY, distinct_rows, read_distinct_rows
+from tacita.anonymize.quasi import NO_ONE, distinct_rows, read_distinct_rows
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.errors import InvalidInput
 
@@ -34,7 +34,7 @@ def test_people_are_counted_and_not_rows():
     assert crowd.rows.tolist() == [1, 4, 1]
     assert crowd.weights.tolist() == [0, 2, 1]
     assert crowd.people == 3
-    assert (crowd.persons == NOBODY).tolist() == [False, False, False, True, True, False]
+    assert (crowd.persons == NO_ONE).tolist() == [False, False, False, True, True, False]
     assert crowd.value_counts(0).tolist() == [3, 1]  # p has both
 
 

@@ -17,7 +17,7 @@ from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates, Answer
-from tacita.query.where import EVERYBODY, compare
+from tacita.query.where import ALL_ROWS, compare
 from tacita.testing.mechanism import audited_epsilon
 
 ROW, ADD, REPLACE = Unit.row(), Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -25,7 +25,7 @@ BUDGETS = (Budget.pure(1.0), Budget.approx(1.0, 1e-6), Budget.zcdp(0.1))
 KINDS = ("count", "sum", "mean", "var", "std")
 
 
-def ask(*kinds, column="income", by=(), where=EVERYBODY, **more):
+def ask(*kinds, column="income", by=(), where=ALL_ROWS, **more):
     return Aggregates(aggregates=[Aggregate(kind=kind, column=column) for kind in kinds], by=by, where=where, **more)
 
 

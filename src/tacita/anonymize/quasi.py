@@ -25,7 +25,7 @@ from tacita.tables.recoding import Axis
 from tacita.tables.recoding.axis import read_keys
 
 __all__ = [
-    "NOBODY",
+    "NO_ONE",
     "DistinctRows",
     "distinct_pairs",
     "distinct_rows",
@@ -34,7 +34,7 @@ __all__ = [
     "sorted_distinct",
 ]
 
-NOBODY = -1
+NO_ONE = -1
 Ints = NDArray[np.int64]
 
 
@@ -72,7 +72,7 @@ class DistinctRows:
     @cached_property
     def people(self) -> int:
         """Number of people."""
-        return len(self.of_row) if self.persons is None else len(np.unique(self.persons[self.persons != NOBODY]))
+        return len(self.of_row) if self.persons is None else len(np.unique(self.persons[self.persons != NO_ONE]))
 
     @cached_property
     def membership(self) -> tuple[Ints, Ints]:
@@ -104,7 +104,7 @@ def sorted_distinct(numbers: Ints) -> Ints:
 
 def distinct_pairs(place: Ints, person: Ints) -> tuple[Ints, Ints]:
     """Distinct (group, person) pairs, skipping missing persons."""
-    known = person != NOBODY
+    known = person != NO_ONE
     span = int(person.max(initial=0)) + 1
     pairs = sorted_distinct(place[known] * span + person[known])
     return pairs // span, pairs % span
@@ -155,7 +155,7 @@ def read_distinct_rows(
     leaving = None
     if part is not None:
         leaving = _truths(domain, table, part) if isinstance(part, str) else part
-        persons = np.where(leaving, np.arange(table.num_rows) if persons is None else persons, NOBODY)
+        persons = np.where(leaving, np.arange(table.num_rows) if persons is None else persons, NO_ONE)
     return DistinctRows(
         axes=axes,
         trees=tuple(tree for _, tree, _ in columns),
@@ -201,9 +201,9 @@ def _persons(domain: Domain, table: pa.Table) -> Ints:
     keys = key_texts(table.column(domain.person), domain.nulls, domain.person)
     # texts may be there twice after numbers were brought to one spelling
     names = keys.dictionary.dictionary_encode()
-    places = pc.fill_null(names.indices.cast(pa.int64()), NOBODY).to_numpy(zero_copy_only=False)
+    places = pc.fill_null(names.indices.cast(pa.int64()), NO_ONE).to_numpy(zero_copy_only=False)
     rows = pc.fill_null(keys.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
-    return np.asarray(np.append(places, NOBODY)[rows], np.int64)
+    return np.asarray(np.append(places, NO_ONE)[rows], np.int64)
 
 
 def joined(batches: Iterable[pa.RecordBatch], columns: Sequence[str], schema: pa.Schema | None = None) -> pa.Table:

@@ -38,7 +38,7 @@ from tacita.query.measures import COARSE, FINE, Integers, Measure, Moments, Rang
 from tacita.query.numbers import Array, Bounds, Measurable, bounds_of, is_whole, measurable, numbers, presence
 from tacita.query.quantiles import Choice, Points, Ranks
 from tacita.query.readings import Reading, read_sum
-from tacita.query.where import EVERYBODY, Where
+from tacita.query.where import ALL_ROWS, Where
 from tacita.tables.release import Provenance
 from tacita.tables.workload import Workload
 
@@ -120,7 +120,7 @@ class Aggregates:
 
     aggregates: tuple[Aggregate, ...]
     by: tuple[str, ...] = ()
-    where: Where = EVERYBODY
+    where: Where = ALL_ROWS
     family: Family = "auto"
     level: float = 0.95
 

@@ -25,7 +25,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput, UnknownName
 from tacita.plans.additive import Family
 from tacita.query.aggregates import Aggregate, Aggregates
-from tacita.query.where import EVERYBODY, AllOf, AnyOf, Comparison, OneOf, Where, compare, is_missing, negate
+from tacita.query.where import ALL_ROWS, AllOf, AnyOf, Comparison, OneOf, Where, compare, is_missing, negate
 
 __all__ = ["compile_sql", "table_of"]
 
@@ -127,7 +127,7 @@ def _compiled(text: str, domain: Domain, family: Family, level: float) -> Aggreg
     if not aggregates:
         raise InvalidInput("must ask for at least one aggregate", field="sql", hint="For example SELECT COUNT(*) …")
     where = select.args.get("where")
-    condition = EVERYBODY if where is None else _where(where.this, domain)
+    condition = ALL_ROWS if where is None else _where(where.this, domain)
     return Aggregates(aggregates=tuple(aggregates), by=by, where=condition, family=family, level=level)
 
 

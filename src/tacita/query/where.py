@@ -21,7 +21,7 @@ from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.domain.attributes import EPOCH
 from tacita.errors import InvalidInput
 
-__all__ = ["EVERYBODY", "AllOf", "AnyOf", "Comparison", "OneOf", "Where", "compare", "is_missing", "negate"]
+__all__ = ["ALL_ROWS", "AllOf", "AnyOf", "Comparison", "OneOf", "Where", "compare", "is_missing", "negate"]
 
 Mask = npt.NDArray[np.bool_]
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -106,7 +106,7 @@ class AnyOf(Where):
         return {"any": [part.as_dict() for part in self.parts]}
 
 
-EVERYBODY = AllOf(())
+ALL_ROWS = AllOf(())
 
 
 def _together(parts: Iterable[Where]) -> tuple[str, ...]:
