@@ -1,4 +1,4 @@
-"""What a release gives away, and what it is still worth: attacks, utility, and an auditor of mechanisms.
+"""Disclosure risk and utility of a release: attacks, utility measures, and an auditor of mechanisms.
 
-Everything here reads real rows: it is for their owner. What it finds may itself be sensitive, and says so.
+Everything here reads real rows and is meant for their owner. The results may be sensitive themselves, and say so.
 """

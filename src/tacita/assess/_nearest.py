@@ -2,7 +2,7 @@
 
     distance = sum over attributes of |a - b| / width (ordered, at most 1), or 1 if they differ (others)
 
-A value that is missing is 1 away from one that is not, and 0 from another that is missing.
+The distance of a missing value is 1 to a known value, and 0 to another missing value.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["nearest"]
 
 _BLOCK = 256
 _FAR, _APART = 1e3, 1e4
-"""Values end so many widths from the bounds of the schema; missing ones lie beyond: their distance is cut off at 1."""
+"""Values are clipped at this many widths from the schema's bounds; missing ones lie beyond, so their distance is 1."""
 
 
 def nearest(
     rows: Frame, among: Frame, names: Sequence[str] | None = None, *, count: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """For each row, the `count` nearest rows of another table and their distances, nearest first; ties by place."""
+    """Find the `count` nearest rows of another table for each row, with distances, nearest first; ties by index."""
     chosen = rows.names if names is None else tuple(names)
     ours, theirs = _scaled(rows, chosen), _scaled(among, chosen)
     count = min(count, len(among))
@@ -54,7 +54,7 @@ def _scaled(frame: Frame, names: Sequence[str]) -> tuple[NDArray[np.float32], ND
     places = frame.places(names)
     line = [place for place in places if frame.ordered[place]]
     sets = [place for place in places if not frame.ordered[place]]
-    # from the bound: a float32 of a time stamp would forget the minutes
+    # from the bound: a float32 of a time stamp would lose the minutes
     scaled = np.clip((frame.values[:, line] - frame.lows[line]) / frame.widths[line], -_FAR, _FAR)
     most = max((frame.domain.attributes[place].size for place in sets), default=0)
     codes = (frame.values[:, sets] + 1).astype(np.uint16 if most < 2**16 - 1 else np.uint32)
@@ -63,7 +63,7 @@ def _scaled(frame: Frame, names: Sequence[str]) -> tuple[NDArray[np.float32], ND
 
 @compiled
 def _search(line: Any, sets: Any, their_line: Any, their_sets: Any, differ: Any, places: Any, distances: Any) -> None:
-    """Columns of the other table lie behind each other, so that a column is one run through memory."""
+    """Search by brute force; the other table is stored column by column, so that a column is contiguous in memory."""
     rows, among, count = len(line), their_sets.shape[1], places.shape[1]
     total = np.empty(among, np.float32)
     one = np.float32(1)

@@ -1,15 +1,15 @@
-"""All attacks and measures on one release: what it gives away, what it is still worth, and what could not be said.
+"""All attacks and utility measures on one release: its risk, its utility, and the measures that could not be computed.
 
-    risk      the largest of what the attacks achieved beyond a control group, each between 0 and 1
-    shown     the largest lower end of their intervals: what is more than chance
+    risk      the largest success of an attack beyond a control group, between 0 and 1
+    shown     the largest lower end of the attacks' intervals: the part that is more than chance
     interval  of the risk, at 95 % for all attacks together: each one's at 1 - 0.05 / attacks
     kept      1 - mean total variation over all pairs of attributes
 
-With few people the largest of several noisy figures is large by chance alone: `risk` is what to fear, `shown` what is
-known. An attack that could make fewer than `LEAST_GUESSES` guesses has an interval too wide for a risk or an upper end:
-2 of 3 guesses that are right are no risk of 0.667. Its lower end counts, and `skipped` names it.
+With few people the largest of several noisy figures is large by chance alone: `risk` is an estimate, `shown` is a lower
+bound. An attack that made fewer than `LEAST_GUESSES` guesses has too wide an interval for a risk or an upper end: 2
+right guesses of 3 are no risk of 0.667. Its lower end counts, and `skipped` names it.
 
-Both are headlines: the sections say what they are made of. A small risk is what these attacks found, not a guarantee.
+Both are summaries; the sections give the details. A small risk is a finding of these attacks, not a guarantee.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = ["LEAST_GUESSES", "Assessment", "AssessmentOptions", "Risk", "assess"]
 Progress = Callable[[float, str], None]
 _LEAST = 50
 LEAST_GUESSES = guesses_for(0.1)
-"""Guesses of an attack that counts: its success is known to within 0.1."""
+"""Least guesses of an attack that counts towards the risk: its success is then known to within 0.1."""
 
 
 class Risk(NamedTuple):
-    """What one attack achieved beyond a control group, with an interval, and the guesses that it could make."""
+    """Success of one attack beyond a control group, with an interval, and the number of guesses that it made."""
 
     name: str
     value: float
@@ -61,15 +61,15 @@ class Risk(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessmentOptions:
-    """What to look at; everything has a default that the schema decides.
+    """Options of an assessment; all defaults follow from the schema.
 
     Attributes:
         attempts: Trials of each attack.
-        secrets: What an intruder would like to infer; the sensitive attributes if nothing is said, or the last one.
-        linked: Two parts of what is known of a person, for linking; two halves of the other attributes if not given.
-        target: What classifiers learn to predict; the first secret if nothing is said.
+        secrets: Attributes that an intruder tries to infer; by default the sensitive ones, or the last attribute.
+        linked: Two disjoint sets of known attributes, for linking; by default two halves of the other attributes.
+        target: The attribute that classifiers predict; by default the first secret.
         group: An attribute whose levels are compared for fairness.
-        number: An ordered attribute for a regression; the first one if nothing is said.
+        number: An ordered attribute for a regression; by default the first one.
         scenario: An intruder scenario, for releases whose rows belong to people.
         kind: How several releases are combined.
     """
@@ -84,7 +84,7 @@ class AssessmentOptions:
     kind: Kind = "plain"
 
     def settled(self, case: Case) -> AssessmentOptions:
-        """The same with all defaults filled in, or a refusal."""
+        """Fill in all defaults; refuse options that do not fit the case."""
         names = case.names
         if type(self.attempts) is not int or self.attempts < _LEAST:
             raise InvalidInput(f"must be a whole number of at least {_LEAST}", field="attempts", value=self.attempts)
@@ -125,7 +125,7 @@ def _words_of_risk(risk: float) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assessment:
-    """What was found. `skipped` names what could not be said, and why."""
+    """Result of an assessment. `skipped` names the measures that could not be computed, each with the reason."""
 
     rows: int
     people: int
@@ -147,11 +147,11 @@ class Assessment:
 
     @property
     def risks(self) -> tuple[Risk, ...]:
-        """Each attack with what it achieved and its 95 % interval, all between 0 and 1."""
+        """Each attack with its success beyond the control group and its 95 % interval, all between 0 and 1."""
         return self.risks_at(0.95)
 
     def risks_at(self, level: float) -> tuple[Risk, ...]:
-        """Each attack with what it achieved and its interval of this confidence."""
+        """Return each attack with its success beyond the control group and its interval of this confidence."""
         found = [Risk(leak.name, *leak.risk_at(level), leak.guesses) for leak in self.leaks]
         for attack in self.memberships:
             value, least, most = (max(0.0, 2 * each - 1) for each in (attack.auc, *attack.auc_interval(level)))
@@ -162,17 +162,17 @@ class Assessment:
         return tuple(found)
 
     def _counted(self, risks: tuple[Risk, ...]) -> tuple[Risk, ...]:
-        """Those with enough guesses; all, where none has."""
+        """Return the risks with enough guesses; all of them if none has enough."""
         return tuple(each for each in risks if each.guesses >= LEAST_GUESSES) or risks
 
     @property
     def risk(self) -> float:
-        """The largest of those with enough guesses."""
+        """The largest risk of an attack with enough guesses."""
         return max((each.value for each in self._counted(self.risks)), default=0.0)
 
     @property
     def shown(self) -> float:
-        """The largest lower end: what is more than chance, with each attack's own confidence."""
+        """The largest lower end of the intervals, with each attack's own confidence: the part beyond chance."""
         return max((each.low for each in self.risks), default=0.0)
 
     @cached_property
@@ -191,7 +191,7 @@ class Assessment:
 
     @property
     def headline(self) -> str:
-        """What the attacks found, in one or two sentences that agree with the rows below them."""
+        """Summary of the attacks in one or two sentences, consistent with the rows below them."""
         if not self.risks:
             return "No attack could be tried: it is unknown what the release reveals."
         largest = max(self._counted(self.risks), key=lambda each: each.value)
@@ -214,16 +214,16 @@ class Assessment:
 
     @property
     def worst(self) -> str:
-        """Which attack achieved the risk."""
+        """The attack with the largest risk."""
         return max(self._counted(self.risks), key=lambda each: each.value).name if self.risks else "none"
 
     @property
     def kept(self) -> float:
-        """1 - mean total variation of pairs (of single attributes, if there is one)."""
+        """1 - mean total variation of pairs (of single attributes, if there is only one)."""
         return 1 - self.margins.mean(2 if self.margins.pairs else 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, without anybody's row. Figures about exact rows: for their owner, not for publication."""
+        """Return plain data without any person's row. The figures come from exact rows: for their owner only."""
 
         def plain(value: Any) -> Any:
             return None if value is None else value.as_dict()
@@ -267,18 +267,18 @@ def assess(
     population: Frame | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Run everything that the case allows.
+    """Run all attacks and measures that the case allows.
 
     Args:
         case: The people, the release, and people who were not used.
         rng: For guesses and subsets.
-        wishes: What to look at.
-        belongs: For a scenario: which real row each released row belongs to; it is refused without.
-        population: For a scenario that does not know who is in the data: everybody, those in the data first.
-        progress: Told how far it is, between 0 and 1, and what is next.
+        wishes: Options.
+        belongs: For a scenario: the real row that each released row belongs to; a scenario is refused without it.
+        population: For a scenario with unknown membership: the whole population, the people in the data first.
+        progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
     wanted = (wishes or AssessmentOptions()).settled(case)
-    if wanted.scenario is not None and belongs is None:  # before the work: it was asked for and cannot be answered
+    if wanted.scenario is not None and belongs is None:  # refused before the work starts
         disclosure_risk(wanted.scenario, case.real, case.released, belongs=None)
     skipped: list[tuple[str, str]] = []
     tell = progress or (lambda share, what: None)
@@ -292,7 +292,7 @@ def assess(
 
     if case.control is None:
         skipped.append(
-            ("control group", "There is none: success of an attack may be what anybody could guess, and is not a leak.")
+            ("control group", "There is none: an attack may succeed by what anyone could guess, which is no leak.")
         )
     tell(0.0, "attacks")
     leaks = [tried("singling out", lambda: singling_out(case, rng, attempts=wanted.attempts, columns=_columns(case)))]
@@ -318,7 +318,7 @@ def assess(
     tell(0.55, "tables")
     tables = margins(case, rng)
     paired = tried("associations", lambda: associations(case))
-    apart = tried("telling apart", lambda: propensity(case, rng))
+    apart = tried("distinguishing rows", lambda: propensity(case, rng))
     asked = tried("random questions", lambda: query_error(case, rng))
     tell(0.7, "learning")
     target, number = wanted.target, wanted.number

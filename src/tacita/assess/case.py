@@ -1,7 +1,7 @@
-"""What is assessed: real rows, rows like them that were never used, and what was released; read once for all.
+"""Input of an assessment: real rows, a control of unused rows like them, and the releases; read once for all measures.
 
-A control that is the data itself makes every attack look harmless, so it is refused: when it is the same table, or when
-nearly all of its rows equal real ones although few real rows equal each other.
+A control that is the data itself makes every attack look harmless. So a control is refused if it is the same table, or
+if nearly all of its rows equal real ones although few real rows equal each other.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _LEAST = 10  # rows of a control; fewer may equal real ones by chance
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """One release, or several of the same people, beside the people.
+    """One release, or several of the same people, with the people's rows.
 
     Attributes:
         real: The people whose data was used.
-        released: What left; one or more tables over the same attributes.
+        released: The releases: one or more tables over the same attributes.
         control: People of the same population whose data was not used.
     """
 
@@ -55,16 +55,16 @@ class Case:
 
     @property
     def domain(self) -> Domain:
-        """What is public about them."""
+        """The public description of the attributes."""
         return self.real.domain
 
     @property
     def first(self) -> Frame:
-        """The first release: what attacks on a single table look at."""
+        """The first release: attacks on a single table use it."""
         return self.released[0]
 
     def only(self, names: Sequence[str]) -> Case:
-        """The same over some attributes."""
+        """Return the same case over some attributes."""
         return Case(
             real=self.real.only(names),
             released=tuple(frame.only(names) for frame in self.released),
@@ -105,15 +105,15 @@ def read_case(
 
 
 def _check_apart(real: Frame, control: Frame) -> None:
-    """Refuse people who were used as people who were not."""
+    """Refuse a control that holds the people whose data was used."""
     ours, theirs = _keys(real), _keys(control)
     distinct, count = np.unique(ours, return_counts=True)
     same = len(distinct) > 1 and np.array_equal(ours, theirs)
     copied = float(np.isin(theirs, distinct).mean())
-    twins = float(count[count > 1].sum() / len(ours))  # how often somebody equals another by chance
+    twins = float(count[count > 1].sum() / len(ours))  # share of people who equal another by chance
     if same or (len(theirs) >= _LEAST and copied > _COPIED and twins < _TWINS):
         raise InvalidInput(
-            "must be people whose data was not used, and these are the real rows",
+            "must be people whose data was not used; these are the real rows",
             field="control",
             value=f"{copied:.0%} of them equal a real row",
             hint="Hold some rows back before releasing",
@@ -121,7 +121,7 @@ def _check_apart(real: Frame, control: Frame) -> None:
 
 
 def _keys(frame: Frame) -> NDArray[np.uint64]:
-    """A number for each row, the same for the same, and another for another but for one chance in 2^64."""
+    """Hash each row: equal rows get equal numbers, different rows different ones but for one chance in 2^64."""
     keys = np.zeros(len(frame), np.uint64)
     for column in np.nan_to_num(frame.values.T, nan=np.finfo(np.float64).max) + 0.0:  # no negative zero
         keys = (keys ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)

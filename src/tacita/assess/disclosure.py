@@ -1,17 +1,18 @@
-"""Disclosure risk by scenario: somebody knows a few fields of some people and looks for them in m releases.
+"""Disclosure risk by scenario: an intruder knows a few fields of some people and searches for them in m releases.
 
-    Pr(J = j | t) = 1/m sum_i [ released row of j in release i fits t ] / N_(t,i)      0 where nobody fits
+    Pr(J = j | t) = 1/m sum_i [ released row of j in release i fits t ] / N_(t,i)      0 where no one fits
     R    targets with one best match;  T of them whose best match is right;  F = R without T
     true match rate T / targets,  false match rate F / R,  expected match risk mean of [right one among best] / c_t
 
-Where membership is not known, 1/N is replaced by min(1/F_t, 1/N) with F_t people of the population that fit, and what
-is left of the probability says "not in the sample".   [Reiter 2005; Drechsler, Reiter 2008]
+Where membership is not known, 1/N is replaced by min(1/F_t, 1/N) with F_t people of the population that fit; the rest
+of the probability is that of "not in the sample".   [Reiter 2005; Drechsler, Reiter 2008]
 
-A released row belongs to a person when they were made one from the other, as in partial synthesis. Where rows belong to
-no one there is nothing to match, and this estimator does not apply: other attacks do. To whom a row belongs is never
+A released row belongs to a person if it was made from that person's row, as in partial synthesis. Where rows belong to
+no one there is nothing to match, and this estimator does not apply; other attacks do. The owner of a row is never
 guessed from its position: most releases are shuffled, and every match would be counted as wrong.
 
-Privacy: reads exact rows; rates are for the owner, and so are the names of the riskiest records, which never leave.
+Privacy: reads exact rows; rates are for the owner, and so are the row numbers of the riskiest records, which are never
+released.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ __all__ = ["Belongs", "Disclosure", "disclosure_risk"]
 Belongs = Sequence[NDArray[np.int64]] | Literal["same rows"]
 """For each release, the real row that each released row belongs to, -1 for none; or that row i belongs to person i."""
 
-_MOST = 2**62  # numbers of combinations stay below it
+_MOST = 2**62  # upper bound of the numbers of combinations
 _MOST_CODES = 2**31
 
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """What a scenario would give away.
+    """Match rates of a scenario.
 
     Attributes:
-        targets: How many people were looked for.
-        unique: How many of them had one best match.
-        true: How many of those were right.
+        targets: Number of people that the intruder searched for.
+        unique: Number of them with one best match.
+        true: Number of those that were right.
         expected: Expected share of targets that a guess among the best matches finds.
         certainty: Mean probability of the right match, over all targets.
-        riskiest: Rows of the real data with the highest probability of a right match; for their owner only, so they
-            stand in no plain data.
+        riskiest: Rows of the real data with the highest probability of a right match; for their owner only, so
+            `as_dict` leaves them out.
     """
 
     targets: int
@@ -63,16 +64,16 @@ class Disclosure:
 
     @property
     def true_rate(self) -> Rate:
-        """Right unique matches among targets; lower is safer."""
+        """Share of right unique matches among targets; lower is safer."""
         return Rate(successes=self.true, trials=self.targets)
 
     @property
     def false_rate(self) -> float | None:
-        """Wrong ones among unique matches; higher is safer. None when nothing was unique: then nothing was claimed."""
+        """Share of wrong ones among unique matches; higher is safer. None if there was no unique match."""
         return (self.unique - self.true) / self.unique if self.unique else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, without anybody's row."""
+        """Return plain data without any person's row."""
         false = self.false_rate
         return {
             "targets": self.targets,
@@ -95,17 +96,17 @@ def disclosure_risk(
     population: Frame | None = None,
     riskiest: int = 10,
 ) -> Disclosure:
-    """Match rates of a scenario.
+    """Compute the match rates of a scenario.
 
     Args:
-        scenario: What is known of whom.
+        scenario: The intruder's knowledge and targets.
         real: The people in the data.
         released: The releases.
         belongs: For each release, the real row that each released row belongs to, -1 for no one; "same rows" where
             the releases keep the order of the real rows. None is refused.
-        population: Everybody, the people in the data first. Needed where membership is not known: targets are then
-            taken from it, and most of them are not in the data.
-        riskiest: How many of the riskiest records to name to the owner.
+        population: The whole population, the people in the data first. Needed where membership is not known: targets
+            are then taken from it, and most of them are not in the data.
+        riskiest: Number of the riskiest records to list for the owner.
     """
     scenario.check(real.domain)
     if not released:
@@ -115,7 +116,7 @@ def disclosure_risk(
         raise InvalidInput(
             "is needed where membership is not known",
             field="population",
-            hint="Give everybody, those in the data first",
+            hint="Give the whole population, the people in the data first",
         )
     if population is not None and (
         population.names != real.names
@@ -129,7 +130,7 @@ def disclosure_risk(
     wanted = held_by(scenario.targets, everybody)
     who = np.flatnonzero(wanted)
     if not who.size:
-        raise InvalidInput("nobody is a target", field="targets", hint="Loosen its conditions")
+        raise InvalidInput("no one is a target", field="targets", hint="Loosen its conditions")
     weights = _weights(scenario, everybody.take(who), cast("Frame", population))
     best = np.empty(len(who))
     ties = np.zeros(len(who), np.int64)
@@ -167,12 +168,12 @@ def disclosure_risk(
 
 
 def _check_closed(scenario: Scenario, frames: Sequence[Frame]) -> None:
-    """Refuse fields in which labels leave several values open: one drawn value matches, or does not, by chance."""
+    """Refuse fields whose labels allow several values: a value drawn from them would match by chance."""
     matched = {*scenario.exact, *scenario.within, *(each.attribute for each in scenario.also)}
     opened = sorted(matched & frozenset[str]().union(*(frame.opened for frame in frames)))
     if opened:
         raise InvalidInput(
-            "its labels leave several values open, so nobody matches it exactly",
+            "its labels allow several values, so no one matches it exactly",
             field="released",
             value=", ".join(opened),
             hint="For classes, see the risks of the anonymization; for other attacks leave the scenario out",
@@ -209,7 +210,7 @@ def _owners(real: Frame, released: Sequence[Frame], belongs: Belongs | None) -> 
 
 
 def _weights(scenario: Scenario, targets: Frame, population: Frame | None) -> NDArray[np.float64]:
-    """The most that one released row can be worth to each target: 1, or 1/F where membership is not known."""
+    """Compute the largest weight of one released row for each target: 1, or 1/F where membership is not known."""
     if scenario.membership == "known" or population is None:
         return np.ones(len(targets))
     side = _Side.of(scenario, targets, population, np.arange(len(population)))
@@ -220,10 +221,10 @@ def _weights(scenario: Scenario, targets: Frame, population: Frame | None) -> ND
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Side:
-    """One release, in the order of the exact fields and then of the field with the smallest distance.
+    """One release, sorted by the exact fields and then by the field with the smallest distance.
 
-    So the rows that could fit a target lie behind each other, from `starts` to `ends`; those with further fields
-    that must be near are checked one by one.
+    So the rows that could fit a target are contiguous, from `starts` to `ends`; further fields that are known up to a
+    distance are checked row by row.
     """
 
     starts: NDArray[np.int64]
@@ -238,7 +239,7 @@ class _Side:
         kept = np.flatnonzero(held_by(scenario.also, frame))
         rows = frame.take(kept)
         ours, theirs = _keys(targets, rows, scenario.exact)
-        # the field that leaves fewest rows to be checked one by one comes first
+        # the most selective field comes first, so that fewest rows are checked one by one
         near = sorted(scenario.within, key=lambda name: scenario.within[name] / rows.widths[rows.place(name)])
         line = rows.column(near[0]) if near else np.zeros(len(rows))
         order = np.lexsort((line, theirs))
@@ -259,7 +260,7 @@ class _Side:
 
 
 def _keys(one: Frame, other: Frame, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for each combination of exact fields, the same in both."""
+    """Number the combinations of exact fields, with the same numbers in both frames."""
     both, size = np.zeros(len(one) + len(other), np.int64), 1
     for name in names:
         codes = _codes(np.concatenate([one.column(name), other.column(name)]))
@@ -272,7 +273,7 @@ def _keys(one: Frame, other: Frame, names: Sequence[str]) -> tuple[NDArray[np.in
 
 
 def _codes(column: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Small whole numbers for the values of a column, the same for the same; all that are missing are one value."""
+    """Code the values of a column as small whole numbers; all missing values share one code."""
     known = column[~np.isnan(column)]
     low = known.min(initial=0.0)
     if known.size and (known == np.floor(known)).all() and known.max() - low < _MOST_CODES:
@@ -281,7 +282,7 @@ def _codes(column: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _stacked(sides: list[_Side]) -> tuple[Any, ...]:
-    """The rows of all releases behind each other, with where each begins."""
+    """Concatenate the rows of all releases, with the start of each."""
     begins = np.cumsum([0, *(len(side.people) for side in sides)])[:-1]
     return (
         begins.astype(np.int64),
@@ -294,7 +295,7 @@ def _stacked(sides: list[_Side]) -> tuple[Any, ...]:
 
 @compiled
 def _spans(keys: Any, low: Any, high: Any, their_keys: Any, line: Any, starts: Any, ends: Any) -> None:
-    """Where the rows with a key and a value from low to high begin and end, by bisection; NaN fits nothing."""
+    """Find the first and last row with a key and a value from low to high, by bisection; NaN fits nothing."""
     for t in range(keys.size):
         starts[t] = ends[t] = 0
         if not low[t] <= high[t]:
@@ -351,7 +352,7 @@ def _match(
     right: Any,
     claimed: Any,
 ) -> None:
-    """For each target: the largest probability of a person, how many have it, that of the right one, and of anybody."""
+    """Compute for each target the largest probability of a person, its ties, that of the right one, and the sum."""
     releases, targets = starts.shape
     for t in range(targets):
         size = 0
@@ -372,7 +373,7 @@ def _match(
         place = 0
         while place < used:
             person, total = found[order[place]], 0.0
-            alone = person < 0  # rows of nobody are nobody's: each stands for itself
+            alone = person < 0  # rows that belong to no one are not merged: each counts by itself
             while place < used and found[order[place]] == person:
                 total += share[order[place]]
                 place += 1

@@ -1,14 +1,14 @@
-"""Rows as numbers that attacks and measures can work on, whatever form a release has.
+"""Rows as numbers for attacks and measures, read from a release of any form.
 
 A released cell may be a value, a bin of the schema, or a label of a generalised class (17..24, {a, b}, a node of a
-hierarchy, *). A label that leaves several values open is read as one of them, drawn evenly: what somebody who has only
-the release could assume.
+hierarchy, *). A label that allows several values is read as one of them, drawn uniformly: an attacker who has only the
+release can assume no more.
 
-    ordered attributes    their place: the number, the day, the place of the level; NaN where missing
+    ordered attributes    position on a line: the number, the day, the index of the level; NaN where missing
     others                the code of the level; -1 where missing or unknown
 
-Text is read as the schema reads it: its spellings of missing and of yes and no; what it does not know is unknown where
-it has a bucket for such values, and refused where it has none. A number that is not finite is missing.
+Text is read as the schema reads it, with its spellings of missing and of yes and no. An out-of-domain value is unknown
+if the schema has a bucket for such values, and refused if it has none. A number that is not finite is missing.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Frame:
     """Rows over some attributes of a domain.
 
     Attributes:
-        domain: What is public about the attributes, in the order of the columns.
+        domain: Public description of the attributes, in the order of the columns.
         values: One row for each record; see the module.
-        opened: Attributes in which some cell left several values open, one of which was drawn.
+        opened: Attributes in which some cell allowed several values, one of which was drawn.
     """
 
     domain: Domain
@@ -73,22 +73,22 @@ class Frame:
 
     @property
     def open_cells(self) -> bool:
-        """Whether any cell left several values open."""
+        """Whether any cell allowed several values."""
         return bool(self.opened)
 
     @cached_property
     def ordered(self) -> NDArray[np.bool_]:
-        """Which columns are places on a line."""
+        """Whether each column is ordered."""
         return np.array([_ordered(attribute) for attribute in self.domain.attributes])
 
     @cached_property
     def widths(self) -> NDArray[np.float64]:
-        """How far apart two values can be, by the schema; 1 for those without an order."""
+        """Largest distance of two values of each attribute, by the schema; 1 for those without an order."""
         return np.array([_width(attribute) for attribute in self.domain.attributes])
 
     @cached_property
     def lows(self) -> NDArray[np.float64]:
-        """The least value of each, by the schema."""
+        """Least value of each attribute, by the schema."""
         return np.array([float(getattr(each, "line_bounds", (0.0,))[0]) for each in self.domain.attributes])
 
     @cached_property
@@ -111,11 +111,11 @@ class Frame:
         return self.values[:, self.place(name)]
 
     def place(self, name: str) -> int:
-        """Which column an attribute is."""
+        """Return the column index of an attribute."""
         return self.names.index(self.domain[name].name)
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """Which columns they are."""
+        """Return the column indices of some attributes."""
         return [self.place(name) for name in names]
 
     def take(self, rows: Any) -> Frame:
@@ -152,15 +152,15 @@ def read_frame(
     rng: np.random.Generator | None = None,
     nulls: Sequence[str] | None = None,
 ) -> Frame:
-    """Rows of a table, real or released.
+    """Read the rows of a table, real or released.
 
     Args:
-        domain: What is public.
-        table: Holds a column for each attribute that is wanted; others are ignored.
-        names: Which attributes; all that can be counted and are there if nothing is said.
-        hierarchies: For each attribute, the levels under each node that may stand in it.
-        rng: For labels that leave several values open.
-        nulls: Texts that mean missing; those of the schema if nothing is said.
+        domain: The schema.
+        table: Holds a column for each requested attribute; others are ignored.
+        names: The attributes; by default all columns that can be counted.
+        hierarchies: For each attribute, the levels under each node that may occur in it.
+        rng: For labels that allow several values.
+        nulls: Texts that mean missing; by default those of the schema.
     """
     wanted = domain.countable if names is None else domain.check_countable(names)
     if names is None:
@@ -185,7 +185,7 @@ def _column(
     rng: np.random.Generator,
     nulls: frozenset[str],
 ) -> tuple[NDArray[np.float64], bool]:
-    """Values, and whether a cell left several open."""
+    """Return the values, and whether a cell allowed several."""
     kind = column.type
     if isinstance(attribute, Binned):
         if isinstance(attribute, Date) and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
@@ -205,12 +205,12 @@ def _column(
 
 
 def _several(reading: Any) -> bool:
-    """Whether a text allows more than one value."""
+    """Return whether a text allows more than one value."""
     return bool(len(np.unique(reading)) > 1 if isinstance(reading, np.ndarray) else reading[1] > reading[0])
 
 
 def _drawn(readings: list[Any], indices: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """One of the values that each row's text allows."""
+    """Draw one of the values that each row's text allows."""
     sizes = np.array([len(reading) if isinstance(reading, np.ndarray) else 0 for reading in readings])
     spans = np.array([(0.0, 0.0, 0.0) if isinstance(reading, np.ndarray) else reading for reading in readings])
     flat = np.concatenate([reading if isinstance(reading, np.ndarray) else np.zeros(0) for reading in readings])
@@ -224,7 +224,7 @@ def _drawn(readings: list[Any], indices: NDArray[np.int64], rng: np.random.Gener
 
 
 def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozenset[str]) -> Any:
-    """What a text allows: an array of values, or (low, high, 1 if only whole numbers lie between)."""
+    """Return the values that a text allows: an array, or (low, high, 1 if only whole numbers lie between)."""
     missing = np.array([np.nan if _ordered(attribute) else -1.0])
     if text in nulls or text == MISSING:
         return missing
@@ -242,7 +242,7 @@ def _read(attribute: Attribute, text: str, hierarchy: Hierarchy, nulls: frozense
 
 
 def _generalised(attribute: Attribute, text: str) -> bool:
-    """Whether a text is written as a label of several values: not a value that the schema does not know."""
+    """Return whether a text is written as a label of several values, and not as an out-of-domain value."""
     return text[:1] + text[-1:] == "{}" or bool(_ordered(attribute) and _RANGE.match(text))
 
 
@@ -267,7 +267,7 @@ def _on_line(attribute: Any, text: str) -> Any:
 
 
 def _number(attribute: Any, text: str) -> float | None:
-    """A text on the number line, all of it; NaN where it is not finite."""
+    """Parse a whole text as a number; NaN where it is not finite."""
     try:
         if isinstance(attribute, Date):
             return float((dt.date.fromisoformat(text.strip()) - EPOCH).days)
@@ -301,5 +301,5 @@ def _levels(attribute: Attribute, text: str) -> NDArray[np.float64] | None:
 
 
 def _split(text: str) -> list[str]:
-    """The members of a set: separated by commas, quoted as JSON where they could be mistaken."""
+    """Split the members of a set: separated by commas, quoted as JSON where ambiguous."""
     return re.findall(r'"(?:[^"\\]|\\.)*"|[^,\s][^,]*', text)

@@ -1,4 +1,4 @@
-"""Which real row each released row was made from: the holder's private key to a shuffled release.
+"""Key of origins: the real row that each row of a shuffled release was made from; private to the holder.
 
 A partially synthetic release keeps one row for each person and shuffles the rows, so that their order reveals no one.
 An intruder scenario must know the order: a released row that fits a target is a right match only if it was made from
@@ -42,7 +42,7 @@ _KEY = b"tacita"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Origins:
-    """The real row of each released row, tied to the tables that it speaks of."""
+    """The real row of each released row, tied to its tables by fingerprints."""
 
     names: tuple[str, ...]
     real: str
@@ -131,7 +131,7 @@ _OTHER = "is not a release of this key, in its order"
 
 
 def _fingerprint(domain: Domain, table: pa.Table, names: Sequence[str]) -> str:
-    """A hash of the values in their order, the same for CSV and Parquet."""
+    """Hash the values in their order, the same for CSV and Parquet."""
     frame = read_frame(domain, table, names=names, rng=np.random.default_rng(0))
     values = np.nan_to_num(frame.values, nan=np.finfo(np.float64).max) + 0.0  # one missing value, no negative zero
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()

@@ -1,10 +1,10 @@
-"""Shares of trials that succeeded, with intervals; and how much of one is left when what chance gives is taken away.
+"""Success rates with intervals, and the excess of a rate over that of a control group.
 
     Rate    successes in trials: their share with Wilson's interval, or the exact one of Clopper and Pearson
-    Leak    (attack - control) / (1 - control): what success beyond that on people who were not in the data
+    Leak    (attack - control) / (1 - control): success beyond that on people who were not in the data
 
-The control group makes the difference between learning about a population and learning about a person: what an attack
-finds out about people whose data was never used is not leaked by the release.  [Giomi et al. 2023]
+The control group separates learning about a population from learning about a person: a release does not leak what an
+attack also learns about people whose data was never used.  [Giomi et al. 2023]
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LEVEL = 0.95
 
 
 def _z(level: float) -> float:
-    """How many standard deviations a two-sided interval of this confidence reaches."""
+    """Return the half-width of a two-sided normal interval of this confidence, in standard deviations."""
     return float(special.ndtri((1 + level) / 2))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """How often something worked."""
+    """Number of successes in a number of trials."""
 
     successes: int
     trials: int
@@ -44,7 +44,7 @@ class Rate:
 
     @classmethod
     def of(cls, worked: Any) -> Rate:
-        """Of an array of yes and no."""
+        """Build a rate from an array of booleans."""
         flags = np.asarray(worked, bool)
         return cls(successes=int(flags.sum()), trials=int(flags.size))
 
@@ -59,7 +59,7 @@ class Rate:
         return float(low[0]), float(high[0])
 
     def exact(self, level: float = 0.95) -> tuple[float, float]:
-        """Clopper and Pearson's."""
+        """Return Clopper and Pearson's interval."""
         return clopper_pearson(self.successes, self.trials, level)
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,10 +78,10 @@ def guesses_for(half: float, level: float = _LEVEL) -> int:
 
 
 def _failures_ratio(attack: Rate, control: Rate, level: float) -> tuple[float, float]:
-    """The interval of (1 - attack) / (1 - control), from Wilson's of both, which are independent.
+    """Compute the interval of (1 - attack) / (1 - control), from Wilson's of both, which are independent.
 
-    With shares f, g of failures and their ends l, u, the ratios r at which f - r g is just within its own interval:
-    by the square of the distances from f and g to their ends, added.  [Donner, Zou 2012]
+    With shares f, g of failures and their ends l, u, it consists of the ratios r for which 0 lies within the interval
+    of f - r g; the squared distances from f and g to their ends are added.  [Donner, Zou 2012]
     """
     f, g = 1 - attack.share, 1 - control.share
     ends = attack.interval(level), control.interval(level)
@@ -96,13 +96,13 @@ def _failures_ratio(attack: Rate, control: Rate, level: float) -> tuple[float, f
 
 @dataclass(frozen=True, kw_only=True)
 class Leak:
-    """What an attack achieved, beside what guessing and what a control group gives.
+    """Success of an attack, beside that of blind guesses and that on a control group.
 
     Attributes:
-        attack: On people in the data.
-        baseline: Of guesses that do not look at the release. An attack that is no better was too weak to say anything.
-        control: On people who are not in the data; None if there are none, and then `risk` is success itself.
-        notes: What must be said with it.
+        attack: Success on people in the data.
+        baseline: Success of guesses without the release. An attack that is no better is too weak to be conclusive.
+        control: Success on people who are not in the data; None if there are none, and then `risk` is success itself.
+        notes: Remarks to show with the figures.
     """
 
     name: str
@@ -113,19 +113,19 @@ class Leak:
 
     @property
     def guesses(self) -> int:
-        """Trials of the smaller side."""
+        """Number of trials of the smaller side."""
         return self.attack.trials if self.control is None else min(self.attack.trials, self.control.trials)
 
     @property
     def risk(self) -> tuple[float, float, float]:
-        """The same as `risk_at`, with its 95 % interval."""
+        """Risk with its 95 % interval, as of `risk_at`."""
         return self.risk_at(_LEVEL)
 
     def risk_at(self, level: float) -> tuple[float, float, float]:
-        """(attack - control) / (1 - control) with its interval, between 0 and 1; none where all control succeeds.
+        """Compute (attack - control) / (1 - control) with its interval, in [0, 1]; 0 where all controls succeed.
 
-        By shares as they are. Centres of Wilson's intervals, which anonymeter takes, give nearly the same for as many
-        trials on both sides; with fewer on one side they are drawn to one half by more there, which looks like a leak.
+        Uses the plain shares. Anonymeter uses the centres of Wilson's intervals, which give nearly the same for equally
+        many trials on both sides; a side with fewer trials is shrunk more towards one half, which looks like a leak.
         """
         if self.control is None:
             return self.attack.share, *self.attack.interval(level)

@@ -1,4 +1,4 @@
-"""What somebody knows, of whom: an intruder scenario, written in YAML or made in the console."""
+"""Intruder scenario: the intruder's knowledge and targets, written in YAML or made in the console."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _KEYS = {"targets", "exact", "within", "also", "membership"}
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What somebody knows.
+    """Knowledge and targets of an intruder.
 
     Attributes:
-        targets: Which people they look for; all if nothing is said.
-        exact: Fields that they know exactly.
-        within: Fields that they know up to a distance.
-        also: What they know of every target; a released row must hold it.
-        membership: Whether they know that their targets are in the data.
+        targets: Conditions on the people that the intruder searches for; by default all people.
+        exact: Fields that the intruder knows exactly.
+        within: Fields that the intruder knows up to a distance.
+        also: Conditions known to hold for every target; a matching released row must meet them.
+        membership: Whether the intruder knows that the targets are in the data.
     """
 
     targets: tuple[Condition, ...] = ()
@@ -42,7 +42,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         if not (self.exact or self.within or self.also):
-            raise InvalidInput("must say what is known: exact, within or also", field="scenario")
+            raise InvalidInput("must state what is known: exact, within or also", field="scenario")
         for name, far in self.within.items():
             if not (math.isfinite(far) and far >= 0):
                 raise InvalidInput("must be a distance of 0 or more", field=f"within.{name}", value=far)
@@ -54,12 +54,12 @@ class Scenario:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """All fields that it speaks of."""
+        """All fields that the scenario uses."""
         named = [*self.exact, *self.within, *(each.attribute for each in (*self.targets, *self.also))]
         return tuple(dict.fromkeys(named))
 
     def check(self, domain: Domain) -> None:
-        """Refuse fields that the schema does not have, and distances of what has no order."""
+        """Refuse fields that the schema does not have, and distances of attributes without an order."""
         for condition in (*self.targets, *self.also):
             condition.check(domain)
         for name in self.exact:
@@ -70,7 +70,7 @@ class Scenario:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scenario:
-        """A scenario as it stands in YAML.
+        """Build a scenario from parsed YAML.
 
         targets: [income > 250000, birthplace = US]
         exact: [birthplace]
@@ -96,7 +96,7 @@ class Scenario:
 
     @classmethod
     def read(cls, path: str | Path) -> Scenario:
-        """A scenario from a YAML file."""
+        """Read a scenario from a YAML file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -104,7 +104,7 @@ class Scenario:
         return cls.from_dict(load_yaml(text, field="scenario"))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, as `from_dict` reads it."""
+        """Return plain data, as `from_dict` reads it."""
         return {
             "targets": [str(each) for each in self.targets],
             "exact": list(self.exact),
@@ -127,7 +127,7 @@ def _conditions(place: str, given: Any) -> tuple[Condition, ...]:
 
 
 def held_by(conditions: Sequence[Condition], frame: Frame) -> NDArray[np.bool_]:
-    """Which rows meet all of them."""
+    """Flag the rows that meet all conditions."""
     held = np.ones(len(frame), bool)
     for condition in conditions:
         held &= condition.holds(frame.domain[condition.attribute], frame.column(condition.attribute))

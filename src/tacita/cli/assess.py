@@ -148,7 +148,7 @@ def assess(
         show.print_json(found.as_dict())
         return
     for section in assessment_sections(found):
-        if section.title in ("In short", "What it gives away", "The intruder scenario", "What could not be said"):
+        if section.title in ("In short", "What it gives away", "The intruder scenario", "What could not be computed"):
             if section.text:
                 show.say(section.text)
             show.grid(section.title, ("", ""), section.facts)

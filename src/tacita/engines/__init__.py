@@ -1,1 +1,1 @@
-"""Where data lies and is counted: one folder for each kind of place."""
+"""Engines: the sources of data, where exact counting happens; one folder for each kind of source."""

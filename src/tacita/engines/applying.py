@@ -1,4 +1,4 @@
-"""Rows under a recoding, for engines that can give their rows: the same values, labels and order in all of them."""
+"""Recoded rows, for engines that can return their rows: the same values, labels and order in all engines."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def apply_recoding(
     batch_rows: int,
     rows: Callable[[Sequence[str]], Iterator[pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:
-    """The recoded rows in batches.
+    """Recode rows and return them in batches.
 
     Args:
-        recoding: Made for just these rows.
-        domain: What is public about them.
-        columns: What comes unchanged, after the quasi-identifiers.
+        recoding: Made for exactly these rows.
+        domain: The schema.
+        columns: Columns that are returned unchanged, after the quasi-identifiers.
         batch_rows: Most rows of a batch.
-        rows: Gives the raw rows of some columns. They are held as a whole, because the result is sorted.
+        rows: Returns the raw rows of some columns. All are held in memory, because the result is sorted.
     """
     if isinstance(columns, str):
         raise InvalidInput("must be a list of names", field="columns", value=columns)

@@ -1,10 +1,10 @@
-"""What an engine is: a place where data lies and is counted.
+"""The engine interface: a source of data that counts it exactly.
 
 An engine holds no noise, no budget and no algorithm. It answers questions about its data, always
 exactly:
 
     tables(workload, unit)   exact tables, counted next to the data
-    rows(columns)            a stream of Arrow batches, for what is not a table
+    rows(columns)            a stream of Arrow batches, for methods that need rows
     apply(recoding, columns) the rows again, with labels instead of quasi-identifiers
     check()                  for the owner: how well the data fits its schema
 
@@ -32,7 +32,7 @@ BATCH_ROWS = 1 << 17
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnCheck:
-    """How one column fits its attribute. Counts are exact: for the owner's eyes only."""
+    """Fit of one column to its attribute. Counts are exact: for the owner only."""
 
     name: str
     missing: int
@@ -41,74 +41,74 @@ class ColumnCheck:
 
     @property
     def fits(self) -> bool:
-        """Whether every value has a place in the domain."""
+        """Whether every value is in the domain."""
         return self.nowhere == 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceCheck:
-    """How a source fits its domain. Exact: for the owner's eyes only."""
+    """Fit of a source to its domain. Exact: for the owner only."""
 
     rows: int
     columns: tuple[ColumnCheck, ...]
     advice: tuple[str, ...] = ()
-    """What the owner had better change about the way to the source; nothing fails over it."""
+    """Advice to the owner on how the source is reached; nothing fails because of it."""
 
     @property
     def fits(self) -> bool:
-        """Whether every value of every column has a place in the domain."""
+        """Whether every value of every column is in the domain."""
         return all(column.fits for column in self.columns)
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Where data is and counting happens. Also a `Projectable`, so that it can stand wherever tables can."""
+    """A source of data that counts it. Also a `Projectable`, so that it can replace tables everywhere."""
 
     @property
     def domain(self) -> Domain:
-        """What is public about the data."""
+        """Public description of the data."""
 
     def tables(self, workload: Workload, unit: Unit) -> Tables:
-        """Exact tables of a workload.
+        """Count the exact tables of a workload.
 
-        A row counts in a table when all of its values there have a place in the domain. When the unit is a
-        person, only `max_rows` rows of each person are counted in the whole workload: those with the smallest
+        A row counts in a table if all of its values there are in the domain. If the unit is a person, only
+        `max_rows` rows of each person are counted in the whole workload: those with the smallest
 
             md5(person's key as text + "|" + codes of all countable attributes joined by ",")
 
         which depends on that person's rows alone, favours no value, and is the same in every engine. A row
         without a person's key is not counted; a text in `Domain.nulls` is no key, nor is one that is not UTF-8.
 
-        Keys that are equal where the data lies have equal texts: a key is text, a whole number, or a decimal, which
-        is written without zeros at its end. Columns of other types are refused when the engine is made.
+        Keys that are equal in the source have equal texts: a key is text, a whole number, or a decimal, which is
+        written without trailing zeros. Columns of other types are refused when the engine is made.
         """
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """One exact table over all rows, unbounded: for the owner and for tests."""
+        """Count one exact table over all rows, without bounding contributions: for the owner and for tests."""
 
     def supports(self, attributes: Iterable[str]) -> bool:
-        """Whether the domain has all of these as countable attributes."""
+        """Return whether the domain has all of these as countable attributes."""
 
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The raw columns, in batches, in no particular order."""
+        """Return the raw columns, in batches, in no particular order."""
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema; for the owner, before anybody may ask.
+        """Check how well the data fits its schema; for the owner, before anyone may query it.
 
-        Reads all that counting could, so that what is broken shows here and not when somebody asks.
+        Reads everything that counting could read, so that broken data fails here and not at a query.
         """
 
 
 @runtime_checkable
 class Recodes(Engine, Protocol):
-    """An engine that gives its rows under a recoding. All of ours do; what only counts need not."""
+    """An engine that returns its rows under a recoding. All of ours do; an engine that only counts need not."""
 
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows under a recoding that was made for them, in batches: labels, then `columns` as they are.
+        """Return the rows under a recoding that was made for them, in batches: labels, then `columns` unchanged.
 
-        Rows that the recoding suppresses are left out. The others come sorted by all that comes with them, so that
-        neither the order of the source nor a number of a row leaves. Rows that the recoding does not know are
-        refused. Whether what comes out holds anything is for the caller to count.
+        Rows that the recoding suppresses are left out. The others are sorted by all their columns, so that neither
+        the order of the source nor a row number is released. Rows that the recoding does not know are refused. The
+        caller must check whether any rows are returned.
         """

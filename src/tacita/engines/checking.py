@@ -1,4 +1,4 @@
-"""Whether a source fits its domain: what all engines say in the same words."""
+"""Checks whether a source fits its domain, with the same errors in all engines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_key_type(name: str, kind: pa.DataType) -> None:
 
 
 def key_refused(name: str, kind: str) -> DataError:
-    """What all engines say about a key of the wrong type."""
+    """Build the error of a key of the wrong type."""
     return DataError(
         "a person's key must be text, a whole number or a decimal",
         field=name,
@@ -68,13 +68,13 @@ def key_refused(name: str, kind: str) -> DataError:
 
 
 def check_codes(name: str, codes: NDArray[np.integer[Any]], size: int) -> None:
-    """Make sure that codes lie in 0..size-1: the compiled loops do not look."""
+    """Refuse codes outside 0..size-1: the compiled loops do not check them."""
     if len(codes) and (codes.max() >= size or codes.min() < 0):
         raise InternalError("a code lies outside the domain", field=name)
 
 
 def check_reading(domain: Domain, columns: Iterable[str], batch_rows: int) -> list[str]:
-    """The columns to read as a list, after checking that they and the size of a batch make sense."""
+    """Return the columns to read as a list, after checking them and the size of a batch."""
     if isinstance(columns, str):
         raise InvalidInput("must be a list of names", field="columns", value=columns)
     names = [domain[name].name for name in columns]
@@ -86,7 +86,7 @@ def check_reading(domain: Domain, columns: Iterable[str], batch_rows: int) -> li
 
 
 def column_check(domain: Domain, name: str, totals: NDArray[np.int64]) -> ColumnCheck:
-    """The check of one column, from the counts of its codes, nowhere included."""
+    """Check one column, from the counts of its codes, out-of-domain values included."""
     attribute = domain[name]
     return ColumnCheck(
         name=name,
@@ -97,5 +97,5 @@ def column_check(domain: Domain, name: str, totals: NDArray[np.int64]) -> Column
 
 
 def may_be_outside(domain: Domain, names: Iterable[str]) -> frozenset[str]:
-    """Attributes that can have values without a place: those without a bucket for each kind of stranger."""
+    """Return attributes that can have out-of-domain values: those without a bucket for each kind of such values."""
     return frozenset(name for name in names if not (domain[name].other and domain[name].missing))

@@ -1,7 +1,7 @@
-"""Rows as codes, unit by unit: for what learns from rows and not from tables.
+"""Rows as codes, unit by unit: for methods that learn from rows and not from tables.
 
-Of a person with more rows than the unit allows, the rows that `Engine.tables` would count are kept. A row with a value
-that has no place in the domain is left out, as it is from a table.
+Of a person with more rows than the unit allows, the rows that `Engine.tables` would count are kept. A row with an
+out-of-domain value is left out, as it is from a table.
 
 Cost: one pass; the codes are held in memory, a byte or two for each value.
 """
@@ -27,7 +27,7 @@ class CodedUnits:
     """Codes of all rows that count. Exact: for mechanisms only.
 
     Attributes:
-        codes: (units, most rows of a unit, attributes); what is not there is 0.
+        codes: (units, most rows of a unit, attributes); 0 where there is no row.
         there: (units, most rows of a unit): whether there is such a row.
     """
 
@@ -39,7 +39,7 @@ class CodedUnits:
 
 
 def coded_units(engine: Engine, names: Sequence[str], unit: Unit) -> CodedUnits:
-    """The rows that count, each with its unit."""
+    """Return the rows that count, grouped by unit."""
     domain = engine.domain
     unit.check(domain)
     chosen = domain.check_countable(names)
@@ -66,7 +66,7 @@ def coded_units(engine: Engine, names: Sequence[str], unit: Unit) -> CodedUnits:
 
 
 def _owners(keyed: list[Any], max_rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each row a number of its person, and whether it counts."""
+    """Return for each row the number of its person, and whether the row counts."""
     persons = Bound.count_persons(keys for keys, _ in keyed)
     bound = Bound.find([key for key, rows in persons.items() if rows > max_rows], max_rows, keyed)
     numbers: dict[str | None, int] = {None: -1}

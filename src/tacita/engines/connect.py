@@ -1,4 +1,4 @@
-"""One door to all engines: an address, a path or a frame in, an engine out."""
+"""One entry to all engines: an address, a path or a frame in, an engine out."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def connect(
     checked: bool = False,
     timeout: float | None = None,
 ) -> Engine:
-    """The engine for a source.
+    """Return the engine for a source.
 
     Args:
         source: `postgresql://…`, `mongodb://…`, the path of a CSV or Parquet file (or a folder, or a list of paths, or
             file://…), or a frame.
-        domain: What is public about the data.
-        table: The table or collection of a database; nothing else has one.
+        domain: The schema.
+        table: The table or collection of a database; other sources have none.
         unwind: The list in MongoDB's documents whose elements are the rows.
         checked: Whether the engine's `check` has accepted the source before: see `MongoEngine`.
         timeout: Seconds that one statement or pipeline of a database may take; no limit by default.

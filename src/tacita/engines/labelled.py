@@ -1,8 +1,8 @@
-"""Rows of a release that are given as data: labels of several values where the schema has values.
+"""Refusal of released rows as data: they hold labels of several values where the schema has values.
 
-`17..24`, `{a, b}` and `*` stand for several values, as in anonymized rows and in synthetic rows with `--decode label`.
-To a schema they are out of domain, so every count of them would be 0, and paid for. A file is therefore refused before
-anything is charged.
+`17..24`, `{a, b}` and `*` mean several values, as in anonymized rows and in synthetic rows with `--decode label`. To a
+schema they are out of domain, so every count of them would be 0 and still be charged. A file is therefore refused
+before anything is charged.
 
 Privacy: reads exact rows, and the refusal depends on them. Only the command line and comparisons do this, for the owner
 who holds the file; a service does not. A column is refused when more than half of the rows that are read hold labels;

@@ -3,9 +3,9 @@
     parents    key, attributes                          one row for each key; of several, the one with the least codes
     children   key of the parent, attributes            those of a key that no parent has are left out
 
-Privacy: what a person has here is the parent's row and all children's rows with its key. Which of them count, and how
-many children a parent is said to have, depends on that person's rows alone, so that adding or removing a person changes
-nothing for others.   Claim: docs/claims/relational.md
+Privacy: a person's data is the parent's row and all children's rows with its key. Which of them count, and the number
+of children of a parent, depends on that person's rows alone, so that adding or removing a person changes nothing for
+others.   Claim: docs/claims/relational.md
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _MOST = 1000
 
 
 def linked_domain(parents: Domain, children: Domain, *, most: int, count: str = "children") -> Domain:
-    """What a child's row is with its parent's: the key, the parent's attributes, how many children there are, its own.
+    """Build the domain of joined rows: the key, the parent's attributes, the number of children, the child's own.
 
     Args:
-        parents: With the parent's key as its person.
-        children: With the column that names the parent as its person.
-        most: Children that count of one parent.
-        count: What the number of children is called.
+        parents: Domain whose person is the parent's key.
+        children: Domain whose person is the column that names the parent.
+        most: Most children that count of one parent.
+        count: Name of the attribute with the number of children.
     """
     if type(most) is not int or not 1 <= most <= _MOST:
         raise InvalidInput(f"must be a whole number from 1 to {_MOST}", field="most", value=most)
     for field_name, domain in (("parents", parents), ("children", children)):
         if domain.person is None:
-            raise InvalidInput("must say which column names the parent: `person`", field=field_name)
+            raise InvalidInput("must state which column names the parent: `person`", field=field_name)
         if not domain.countable:
             raise InvalidInput("must have an attribute that can be counted", field=field_name)
     if parents.nulls != children.nulls:
@@ -66,12 +66,12 @@ def linked_domain(parents: Domain, children: Domain, *, most: int, count: str = 
 
 
 def parent_names(parents: Domain, count: str) -> tuple[str, ...]:
-    """What is known of a parent."""
+    """Return the attributes of a parent."""
     return (*parents.countable, count)
 
 
 def child_names(children: Domain) -> tuple[str, ...]:
-    """What is known of a child."""
+    """Return the attributes of a child."""
     return children.countable
 
 
@@ -85,12 +85,12 @@ class Linked:
     count: str = "children"
 
     def __post_init__(self) -> None:
-        if self.domain.person is None:  # asking for the domain refuses two tables that do not fit
+        if self.domain.person is None:  # building the domain refuses two tables that do not fit
             raise InternalError("linked tables always have a key")
 
     @cached_property
     def domain(self) -> Domain:
-        """What is public about both."""
+        """Public description of the joined rows."""
         return linked_domain(self.parents.domain, self.children.domain, most=self.most, count=self.count)
 
     @property
@@ -100,7 +100,7 @@ class Linked:
 
     @property
     def by_child(self) -> Engine:
-        """One row for each child, with what is known of its parent."""
+        """One row for each child, with the attributes of its parent."""
         return self._engines.children
 
     @cached_property
@@ -108,7 +108,7 @@ class Linked:
         mine, theirs = _read(self.parents), _read(self.children)
         kept = _one_each(mine, self.parents.domain)
         places = {mine.key(row): place for place, row in enumerate(kept)}
-        # for each key that children name, the place of its parent
+        # for each key that children name, the index of its parent
         known = np.array([places.get(text, -1) for text in theirs.keys.dictionary.to_pylist()] + [-1], np.int64)
         at = known[pc.fill_null(theirs.keys.indices, known.size - 1).to_numpy(zero_copy_only=False)]
         rows = np.flatnonzero(at >= 0)
@@ -158,7 +158,7 @@ def _no_rows(domain: Domain) -> pa.Table:
 
 
 def _one_each(read: _Read, domain: Domain) -> NDArray[np.int64]:
-    """For each key the row whose codes come first; a row without a key is nobody's."""
+    """Return for each key the row with the least codes; rows without a key are skipped."""
     codes = domain.encode(read.rows)
     place = pc.fill_null(read.keys.indices, -1).to_numpy(zero_copy_only=False)
     order: NDArray[Any] = np.lexsort((*(codes[name] for name in reversed(domain.countable)), place))

@@ -1,8 +1,8 @@
-"""What data is recognised by when it comes again under another name: digests of files, numbers of tables.
+"""Marks that identify data when it is registered again under another name: digests of files, ids of tables.
 
-    a file, a folder     SHA-256 of each file's bytes, whatever it is called and wherever it lies
-    PostgreSQL           the cluster's own number, the database's, the table's and its partitions'
-    MongoDB              the collection's own number
+    a file, a folder     SHA-256 of each file's bytes, whatever its name and folder
+    PostgreSQL           the system identifier of the cluster, the ids of the database, the table and its partitions
+    MongoDB              the collection's UUID
 
 They find accidents: the same file in another folder, the same table by another address. A copy that was changed in one
 byte, a view, or a copy of a table has marks of its own.
@@ -19,8 +19,8 @@ from tacita.privacy.ledger import DataMarks
 
 __all__ = ["Mark", "collection_mark", "data_marks", "table_marks"]
 
-# a cluster has a number of its own, whatever name it is reached by; a table that has partitions or inheriting tables
-# holds their rows too
+# a cluster has one system identifier, whatever address it is reached by; a table that has partitions or inheriting
+# tables holds their rows too
 _TABLES = (
     "WITH RECURSIVE held(id) AS (SELECT %s::regclass::oid UNION SELECT inhrelid FROM pg_catalog.pg_inherits"
     " JOIN held ON inhparent = held.id) SELECT system_identifier, pg_database.oid, held.id"
@@ -31,7 +31,7 @@ Mark = tuple[object, ...]
 
 
 def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMarks:
-    """Marks of what an address means, as `connect` reads it.
+    """Compute the marks of a source, by its address as `connect` reads it.
 
     Raises:
         SourceUnavailable: It cannot be reached or read.
@@ -61,7 +61,7 @@ def _file_digest(file: Path) -> str:
 
 
 def table_marks(url: str, table: str) -> list[Mark]:
-    """A table of PostgreSQL and all whose rows are read with it; none if there is no such table."""
+    """Return the marks of a PostgreSQL table and of all tables read with it; none if there is no such table."""
     from tacita.engines.postgres.driver import Server, load
     from tacita.engines.postgres.names import table_parts
 
@@ -75,7 +75,7 @@ def table_marks(url: str, table: str) -> list[Mark]:
 
 
 def collection_mark(url: str, collection: str) -> Mark:
-    """A collection of MongoDB: its own number, the same on all members of a replica set; a view has only its name."""
+    """Return the mark of a MongoDB collection: its UUID, equal on all members of a replica set; a view's name."""
     from tacita.engines.mongo.driver import Server
     from tacita.engines.mongo.names import check_collection
 

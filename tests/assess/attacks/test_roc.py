@@ -79,8 +79,8 @@ def test_a_share_that_is_nobody_cannot_be_told():
     found = scores(1.0, m=99)
     assert found.tpr(0.01) is None
     assert found.tpr_interval(0.01) == (0, 1)
-    assert found.as_dict()["tpr"]["0.01"] == "cannot be told from 99 people"
-    assert "cannot be told from 99 people" in found.tpr_words(0.01)
+    assert found.as_dict()["tpr"]["0.01"] == "cannot be estimated from 99 people"
+    assert "cannot be estimated from 99 people" in found.tpr_words(0.01)
     told = scores(1.0, m=100)
     low, high = told.tpr_interval(0.01)
     assert low <= told.tpr(0.01).share <= high

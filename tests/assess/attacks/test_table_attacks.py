@@ -82,7 +82,7 @@ def test_what_is_worked_out_has_no_more_trials_than_people(cases, held, far):
     for leak in (singling_out(case, rng(), attempts=1000), exact_copies(case, rng())):
         assert leak.control.trials == held
         assert leak.attack.trials >= 1000
-        assert ("More than 3 times" in leak.notes[-1]) == far
+        assert ("A factor above 3" in leak.notes[-1]) == far
 
 
 def test_both_sides_have_as_many_trials(cases):

@@ -147,7 +147,7 @@ def test_consent_is_for_a_purpose_and_a_time() -> None:
 
 def test_without_persons_there_is_no_consent() -> None:
     nobody = Domain(attributes=[Boolean(name="y")])
-    with pytest.raises(InvalidInput, match="the schema names none"):
+    with pytest.raises(InvalidInput, match="consent needs `person:` in the schema"):
         ConsentedEngine(LocalEngine(nobody, TABLE), agreed(), "research")
 
 

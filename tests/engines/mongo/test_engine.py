@@ -115,7 +115,7 @@ def test_bytes_that_are_no_document(server: MongoServer, monkeypatch: pytest.Mon
     encode = mongo_testing._encode
     # the number of rows gets a type that there is none of
     monkeypatch.setattr(mongo_testing, "_encode", lambda reply: encode(reply).replace(b"\x10n\0", b"\x7an\0"))
-    with pytest.raises(DataError, match="sent what is no document"):
+    with pytest.raises(DataError, match="sent something that is no document"):
         engine.project(["x"])
 
 
@@ -150,18 +150,18 @@ def test_documents_inside_are_flattened(place: Place) -> None:
 @pytest.mark.parametrize(
     ("document", "field", "rule"),
     [
-        ({"x": [1, 2]}, "x", "holds lists, which nobody declared.*unwind='x'"),
+        ({"x": [1, 2]}, "x", "holds lists, which are not declared.*unwind='x'"),
         ({"x": []}, "x", "holds lists"),
-        ({"x": {"y": 1}}, "x", "holds documents where a value is due.*x.FIELD"),
+        ({"x": {"y": 1}}, "x", "holds documents where a value is expected.*x.FIELD"),
         ({"x": {"y": [1]}}, "x", "holds documents"),
         ({"x": bson.Regex("a")}, "x", "no data, got 'regex'"),
         ({"x": True}, "x", "several types, got 'bool, int'"),
         ({"x": "1"}, "x", "several types, got 'int, string'"),
         ({"x": DatetimeMS(1)}, "x", "several types"),
-        ({"a": [{"y": 1}]}, "a", "holds lists, which nobody declared.*unwind='a'"),
+        ({"a": [{"y": 1}]}, "a", "holds lists, which are not declared.*unwind='a'"),
         ({"a": [1]}, "a", "holds lists"),
         ({"a": {"y": [1]}}, "a.y", "holds lists"),
-        ({"a": 3}, "a", "holds values where a document is due, got 'int'"),
+        ({"a": 3}, "a", "holds values where a document is expected, got 'int'"),
     ],
 )
 def test_what_is_no_table_is_refused_by_its_path(place: Place, document: Any, field: str, rule: str) -> None:
@@ -365,7 +365,7 @@ def test_an_address_that_is_none_is_not_repeated(url: str, rule: str) -> None:
     [
         (50, SourceUnavailable, r"did not answer in time.*limit is 2 s"),
         (13, SourceUnavailable, "does not let this user read"),
-        (239, SourceUnavailable, "has let go of the state"),
+        (239, SourceUnavailable, "has dropped the snapshot"),
         (292, DataError, "refused the query, got '292'"),
     ],
 )

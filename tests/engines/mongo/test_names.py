@@ -60,7 +60,7 @@ def test_no_name_is_more_than_a_name(place: Place, name: str) -> None:
     ("unwind", "names", "person", "rule"),
     [
         ("visits", ["visits.ok"], None, "must name the person"),
-        ("visits", ["visits.ok"], "visits.who", "must stand beside the list"),
+        ("visits", ["visits.ok"], "visits.who", "must be beside the list"),
         ("visits", ["ok"], "who", "no attribute lies in this list"),
         ("$visits", ["visits.ok"], "who", "cannot be the name of a field"),
     ],

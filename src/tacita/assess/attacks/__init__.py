@@ -1,2 +1,2 @@
-"""What somebody could do with a release. Each attack says how often it worked, on how many trials, beside guessing and
-beside people who are not in the data."""
+"""Attacks on a release. Each attack states its number of trials and of successes, beside those of blind guesses and
+those on people who are not in the data."""

@@ -1,10 +1,10 @@
-"""How often something would be found among more people than were held back.
+"""Extrapolation of match counts from a small control group to as many people as are in the data.
 
-A guess fits each person with a probability of its own. Over guesses these are taken to follow a Gamma law; the number
-among `times` as many people is then negative binomial. Its two parameters are those that give the shares of guesses
-which fit nobody and exactly one of the people that there are: what is asked for hangs on the small counts, and a few
-guesses that fit very many should not decide. Used where a control is smaller than the data: counting in it alone would
-make every release look leaky.
+Each guess fits a person with a probability of its own. Over guesses these probabilities are assumed to follow a Gamma
+law; the number of fits among `times` as many people is then negative binomial. Its two parameters are matched to the
+observed shares of guesses that fit no one and exactly one person: the result depends on the small counts, and a few
+guesses that fit very many people should not decide it. Used where a control is smaller than the data: counting in the
+control alone would make every release look leaky.
 
     P(none) = (s / (s + m))^s,  P(one) = P(none) s m / (s + m);  with r = P(one) / P(none):  P(none) = (1 - r/s)^s
 """
@@ -23,12 +23,12 @@ _TIMES = 3
 
 
 def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, float]:
-    """P(nobody) and P(exactly one) among `times` as many people, from how many each guess fits."""
+    """Estimate P(no one) and P(exactly one) among `times` as many people, from how many people each guess fits."""
     none, one = float((counts == 0).mean()), float((counts == 1).mean())
     if one == 0:
-        return none, 0.0  # nothing fits one of these: more people are no different, as far as can be told
+        return none, 0.0  # no guess fits exactly one person: no evidence that more people would change that
     if none == 0:
-        return 0.0, one / times  # everything fits somebody: among more, fewer are alone
+        return 0.0, one / times  # every guess fits someone: among more people, fewer are unique
     r = one / none
     if none >= np.exp(-r):  # no more spread than Poisson has
         return float(np.exp(-r * times)), float(r * times * np.exp(-r * times))
@@ -39,9 +39,9 @@ def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, floa
 
 
 def worked_out(share: float, guesses: int, held: int, people: int) -> tuple[Rate, str]:
-    """A share that was worked out, as a rate of no more trials than people it comes from; and what to say with it."""
+    """Return an extrapolated share as a rate, with no more trials than people it comes from, and its note."""
     trials = min(guesses, held)
-    note = f"{held} people were held back, of {people} in the data: worked out for as many, {people / held:.1f} times."
+    note = f"{held} people were held back, {people} are in the data: extrapolated by a factor of {people / held:.1f}."
     if people > _TIMES * held:
-        note += f" More than {_TIMES} times is a guess: hold more people back before this figure is relied on."
+        note += f" A factor above {_TIMES} is unreliable: hold more people back before you rely on this figure."
     return Rate(successes=round(share * trials), trials=trials), note

@@ -1,10 +1,10 @@
-"""Copies: released rows that are, or lie too near, rows of the data.
+"""Copies: released rows that equal rows of the data, or lie too near to them.
 
     exact copies    the share of released rows that equal a row of the data, beside those that equal one of the control
     nearer          the share of released rows that lie nearer to the data than to as many people of the control;
-                    one half when the release knows the population and not the people
+                    one half when the release reflects the population only and not the people
 
-Copies of frequent combinations are no leak: the control has them too. So the figure is always the difference.
+Copies of frequent combinations are no leak: the control has them too. So the risk is always the difference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Nearness", "exact_copies", "nearness"]
 
 
 def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
-    """How many released rows are, value for value, rows of the data."""
+    """Count released rows that equal a row of the data in every value."""
     release, control, notes = case.first, case.control, []
     shuffled = np.stack([rng.permutation(column) for column in release.values.T], axis=1)
     beside = None
@@ -46,7 +46,7 @@ def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
 
 
 def _counts(rows: Frame, others: Frame) -> NDArray[np.int64]:
-    """How many of the others each row equals."""
+    """Count, for each row, the other rows that it equals."""
     both = np.nan_to_num(np.concatenate([rows.values, others.values]), nan=np.finfo(np.float64).max)
     which = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
     return np.bincount(which[len(rows) :], minlength=int(which.max()) + 1)[which[: len(rows)]]
@@ -54,13 +54,13 @@ def _counts(rows: Frame, others: Frame) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Nearness:
-    """How near released rows lie to the data, and to people who are not in it.
+    """Distances of released rows to the data, and to people who are not in it.
 
     Attributes:
         nearer: Released rows that lie nearer to the data than to the control; ties count one half, so the number of
             successes is rounded.
         to_real, to_control: Quantiles of the distance to the nearest row (5 %, 50 %), in attributes.
-        looked_at: The share of the data that was compared with: as many as the control has.
+        looked_at: The share of the data that was compared: as many rows as the control has.
     """
 
     nearer: Rate
@@ -70,9 +70,9 @@ class Nearness:
 
     @property
     def excess(self) -> float:
-        """(2 share - 1) / looked_at, between 0 and 1: none when the release knows nobody, 1 when rows sit on people.
+        """(2 share - 1) / looked_at, between 0 and 1: 0 when no row depends on a person, 1 when all rows are copies.
 
-        A row that sits on a person who was not looked at is as often nearer to the one side as to the other.
+        A copy of a person who was not compared is equally often nearer to either side.
         """
         return min(1.0, max(0.0, 2 * self.nearer.share - 1) / self.looked_at)
 
@@ -88,10 +88,10 @@ class Nearness:
 
 
 def nearness(case: Case, rng: np.random.Generator, *, rows: int = 2000) -> Nearness:
-    """Compare distances of released rows to the data and to a control; of the larger side, as many are drawn."""
+    """Compare distances of released rows to the data and to a control; the larger side is subsampled to equal size."""
     if case.control is None:
         raise InvalidInput(
-            "needs people who were not used: without them a distance means nothing",
+            "needs people whose data was not used: without them a distance has no reference",
             field="control",
             hint="Hold some rows back before releasing",
         )

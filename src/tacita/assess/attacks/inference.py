@@ -1,8 +1,8 @@
-"""Inference: what nobody should learn of a person, guessed from what is known.  [Giomi et al. 2023]
+"""Attribute inference: a secret attribute of a person, guessed from known attributes.  [Giomi et al. 2023]
 
-Somebody knows some attributes of a person, finds the nearest row of the release by them, and takes its value for the
-secret. It works when the guess is right: the same level, or a number within a share of the truth. What can be guessed
-as well about people who are not in the data is a property of the population, and is taken away by the control.
+An attacker knows some attributes of a person, finds the nearest row of the release by them, and guesses that the secret
+has the value of that row. A guess is right if it has the same level, or is a number within a share of the truth. A
+success that is as frequent for people who are not in the data is a property of the population; the control removes it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def inference(
     attempts: int = 2000,
     tolerance: float = 0.05,
 ) -> Leak:
-    """How often a secret attribute is guessed from the first release.
+    """Measure how often a secret attribute is guessed right from the first release.
 
     Args:
         case: The release and the people.
-        secret: What is to be guessed.
+        secret: The attribute to guess.
         rng: Picks the people, and the guesses of the baseline.
-        known: What is known of a person; everything but the secret if nothing is said.
-        attempts: How many people on each side; all of the smaller side if there are fewer.
-        tolerance: For a number, how far off a guess may be, as a share of the truth.
+        known: Attributes that the attacker knows; by default all but the secret.
+        attempts: Number of people on each side; all of the smaller side if there are fewer.
+        tolerance: For a number, the largest error of a right guess, as a share of the truth.
     """
     secret = case.domain.check_countable([secret])[0]
     names = (

@@ -1,8 +1,8 @@
-"""Several k-anonymous releases of the same people, laid over each other.
+"""Intersection attack: several k-anonymous releases of the same people, joined.
 
-In each release a person is one of the rows of their class. Who knows the class in each, because they know the
-quasi-identifiers, can keep the sensitive values that all of the classes have: k-anonymity of each says nothing about
-what is left.  [Ganta et al. 2008]
+In each release a person is one of the rows of their class. An attacker who knows the quasi-identifiers knows the class
+in each release, and keeps only the sensitive values that occur in all of these classes. k-anonymity of each release
+does not bound how many values remain.  [Ganta et al. 2008]
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["Intersection", "intersect"]
 
 @dataclass(frozen=True, kw_only=True)
 class Intersection:
-    """What is left when releases are laid over each other.
+    """Result of an intersection attack.
 
     Attributes:
-        certain: People of whom one sensitive value is left, from all releases together.
-        alone: The same from the best single release: what they would give away one by one.
+        certain: People for whom all releases together leave one sensitive value.
+        alone: The same from the best single release.
         candidates: Mean number of values left, from each single release on average and from all.
     """
 
@@ -47,11 +47,11 @@ class Intersection:
 
 
 def intersect(classes: Sequence[Any], sensitive: Any) -> Intersection:
-    """Lay releases over each other.
+    """Intersect the sensitive values of each person's classes over all releases.
 
     Args:
         classes: For each release, the class of each person; -1 where the person was suppressed.
-        sensitive: The sensitive value of each person, as a code; it leaves unchanged in every release.
+        sensitive: The sensitive value of each person, as a code; every release holds it unchanged.
     """
     values = np.asarray(sensitive, np.int64).ravel()
     if len(classes) < 2:
@@ -77,7 +77,7 @@ def intersect(classes: Sequence[Any], sensitive: Any) -> Intersection:
 
 
 def _values_of(side: NDArray[np.int64], codes: NDArray[np.int64], kinds: int) -> NDArray[np.bool_]:
-    """Which values occur in each person's class; all of them for who was suppressed."""
+    """Flag the values that occur in each person's class; all values for suppressed people."""
     place = side + 1
     there = np.zeros((int(place.max()) + 1, kinds), bool)
     there[place, codes] = True

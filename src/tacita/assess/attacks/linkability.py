@@ -1,8 +1,8 @@
-"""Linking: two parts of what is known of a person, in two sources, are found to belong together.  [Giomi et al. 2023]
+"""Linkability: two records of a person, in two sources, are found to belong together.  [Giomi et al. 2023]
 
-Somebody has one source with some attributes of a person and another source with others. With the release they look for
-the rows nearest to the one part and nearest to the other; if the two searches share a row, the parts are linked. It
-works for a person when that happens.
+An attacker has one source with some attributes of a person and another source with others. In the release they search
+the rows nearest to the one record and those nearest to the other. If the two searches share a row, the two records are
+linked, which counts as a success for that person.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def linkability(
     attempts: int = 2000,
     neighbours: int = 1,
 ) -> Leak:
-    """How often two parts of a person are linked through the first release.
+    """Measure how often two records of a person are linked through the first release.
 
     Args:
         case: The release and the people.
         known: The attributes in the one source and in the other; they do not overlap.
         rng: Picks the people.
-        attempts: How many people on each side; all of the smaller side if there are fewer.
-        neighbours: How many nearest rows each search gives.
+        attempts: Number of people on each side; all of the smaller side if there are fewer.
+        neighbours: Number of nearest rows that each search returns.
     """
     one, other = (case.domain.check_countable(part) for part in known)
     if not one or not other or set(one) & set(other):
         raise InvalidInput(
-            "must be two parts without a common attribute", field="known", value=[list(one), list(other)]
+            "must be two lists without a common attribute", field="known", value=[list(one), list(other)]
         )
     if type(neighbours) is not int or not 1 <= neighbours <= len(case.first):
         raise InvalidInput(
@@ -58,7 +58,7 @@ def linkability(
 
 
 def both_sides(case: Case, attempts: int, rng: np.random.Generator) -> tuple[Frame, Frame | None]:
-    """People in the data and others, as many of each, so that both shares are known equally well."""
+    """Draw equally many people in the data and not in it, so that both shares are equally precise."""
     if type(attempts) is not int or attempts < 1:
         raise InvalidInput("must be a whole number of at least 1", field="attempts", value=attempts)
     size = min(attempts, len(case.real), len(case.real) if case.control is None else len(case.control))

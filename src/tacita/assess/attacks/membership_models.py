@@ -1,16 +1,16 @@
-"""Was somebody in the training data? Attacks on a model that gives probabilities.
+"""Membership inference: was a person in the training data? Attacks on a model that gives probabilities.
 
     loss threshold    members have a smaller loss  [Yeom et al. 2018]
-    shadow models     a classifier learns on models of one's own what members look like  [Shokri et al. 2017]
+    shadow models     a classifier learns from models trained by the attacker how members look  [Shokri et al. 2017]
     likelihood ratio  for each person: how likely is the model's answer among models that were trained with them, and
                       among those without?  [Carlini et al. 2022]
 
 The ratio looks at ln(p / (1 - p)) of the right class, which is near to normal over models, and compares two normal laws
-for each person; with few models the spread is shared by all, with many each person has its own. A forest of 30 trees
-often says exactly 0 or 1, where the logarithm says nothing; such answers are moved inside by half of the smallest step
-that its answers have.
+for each person; with few models all people share one spread, with many each person has its own. A forest of 30 trees
+often answers exactly 0 or 1, where the logarithm is infinite; such answers are moved inside by half of the smallest
+step between its answers.
 
-All of it needs the training procedure, not the model's insides: `fit` is called on subsets of a pool.
+All attacks need the training procedure, not the model's parameters: `fit` is called on subsets of a pool.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Fit = Callable[[Any, NDArray[np.int64], int], Predict]
 _SMALL = 1e-7
 _OFTEN = 0.01
 _OWN_SPREAD = 64
-"""From so many models on, each person has a spread of its own."""
+"""Least number of models with which each person has a spread of its own."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shadows:
-    """Models of one's own, trained on halves of a pool.
+    """Shadow models, trained on random halves of a pool.
 
     Attributes:
         inside: For each model and person, whether the person was trained on.
@@ -52,18 +52,18 @@ class Shadows:
 
 
 def right_of(probabilities: Array, labels: NDArray[np.int64]) -> Array:
-    """The probability of the right class."""
+    """Return the probability of the right class."""
     return np.asarray(probabilities[np.arange(len(labels)), labels], np.float64)
 
 
 def logits_of(right: Array, small: float = _SMALL) -> Array:
-    """ln(p / (1 - p)), kept finite."""
+    """Compute ln(p / (1 - p)), kept finite."""
     inner = np.clip(right, small, 1 - small)
     return np.asarray(np.log(inner) - np.log1p(-inner))
 
 
 def smallest_step(right: Array) -> float:
-    """Half of the smallest step from certainty, where a model is often certain; next to nothing where it is not."""
+    """Return half of the smallest distance from certainty if a model is often certain, otherwise a tiny number."""
     off = np.minimum(right, 1 - right).ravel()
     certain = off <= 0
     if certain.mean() < _OFTEN or certain.all():
@@ -74,13 +74,13 @@ def smallest_step(right: Array) -> float:
 def train_shadows(
     fit: Fit, rows: Any, labels: NDArray[np.int64], rng: np.random.Generator, *, count: int = 32
 ) -> Shadows:
-    """Train models on random halves of a pool; everybody is in half of them."""
+    """Train models on random halves of a pool; each person is in half of them."""
     if type(count) is not int or count < 4 or count % 2:
         raise InvalidInput("must be an even whole number of at least 4", field="count", value=count)
     people = len(labels)
     if people < 4:
         raise InvalidInput("must be at least 4 people", field="rows", value=people)
-    # in each pair of models everybody is in exactly one
+    # in each pair of models each person is in exactly one
     inside = np.zeros((count, people), bool)
     for pair in range(count // 2):
         half = rng.permutation(people) < people // 2
@@ -94,7 +94,7 @@ def train_shadows(
 
 
 def loss_threshold(predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_]) -> Membership:
-    """Members are those whose own class the model is surest of."""
+    """Score by the probability of a person's own class: it is higher for members."""
     return _split("loss threshold", right_of(predict(rows), labels), members)
 
 
@@ -107,7 +107,7 @@ def likelihood_ratio(
     *,
     spread: Literal["auto", "own", "shared"] = "auto",
 ) -> Membership:
-    """The attack of Carlini et al., with models on both sides of each person."""
+    """Score by the likelihood ratio of Carlini et al., with models trained with and without each person."""
     small = smallest_step(shadows.right)
     target, logits = logits_of(right_of(predict(rows), labels), small), logits_of(shadows.right, small)
     count = len(logits)
@@ -129,7 +129,7 @@ def likelihood_ratio(
 def shadow_attack(
     predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_], shadows: Shadows
 ) -> Membership:
-    """A classifier, learnt on the shadow models, of class and probability."""
+    """Score by a classifier of class and probability that is trained on the shadow models."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a while to load
 
     features = np.stack([shadows.right.ravel(), np.tile(labels, len(shadows.right))], axis=1)
@@ -141,5 +141,5 @@ def shadow_attack(
 def _split(name: str, scores: Array, members: NDArray[np.bool_], notes: tuple[str, ...] = ()) -> Membership:
     flags = np.asarray(members, bool)
     if flags.shape != scores.shape:
-        raise InvalidInput("must say for each row whether it was trained on", field="members", value=flags.shape)
+        raise InvalidInput("must state for each row whether it was trained on", field="members", value=flags.shape)
     return Membership(name=name, inside=scores[flags], outside=scores[~flags], notes=notes)

@@ -1,10 +1,10 @@
-"""Was somebody in the data that made-up rows were made from?
+"""Membership inference: was a person in the data from which synthetic rows were made?
 
     distance        members lie nearer to a released row  [Chen et al. 2020]
     density ratio   the release is denser at a member than the population is  [van Breugel et al. 2023]
 
-Densities are read off the distances, over mixed attributes, to the nearest rows. The reference must be people in
-neither group: half of the control serves, the other half is what members are compared with.
+Densities are estimated from the distances, over mixed attributes, to the nearest rows. The reference must be people in
+neither group: it is half of the control; members are compared with the other half.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tacita.errors import InvalidInput
 __all__ = ["density_ratio", "distance_attack"]
 
 _NEIGHBOURS = 3
-_FLOOR = 0.01  # of an attribute: nearer is as good as equal
+_FLOOR = 0.01  # of an attribute: smaller distances count as equal
 _LEAST = 20
 
 
 def distance_attack(case: Case, rng: np.random.Generator, *, people: int = 2000) -> Membership:
-    """Score by how near the nearest released row is, over all releases."""
+    """Score by the distance to the nearest released row, over all releases."""
     inside, outside, _ = _groups(case, rng, people)
 
     def score(frame: Frame) -> NDArray[np.float64]:
@@ -38,10 +38,10 @@ def distance_attack(case: Case, rng: np.random.Generator, *, people: int = 2000)
 
 
 def density_ratio(case: Case, rng: np.random.Generator, *, people: int = 2000) -> Membership:
-    """Score by how much denser the release is than the population, at each person.
+    """Score by the density of the release over that of the population, at each person.
 
-    Density falls with the distance of the nearest rows; of the ratio, what is left is the difference of their mean
-    logarithms, in which a row that is hit exactly counts for much.
+    Density falls with the distance of the nearest rows; the ratio reduces to the difference of their mean logarithms,
+    in which an exact match has a large weight.
     """
     inside, outside, reference = _groups(case, rng, people)
     release = case.first
@@ -58,10 +58,10 @@ def density_ratio(case: Case, rng: np.random.Generator, *, people: int = 2000) -
 
 
 def _groups(case: Case, rng: np.random.Generator, people: int) -> tuple[Frame, Frame, Frame]:
-    """Members, others, and a reference."""
+    """Return members, others, and a reference."""
     if case.control is None or len(case.control) < 2 * _LEAST:
         raise InvalidInput(
-            f"needs at least {2 * _LEAST} people who were not used",
+            f"needs at least {2 * _LEAST} people whose data was not used",
             field="control",
             value=0 if case.control is None else len(case.control),
             hint="Hold some rows back before releasing",

@@ -1,10 +1,10 @@
-"""Exact counts back from noisy ones: by averaging answers to one question, and by solving many questions at once.
+"""Reconstruction of exact counts from noisy ones: by averaging answers to one question, or by solving many questions.
 
     averaging   m tables with fresh noise: their mean, rounded, is the truth once the noise of the mean is below a half
     solving     counts of many subsets of the people, each with noise: the 0/1 secret of each person by least squares
                 [Dinur, Nissim 2003]
 
-Both are what a budget is there to prevent. They show an owner what repeated releases without one would give away.
+A privacy budget prevents both. They show an owner what repeated releases without a budget would reveal.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstructed:
-    """What came back.
+    """Result of a reconstruction.
 
     Attributes:
-        right: How many cells, or people, are exactly right.
-        blind: How many a guess without the releases gets right: the most frequent value.
+        right: Number of cells, or people, that are exactly right.
+        blind: Number that a guess without the releases gets right: the most frequent value.
         error: Mean absolute error.
         questions: Releases averaged, or subsets asked.
     """
@@ -52,7 +52,7 @@ class Reconstructed:
 
 
 def average_releases(truth: Any, released: Sequence[Any]) -> Reconstructed:
-    """Round the mean of several noisy versions of a table of counts, and compare with the exact one."""
+    """Round the mean of several noisy versions of a table of counts, and compare it with the exact table."""
     exact = np.asarray(truth, np.float64).ravel()
     if not released:
         raise InvalidInput("must be at least one", field="released")
@@ -70,11 +70,11 @@ def average_releases(truth: Any, released: Sequence[Any]) -> Reconstructed:
 
 
 def solve_subsets(secret: Any, subsets: Any, answers: Any) -> Reconstructed:
-    """The 0/1 secret of each person from noisy counts of subsets, by bounded least squares.
+    """Estimate the 0/1 secret of each person from noisy counts of subsets, by bounded least squares.
 
     Args:
         secret: 0 or 1 for each person.
-        subsets: For each question, who is counted.
+        subsets: For each question, the people who are counted.
         answers: The noisy number of people in each subset whose secret is 1.
     """
     truth = np.asarray(secret, np.float64).ravel()

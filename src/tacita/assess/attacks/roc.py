@@ -1,11 +1,12 @@
-"""How well scores tell members from others: by default where it hurts, at few false alarms.
+"""ROC figures of scores that distinguish members from others, with emphasis on low false positive rates.
 
     AUC                   the chance that a member scores above another; an average that hides the few who are found
     TPR at 1 % and 0.1 %  members found when one non-member in a hundred, or in a thousand, is accused
-    epsilon               what a mechanism with such a score must at least cost, with exact confidence
+    epsilon               lower bound on the epsilon of a mechanism with such scores, with exact confidence
 
-0.1 % of two thousand people are two: intervals are always given, and are wide. They hold the spread of the members and
-of the threshold, which is itself read off the others. Of fewer than a thousand, 0.1 % is nobody: nothing is said then.
+0.1 % of two thousand people are two: intervals are always given, and are wide. They cover the variance of the members
+and of the threshold, which is estimated from the others. 0.1 % of fewer than a thousand people is less than one person:
+then no rate is given.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _LEAST = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Membership:
-    """Scores of members and of others; higher speaks for membership.
+    """Scores of members and of others; a higher score indicates membership.
 
     Attributes:
         name: The attack.
         inside: Scores of people whose data was used.
         outside: Scores of people whose data was not.
-        notes: What must be said with it.
+        notes: Remarks to show with the figures.
     """
 
     name: str
@@ -53,21 +54,21 @@ class Membership:
 
     @property
     def auc(self) -> float:
-        """P(member above other) + P(equal)/2."""
+        """AUC: P(member above other) + P(equal)/2."""
         ranks = stats.rankdata(np.concatenate([self.inside, self.outside]))
         n, m = len(self.inside), len(self.outside)
         return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
 
     @property
     def guesses(self) -> int:
-        """People of the smaller side."""
+        """Number of people of the smaller side."""
         return min(len(self.inside), len(self.outside))
 
     def auc_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return its interval, from the spread of each side's placements among the other.  [DeLong et al. 1988]
+        """Return the interval of the AUC, from the variance of each side's placements.  [DeLong et al. 1988]
 
-        By the logit, so that it does not leave 0 to 1. Where every pair is in order that spread is 0 and says nothing:
-        as many disjoint pairs as there are, all in order, are what is known.
+        Computed on the logit scale, so that it stays between 0 and 1. If every pair is in order, that variance is 0 and
+        useless; the interval then treats the largest number of disjoint pairs as successes of as many trials.
         """
         auc = self.auc
         if auc in (0.0, 1.0):
@@ -87,15 +88,15 @@ class Membership:
         return float(low), float(high)
 
     def tpr(self, fpr: float) -> Rate | None:
-        """Members found at a threshold that accuses at most this share of the others; None if that is not even one."""
+        """Return the share of members found when at most this share of others is accused; None if that is below one."""
         allowed = self._allowed(fpr)
         return Rate.of(self.inside > self._threshold(allowed)) if allowed else None
 
     def tpr_interval(self, fpr: float) -> tuple[float, float]:
-        """At 95 %, of the share that would be found at the threshold that accuses this share of all others.
+        """Return the 95 % interval of the share found at the threshold that accuses this share of all others.
 
-        So many of the others lie above that threshold as a binomial draw says: it lies between two of their scores.
-        What is found at those, and Wilson's interval of what is found, are combined by their squares.
+        The number of others above that threshold is binomial, so the threshold lies between two of their scores. The
+        shares found at these two, and Wilson's interval of the share found, are combined by their squares.
         """
         rate = self.tpr(fpr)
         if rate is None:
@@ -108,23 +109,23 @@ class Membership:
         return max(0.0, rate.share - down), min(1.0, rate.share + up)
 
     def tpr_words(self, fpr: float) -> str:
-        """The same in words."""
+        """Describe the share found and its interval in words."""
         rate, (low, high) = self.tpr(fpr), self.tpr_interval(fpr)
         found = f"{rate.share:.2%} ({low:.2%} to {high:.2%})" if rate else self._untold
         return f"{found} at {fpr:.1%} false alarms"
 
     @property
     def _untold(self) -> str:
-        return f"cannot be told from {len(self.outside)} people"
+        return f"cannot be estimated from {len(self.outside)} people"
 
     def _allowed(self, fpr: float) -> int:
-        """How many of the others may be accused."""
+        """Return the number of others that may be accused."""
         if not 0 < fpr < 1:
             raise InvalidInput("must be between 0 and 1", field="fpr", value=fpr)
         return math.floor(fpr * len(self.outside) + 1e-9)
 
     def _threshold(self, accused: int) -> float:
-        """The score that so many of the others lie above, at most."""
+        """Return the least score above which at most this many of the others lie."""
         return float(-np.sort(-self.outside)[accused])
 
     def _tpr_dict(self, fpr: float) -> dict[str, Any] | str:
@@ -139,7 +140,7 @@ class Membership:
         return float(np.max(above[0] / len(self.inside) - above[1] / len(self.outside), initial=0.0))
 
     def least_epsilon(self, confidence: float = 0.95) -> float:
-        """What whatever gave these scores must cost, with this confidence; the threshold is chosen on half of them."""
+        """Bound the epsilon of the mechanism from below, with this confidence; half of the scores fix the threshold."""
         size = min(len(self.inside), len(self.outside))
         if size < _LEAST:
             return 0.0
@@ -155,7 +156,7 @@ class Membership:
         return max(0.0, float(epsilon_bound(p, q, len(inside[1::2]), 0.0, confidence)))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, without anybody's score."""
+        """Return plain data without any person's score."""
         low, high = self.auc_interval()
         return {
             "name": self.name,

@@ -1,10 +1,11 @@
 """Singling out: find a description, in the release, that fits exactly one person in the data.  [Giomi et al. 2023]
 
 A guess is a conjunction over some attributes of a released row: equal for those without an order, at most or at least
-for ordered ones (by the side of the median that the row lies on). It is kept when one row of the release fits it, and
-works when one person of the data does. One-attribute guesses are the extremes and the values that occur once.
+for ordered ones (by the side of the median that the row lies on). A guess is kept if exactly one row of the release
+fits it, and succeeds if exactly one person of the data does. One-attribute guesses are the extremes and the values that
+occur once.
 
-The control is how often the same guesses fit exactly one of as many people who were not in the data.
+The control is the share of the same guesses that fit exactly one of as many people who were not in the data.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ __all__ = ["Guesses", "count_fitting", "singling_out"]
 
 EQUAL, AT_MOST, AT_LEAST = 0, 1, 2
 _PATIENCE = 200
-"""So many candidates are looked at, at most, for each guess that is wanted."""
+"""Most candidates that are tried for each guess."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guesses:
-    """Conjunctions: for each, `width` (column, relation, value); a column of -1 says nothing."""
+    """Conjunctions: for each, `width` triples (column, relation, value); a column of -1 is unused."""
 
     columns: NDArray[np.int64]
     relations: NDArray[np.int8]
@@ -53,13 +54,13 @@ def singling_out(
     columns: int = 4,
     mode: Literal["multivariate", "univariate"] = "multivariate",
 ) -> Leak:
-    """How often a description that fits one released row fits one person.
+    """Measure how often a description that fits one released row fits one person.
 
     Args:
         case: The release and the people; the first release is attacked.
         rng: For the guesses.
-        attempts: How many guesses.
-        columns: How many attributes a multivariate guess is about.
+        attempts: Number of guesses.
+        columns: Number of attributes in a multivariate guess.
         mode: One attribute at a time, or several.
     """
     if type(attempts) is not int or attempts < 1:
@@ -90,9 +91,9 @@ def singling_out(
 
 
 def _beside(control: Frame, people: int, guesses: Guesses, rng: np.random.Generator) -> tuple[Rate, str]:
-    """How often the guesses would fit exactly one of as many people who are not in the data.
+    """Measure how often the guesses fit exactly one of as many people who are not in the data.
 
-    With enough of them, it is counted; with fewer, it is worked out, see `_as_many`.
+    With enough people it is counted; with fewer it is extrapolated, see `_as_many`.
     """
     if len(control) >= people:
         some = control.take(rng.choice(len(control), people, replace=False))
@@ -103,14 +104,14 @@ def _beside(control: Frame, people: int, guesses: Guesses, rng: np.random.Genera
 
 
 def count_fitting(frame: Frame, guesses: Guesses, most: int = 2) -> NDArray[np.int64]:
-    """How many rows fit each guess, counted up to `most`."""
+    """Count the rows that fit each guess, up to `most`."""
     counts = np.zeros(len(guesses), np.int64)
     _count(np.asfortranarray(frame.values), guesses.columns, guesses.relations, guesses.values, most, counts)
     return counts
 
 
 def _unique(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
-    """Guesses that fit one released row, all different: the same one twice is one trial."""
+    """Draw distinct guesses that fit one released row each: the same guess twice is one trial."""
     tried, median = 0, _medians(frame)
     found = _about(frame, np.zeros(0, np.int64), np.zeros((0, columns), np.int64), median)
     while len(found) < attempts and tried < _PATIENCE * attempts:
@@ -124,7 +125,7 @@ def _unique(frame: Frame, rng: np.random.Generator, attempts: int, columns: int)
 
 
 def _distinct(guesses: Guesses) -> Guesses:
-    """Each conjunction once, where it stands first, in whatever order its parts are."""
+    """Keep the first occurrence of each conjunction, regardless of the order of its parts."""
     order = guesses.columns.argsort(axis=1, kind="stable")
     parts = (guesses.columns, guesses.relations, guesses.values)
     keys = np.concatenate([np.take_along_axis(part, order, axis=1) for part in parts], axis=1)
@@ -132,7 +133,7 @@ def _distinct(guesses: Guesses) -> Guesses:
 
 
 def _medians(frame: Frame) -> NDArray[np.float64]:
-    """Of each ordered attribute; 0 where nothing is known, or where there is no order."""
+    """Compute the median of each ordered attribute; 0 if all values are missing or there is no order."""
     found = np.zeros(len(frame.names))
     for place in np.flatnonzero(frame.ordered):
         known = frame.values[:, place][~np.isnan(frame.values[:, place])]
@@ -152,7 +153,7 @@ def _about(frame: Frame, rows: NDArray[np.int64], picked: NDArray[np.int64], med
 
 
 def _extremes(frame: Frame, rng: np.random.Generator, attempts: int) -> Guesses:
-    """Beyond the ends of each ordered attribute, and each value that one released row has."""
+    """Guess at or beyond the extremes of each ordered attribute, and at each value that one released row has."""
     columns, relations, values = [], [], []
     for place, ordered in enumerate(frame.ordered):
         present = frame.values[:, place][~np.isnan(frame.values[:, place])]
@@ -176,7 +177,7 @@ def _extremes(frame: Frame, rng: np.random.Generator, attempts: int) -> Guesses:
 
 
 def _blind(frame: Frame, rng: np.random.Generator, attempts: int, columns: int) -> Guesses:
-    """Guesses by somebody who knows the schema and not the release."""
+    """Draw guesses from the schema alone, without the release."""
     picked = rng.random((attempts, len(frame.names))).argsort(axis=1)[:, :columns]
     values = np.empty(picked.shape)
     for place, attribute in enumerate(frame.domain.attributes):

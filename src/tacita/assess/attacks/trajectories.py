@@ -1,11 +1,11 @@
-"""How near made-up trajectories come to real ones: the largest similarity matters, not only the mean.
+"""Similarity of synthetic trajectories to real ones: the largest similarity matters, not only the mean.
 
     jaccard     places shared, out of all places of either
     edit        one minus the edits that turn one into the other, out of the longer one
     warping     one over one plus the mean distance along the best alignment (dynamic time warping)
 
-A trajectory is a sequence of places; for warping, of points. Compared with a control of trajectories that were not
-used: routes that everybody takes are no leak.
+A trajectory is a sequence of places; for warping, of points. A control of trajectories that were not used is the
+reference: routes that most people take are no leak.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Measure = Literal["jaccard", "edit", "warping"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarity:
-    """Of each made-up trajectory to the most similar real one, and to the most similar of the control.
+    """Similarity of each synthetic trajectory to the most similar real one, and to the most similar of the control.
 
     Attributes:
         measure: See the module.
         to_real: To all real ones.
-        to_some: To as many of them as the control has: more have a more similar one among them by chance.
+        to_some: To as many real ones as the control has: among more trajectories the maximum is larger by chance.
         to_control: To as many of the control.
-        notes: What must be said with it.
+        notes: Remarks to show with the figures.
     """
 
     measure: Measure
@@ -50,7 +50,7 @@ class Similarity:
         return float(self.to_real.max())
 
     def above(self, threshold: float) -> Leak:
-        """How many made-up trajectories are at least this similar to somebody's."""
+        """Return the share of synthetic trajectories that are at least this similar to a person's."""
         control = None if self.to_control is None else Rate.of(self.to_control >= threshold)
         nothing = Rate(successes=0, trials=len(self.to_real))
         return Leak(
@@ -84,14 +84,14 @@ def trajectory_similarity(
     measure: Measure = "jaccard",
     rng: np.random.Generator | None = None,
 ) -> Similarity:
-    """Compare each made-up trajectory with all real ones; and with a control, beside as many real ones.
+    """Compare each synthetic trajectory with all real ones, and with a control beside as many real ones.
 
     Args:
-        made: Made-up trajectories: codes of places, or points for warping.
-        real: Those that they were made from.
+        made: Synthetic trajectories: codes of places, or points for warping.
+        real: The trajectories that they were made from.
         control: Others of the same population.
         measure: See the module.
-        rng: Draws as many from the larger of real and control; a fixed one if nothing is said.
+        rng: Draws equally many from the larger of real and control; by default a fixed generator.
     """
     if measure not in ("jaccard", "edit", "warping"):
         raise InvalidInput("must be jaccard, edit or warping", field="measure", value=measure)
@@ -138,7 +138,7 @@ def _packed(trajectories: Sequence[Any], wide: int) -> tuple[NDArray[np.float64]
 
 @compiled
 def _edit(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
-    """Levenshtein's distance, one row of the table at a time."""
+    """Compute Levenshtein's distance, one row of the table at a time."""
     for i in range(starts.size - 1):
         one, best[i] = flat[starts[i] : starts[i + 1], 0], 0.0
         for j in range(their_starts.size - 1):
@@ -155,7 +155,7 @@ def _edit(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> 
 
 @compiled
 def _warp(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
-    """Dynamic time warping: the least sum of distances along an alignment, and how long that alignment is."""
+    """Compute dynamic time warping: the least sum of distances along an alignment, and its length."""
     wide = flat.shape[1]
     for i in range(starts.size - 1):
         one, best[i] = flat[starts[i] : starts[i + 1]], 0.0

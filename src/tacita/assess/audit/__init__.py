@@ -1,4 +1,4 @@
-"""The auditor: what a mechanism claims, what it is where that can be worked out, and what an attack shows it to be."""
+"""The auditor: a mechanism's claimed epsilon, its exact one where it can be computed, and a lower bound by attack."""
 
 from tacita.assess.audit.attack import Audited, audit, repeated
 from tacita.assess.audit.exact import exact_delta, exact_epsilon, matrix_epsilon

@@ -1,25 +1,25 @@
-"""A lower bound on epsilon by attack: run a mechanism often on two neighbours, and see how well they are told apart.
+"""A lower bound on epsilon by attack: run a mechanism often on two neighbours, and test how well they can be separated.
 
     1  run it on both; a quarter of the outputs of each is for looking, one for choosing, half for judging
-    2  sort outputs into categories, in a few ways, and order the categories of each by how much they tell (looking)
+    2  sort outputs into categories, in a few ways, and order the categories of each by likelihood ratio (looking)
     3  choose the way, the order and the number of first categories with the best bound (choosing)
     4  count that set in the rest: with Clopper-Pearson bounds p_low <= P(set), q_high >= Q(set),
        epsilon >= ln((p_low - delta) / q_high)      with the stated confidence
 
-The set is fixed before it is judged, so that one bound is enough. The bound is true whatever the mechanism is, provided
-its runs are independent: it needs no model of it. It can be too low and never too high, up to its confidence.
+The set is fixed before it is judged, so that one bound is enough. The bound needs no model of the mechanism and holds
+for any, provided its runs are independent. Up to its confidence, it can be too low and never too high.
 
-Ways to sort: outputs that repeat are categories themselves. Numbers are cut at quantiles, alone and together with how
-many zeros their last binary digits are: naive noise in floating point gives itself away there.  [Mironov 2012]
-Few numbers are cut on a grid, and any number of them on the line on which the two sides differ most; up to 16 are also
-looked at one by one, with their last digits. Give a `score` of your own where you know better.
+Ways to sort: outputs that repeat are categories themselves. Numbers are cut at quantiles, alone and together with the
+number of zeros at their last binary digits, which reveal naive noise in floating point.  [Mironov 2012]
+Few numbers are cut on a grid, and any number of them along the line on which the two sides differ most; up to 16 are
+also sorted one by one, with their last digits. Pass a `score` of your own where you know a better statistic.
 
 With the epsilon of a claim, a bound above it comes with a reason: see `reason`.
 
-At a small delta an event that shows the whole epsilon is too rare to be seen. With `family="gaussian"` the bound is on
-mu instead, from frequent events, mu >= Phi^-1(p_low) - Phi^-1(q_high), and epsilon is that of mu at delta. It refutes
-every claim of mu'-Gaussian privacy with a smaller mu'. As a bound on epsilon it holds for noise that is Gaussian, or
-discrete on a grid that is fine against its spread, and the result says that this was assumed.  [Nasr et al. 2023]
+At a small delta an event that shows the whole epsilon is too rare to be observed. With `family="gaussian"` the bound is
+on mu instead, from frequent events, mu >= Phi^-1(p_low) - Phi^-1(q_high), and epsilon is that of mu at delta. It
+refutes every claim of mu'-Gaussian privacy with a smaller mu'. As a bound on epsilon it holds for noise that is
+Gaussian, or discrete on a grid that is fine against its spread; the result states this assumption.  [Nasr et al. 2023]
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tacita.privacy.risk.at_risk import delta_of
 __all__ = ["Audited", "Mechanism", "audit", "epsilon_bound", "gaussian_epsilon", "mu_bound", "repeated"]
 
 Mechanism = Callable[[Any, int, np.random.Generator], Any]
-"""Runs on data so many times and gives the outputs: numbers, rows of numbers, or anything that can be compared."""
+"""Runs on data a number of times and returns the outputs: numbers, rows of numbers, or anything comparable."""
 
 _BINS = 256
 _CELLS = 1024  # of a grid over few numbers
@@ -56,10 +56,10 @@ _WARY = 1e4
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """What an attack showed.
+    """Result of an audit by attack.
 
     Attributes:
-        epsilon: Lower bound at `delta`, that holds with `confidence`; 0 when nothing was shown.
+        epsilon: Lower bound at `delta` that holds with `confidence`; 0 when the attack found no evidence.
         trials: Runs on each of the two neighbours.
         hits: How often the chosen set occurred among the judged runs of the two sides, and how many were judged.
         reason: Why the bound is above the claim, where it is and a claim was given.
@@ -89,7 +89,7 @@ class Audited:
 
 
 def repeated(function: Callable[[Any], Any]) -> Mechanism:
-    """A function that gives one output at a call, as a mechanism: any function, also somebody else's."""
+    """Make a mechanism of a function that returns one output per call; the function may be of any library."""
 
     def run(data: Any, times: int, rng: np.random.Generator) -> Any:
         return [function(data) for _ in range(times)]
@@ -110,17 +110,17 @@ def audit(
     family: Literal["any", "gaussian"] = "any",
     claimed: float | None = None,
 ) -> Audited:
-    """A lower bound on the epsilon of a mechanism, from its outputs on two neighbours.
+    """Bound the epsilon of a mechanism from below, from its outputs on two neighbours.
 
     Args:
-        mechanism: What is audited.
+        mechanism: The mechanism to audit.
         one, other: Two neighbouring inputs; the worst pair that you can think of.
         trials: Runs on each.
-        rng: Given to the mechanism, and used for nothing else.
+        rng: Passed to the mechanism, and used for nothing else.
         delta: The delta of the claim.
         confidence: Of the bound.
-        score: Makes a number, or a thing that can be compared, of all outputs at once; before anything else is done.
-        family: Whether the noise is taken to be Gaussian, which shows more at a small delta.
+        score: Maps all outputs at once to numbers, or to comparable things, before anything else is done.
+        family: Whether the noise is assumed to be Gaussian, which gives a larger bound at a small delta.
         claimed: The epsilon of the claim: a bound above it comes with a reason.
     """
     if type(trials) is not int or trials < _LEAST_TRIALS:
@@ -164,11 +164,11 @@ def audit(
 def _bound(
     one_side: NDArray[Any], other_side: NDArray[Any], *, delta: float, confidence: float, family: str
 ) -> tuple[float, tuple[int, int]]:
-    """The bound on epsilon, and how often the set that shows it occurred among the judged runs of the two sides."""
+    """Compute the bound on epsilon, and how often its set occurred among the judged runs of the two sides."""
     trials = len(one_side)
     quarter, half = trials // 4, trials // 2
     shown = epsilon_bound if family == "any" else mu_bound
-    # the best of very many bounds is mostly luck, and most so for rare sets: so each is taken more warily
+    # the best of very many bounds is mostly chance, most so for rare sets: each is computed at a higher confidence
     wary = 1 - (1 - confidence) / _WARY
     best: tuple[float, Any, Any, bool] = (-math.inf, None, None, False)
     for codes, on_a_line in _ways(one_side, other_side, quarter):
@@ -192,7 +192,7 @@ def _bound(
 
 
 def _tidy(outputs: Any, trials: int) -> NDArray[Any]:
-    """One output in each place: numbers, rows of numbers, or the texts of anything else."""
+    """Return one output per trial: numbers, rows of numbers, or the texts of anything else."""
     if isinstance(outputs, Sequence) and outputs and all(isinstance(each, list | tuple) for each in outputs):
         try:
             rows = np.asarray(outputs)
@@ -211,9 +211,9 @@ def _tidy(outputs: Any, trials: int) -> NDArray[Any]:
 
 
 def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
-    """Ways to sort the outputs of both sides into small numbers, by rules that look at the first quarters only.
+    """Yield ways to sort the outputs of both sides into categories, by rules that use the first quarters only.
 
-    With each, whether the numbers follow a line.
+    Each comes with whether its categories are ordered along a line.
     """
     both = np.concatenate([one, other])
     looked = np.concatenate([one[:quarter], other[:quarter]])
@@ -222,9 +222,9 @@ def _ways(one: NDArray[Any], other: NDArray[Any], quarter: int) -> Iterator[tupl
         codes = np.unique(both, axis=0, return_inverse=True)[1]
         yield codes.reshape(-1).astype(np.int64), both.ndim == 1 and both.dtype.kind in "iuf"
         if both.dtype.kind not in "iufb" or _REPEATED * len(distinct) <= len(looked):
-            return  # numbers that hardly repeat are looked at in the other ways too: few runs are no few outputs
+            return  # numbers that hardly repeat are also sorted in the other ways
     if both.dtype.kind not in "iufb":
-        raise InvalidInput("gives too many different outputs", field="mechanism", hint="Give a score")
+        raise InvalidInput("returns too many different outputs", field="mechanism", hint="Pass a score")
     columns = both.astype(np.float64).reshape(len(both), -1)
     place = np.r_[0:quarter, len(one) : len(one) + quarter]
     wide = columns.shape[1]
@@ -252,7 +252,7 @@ def _cut(line: NDArray[np.float64], place: NDArray[np.int64], bins: int) -> NDAr
 
 
 def _direction(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where the two sides differ most for their spread."""
+    """Return the direction in which the two sides differ most, relative to their spread."""
     spread = (np.cov(one, rowvar=False) + np.cov(other, rowvar=False)) / 2
     spread = np.atleast_2d(spread)
     ridge = _RIDGE * max(float(np.trace(spread)), 1e-300) / len(spread)
@@ -260,7 +260,7 @@ def _direction(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[
 
 
 def _zeros(line: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many of the last binary digits are 0."""
+    """Count the last binary digits that are 0."""
     bits = np.ascontiguousarray(line).view(np.int64)
     lowest = (bits & -bits).astype(np.uint64)
     zeros = np.full(line.shape, _MOST_ZEROS, np.int64)
@@ -270,9 +270,9 @@ def _zeros(line: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _orders(looked: Sequence[NDArray[np.int64]], on_a_line: bool) -> Iterator[NDArray[np.int64]]:
-    """Orders in which categories may join the set: by what they told; on a line, also from either end of it.
+    """Yield orders in which categories may join the set: by likelihood ratio; on a line, also from either end of it.
 
-    Where little is told, how much each category did is mostly chance, and an end of the line tells more.
+    If the sides hardly differ, the ratio of each category is mostly chance, and an end of the line distinguishes more.
     """
     p, q = looked
     seen = np.flatnonzero(p + q)
@@ -283,20 +283,20 @@ def _orders(looked: Sequence[NDArray[np.int64]], on_a_line: bool) -> Iterator[ND
 
 
 def _ends(p: Any, q: Any, trials: int, confidence: float) -> tuple[Any, Any]:
-    """A lower end for the share of the one side and an upper end for the other's, each with half of the risk."""
+    """Compute a lower end for the share of one side and an upper end for the other's, each with half of the risk."""
     miss = (1 - confidence) / 2
     return lower_end(p, trials, miss), upper_end(q, trials, miss)
 
 
 def epsilon_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
-    """ln((p_low - delta) / q_high); minus infinity where it says nothing."""
+    """Compute ln((p_low - delta) / q_high); minus infinity where it is no bound."""
     low, high = _ends(p, q, trials, confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(low > delta, np.log(np.maximum(low - delta, 1e-300) / high), -np.inf)
 
 
 def mu_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> Any:
-    """Phi^-1(p_low) - Phi^-1(q_high); minus infinity where it says nothing."""
+    """Compute Phi^-1(p_low) - Phi^-1(q_high); minus infinity where it is no bound."""
     low, high = _ends(p, q, trials, confidence)
     with np.errstate(invalid="ignore"):
         found = special.ndtri(low) - special.ndtri(high)
@@ -304,7 +304,7 @@ def mu_bound(p: Any, q: Any, trials: int, delta: float, confidence: float) -> An
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon of mu-Gaussian privacy at a delta.  [Balle, Wang 2018]
+    """Compute the smallest epsilon of mu-Gaussian privacy at a delta.  [Balle, Wang 2018]
 
     >>> round(gaussian_epsilon(1.0, 1e-5), 3)
     4.377

@@ -1,7 +1,7 @@
-"""Mechanisms that do not do what they claim: the published errors that this project corrects, and those of the trade.
+"""Broken mechanisms: the published errors that this project corrects, and common implementation errors.
 
-Each entry runs on two neighbours and claims an epsilon that it does not have. They are here so that the auditor can be
-audited: one that misses an entry is not good enough. Nothing in the library uses them.
+Each entry runs on two neighbours and claims an epsilon that it does not have. They test the auditor, which must refute
+every entry. Nothing in the library uses them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GRID = 2.0**16
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """A mechanism, two neighbours, what it claims, and why that is wrong."""
+    """A mechanism, two neighbours, its claim, and the reason why the claim is wrong."""
 
     name: str
     mechanism: Mechanism
@@ -36,13 +36,13 @@ class Broken:
 
 
 def _noise(rng: np.random.Generator, scale: float, size: Any, kind: str = "laplace") -> NDArray[np.float64]:
-    """Noise on a fine grid, so that only what an entry is about can give it away, and not its last digits."""
+    """Draw noise on a fine grid, so that only the error of an entry can reveal it, and not its last digits."""
     draw: Callable[..., NDArray[np.float64]] = getattr(rng, kind)
     return np.rint(draw(scale=scale, size=size) * _GRID) / _GRID
 
 
 def _float_laplace(value: float, times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The textbook: the logarithm of a uniform number, in floating point."""
+    """Draw Laplace noise as textbooks do: by the logarithm of a uniform number, in floating point."""
     uniform = rng.random(times) - 0.5
     noise: NDArray[np.float64] = -np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
     return np.asarray(value + noise)
@@ -53,7 +53,7 @@ def _fixed_seed(value: float, times: int, rng: np.random.Generator) -> NDArray[n
 
 
 def _laplace(scale: float) -> Mechanism:
-    """Noise of this scale on every number of a vector."""
+    """Return a mechanism that adds noise of this scale to every number of a vector."""
 
     def run(values: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
         start = np.atleast_1d(values)
@@ -67,14 +67,14 @@ def _gaussian_of_pure(value: float, times: int, rng: np.random.Generator) -> NDA
 
 
 def _data_bounds(values: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A mean with noise for the range that the data has."""
+    """Compute a mean with noise that is scaled to the range of the data itself."""
     values = np.asarray(values, np.float64)
     width = values.max() - values.min()
     return np.asarray(values.mean() + rng.laplace(scale=max(width, 1e-9) / len(values), size=times))
 
 
 def _proportional(scores: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The exponential mechanism without its exponential: candidates drawn in proportion to their scores."""
+    """Draw candidates in proportion to their scores: the exponential mechanism without its exponential."""
     return rng.choice(len(scores), times, p=scores / scores.sum())
 
 
@@ -91,36 +91,36 @@ def _argmax(scores: NDArray[np.float64], times: int, rng: np.random.Generator) -
 
 
 def _noisy_max_with_value(counts: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Report noisy max with noise for the choice alone, and the winning count on top, as it came out."""
+    """Report noisy max with noise for the choice alone, together with the winning noisy count."""
     noisy = counts + _noise(rng, 1.0, (times, len(counts)))
     return np.asarray(noisy.max(axis=1))
 
 
 def _clipped_only(gradients: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Noise on the sum of gradients that nobody clipped."""
+    """Add noise to a sum of gradients that are not clipped."""
     return np.asarray(gradients.sum() + _noise(rng, 1.0, times, "normal"))
 
 
 def _loss_noise(losses: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Noise on the loss: its gradient, which is what trains the model, has none."""
+    """Add noise to the loss: its gradient, which trains the model, has none."""
     noisy = losses.mean() + rng.normal(scale=10.0, size=times)
     return np.asarray(np.full(times, losses.mean()) + 0.0 * noisy)
 
 
 def _blocks(block: NDArray[np.int64], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Blocks of answers, each with a coin of its own but charged for one."""
+    """Randomise a block of answers with one coin each, but charge for one coin."""
     flipped = rng.random((times, len(block))) < 0.25
     return np.asarray(np.where(flipped, 1 - block, block) @ (1 << np.arange(len(block))))
 
 
 def _thresholded(counts: NDArray[np.float64], times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Noise on counts above 0 only: who is alone in a cell is seen there."""
+    """Add noise to counts above 0 only, which reveals a person who is alone in a cell."""
     noisy = counts + _noise(rng, 1.0, (times, len(counts)))
     return np.asarray(np.where(counts > 0, noisy, 0.0).sum(axis=1))
 
 
 def _averaged(value: float, times: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Ten fresh answers to one question, charged as one."""
+    """Give ten fresh answers to one question, charged as one."""
     return np.asarray((value + _noise(rng, 1.0, (times, 10))).mean(axis=1))
 
 
@@ -133,7 +133,7 @@ BROKEN: tuple[Broken, ...] = (
         one=0.0,
         other=1.0,
         claimed=1.0,
-        why="which numbers can come out depends on the answer: their last digits tell",
+        why="the set of possible outputs depends on the answer: their last digits reveal it",
     ),
     Broken(
         name="fixed seed",
@@ -173,7 +173,7 @@ BROKEN: tuple[Broken, ...] = (
         one=_neighbour(*([0.0] * 9), 0.001),
         other=_neighbour(*([0.0] * 9), 1.0),
         claimed=1.0,
-        why="the scale of the noise itself tells the largest value",
+        why="the scale of the noise itself reveals the largest value",
     ),
     Broken(
         name="drawn in proportion to the score",

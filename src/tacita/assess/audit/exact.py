@@ -3,7 +3,7 @@
     delta(e) = sum over outputs of max(0, P(o) - exp(e) Q(o))          and the same with P and Q swapped
     epsilon at delta: the smallest e with delta(e) <= delta, in both directions
 
-With delta 0 it is the largest |ln P(o)/Q(o)|. An output that one side has and the other has not makes it infinite.
+With delta 0 it is the largest |ln P(o)/Q(o)|. It is infinite if an output is possible on one side only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 def exact_delta(one: Any, other: Any, epsilon: float) -> float:
-    """The delta at an epsilon, in the worse of both directions."""
+    """Compute the delta at an epsilon, in the worse of both directions."""
     p, q = _laws(one, other)
     with np.errstate(over="ignore"):
         scale = math.exp(min(epsilon, 700.0))
@@ -32,7 +32,7 @@ def exact_delta(one: Any, other: Any, epsilon: float) -> float:
 
 
 def exact_epsilon(one: Any, other: Any, delta: float = 0.0) -> float:
-    """The smallest epsilon at a delta.
+    """Compute the smallest epsilon at a delta.
 
     >>> round(exact_epsilon([0.75, 0.25], [0.25, 0.75]), 6)  # a fair coin before the truth: ln 3
     1.098612
@@ -55,7 +55,7 @@ def exact_epsilon(one: Any, other: Any, delta: float = 0.0) -> float:
 
 
 def matrix_epsilon(matrix: Any, delta: float = 0.0) -> float:
-    """The epsilon of a channel from its matrix: a row for each input, a column for each output."""
+    """Compute the epsilon of a channel from its matrix: a row for each input, a column for each output."""
     rows = np.asarray(matrix, np.float64)
     if rows.ndim != 2 or len(rows) < 2:
         raise InvalidInput("must have at least two rows", field="matrix", value=rows.shape)

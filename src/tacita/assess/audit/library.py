@@ -1,8 +1,8 @@
 """The auditor pointed at the library's own mechanisms, and at the catalogue of broken ones.
 
-claimed   what the mechanism says of itself
-exact     worked out from the law of its outputs, where they can be listed
-audited   shown by attack, with a stated confidence
+claimed   the epsilon that the mechanism states
+exact     computed from the distribution of its outputs, where they can be listed
+audited   lower bound by attack, with a stated confidence
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tacita.privacy.unit import Neighbours
 
 __all__ = ["audit_broken", "audit_library"]
 
-_WIDE = 20  # standard deviations of a law that are listed; what lies beyond is below any delta here
+_WIDE = 20  # standard deviations of a distribution that are listed; the mass beyond is below any delta here
 _DELTA = 1e-5
 _ENTRIES = 19
 _STEPS = 16  # of a grid on which discrete Gaussian noise is as good as continuous, which its audit assumes
@@ -40,13 +40,13 @@ Family = Literal["any", "gaussian"]
 def audit_library(
     trials: int, rng: np.random.Generator, *, confidence: float = 0.95, source: Source | None = None
 ) -> Iterator[Verdict]:
-    """Verdicts on channels, noise and choice, one after the other.
+    """Yield verdicts on channels, noise and private selection, one after the other.
 
     Args:
         trials: Runs on each of two neighbours; choosing takes a hundredth of them, being slow.
         rng: Passed to the auditor; mechanisms draw from `source`.
         confidence: Of all bounds together.
-        source: Where mechanisms draw from; the secure one if nothing is said.
+        source: Source of randomness of the mechanisms; by default the secure one.
     """
     words = source or SecureSource()
     confidence = 1 - (1 - confidence) / _ENTRIES  # so that all bounds hold together
@@ -111,7 +111,7 @@ def _choice(epsilon: float, trials: int, rng: np.random.Generator, confidence: f
 
 
 def audit_broken(trials: int, rng: np.random.Generator, *, confidence: float = 0.95) -> Iterator[Verdict]:
-    """Verdicts on mechanisms that are known to be broken: all should be breaches; the confidence is of all together."""
+    """Yield verdicts on known broken mechanisms: all should be breaches; the confidence is of all together."""
     confidence = 1 - (1 - confidence) / len(BROKEN)
     for broken in BROKEN:
         found = audit(

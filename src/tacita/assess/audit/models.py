@@ -1,7 +1,7 @@
 """The auditor pointed at trained models: a recipe is fitted often on two neighbouring tables.
 
-    tables    a few rows with the same target, and one row more that pulls as hard as a row can
-    outputs   the parameters of a line; what other models predict at both ends of the features
+    tables    a few rows with the same target, and one more row with the largest possible influence
+    outputs   the parameters of a line; for other models the predictions at both ends of the features
 
 The claim is the budget that the plan was calibrated to, under add-remove.
 """
@@ -42,7 +42,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def neighbouring_tables() -> tuple[pa.Table, pa.Table]:
-    """Two tables that differ in one row, whose target lies at the other end of its bounds than that of all others."""
+    """Return two tables that differ in one row; its target is at the opposite bound from that of all others."""
     one: dict[str, list[float | bool]] = {"x": [0.0, 1.0] * (_ROWS // 2), "y": [0.0] * _ROWS, "c": [False] * _ROWS}
     other = {"x": [*one["x"], 1.0], "y": [*one["y"], 1.0], "c": [*one["c"], True]}
     return pa.table(one), pa.table(other)
@@ -58,16 +58,16 @@ def audit_model(
     source: Source | None = None,
     claimed: float | None = None,
 ) -> Verdict:
-    """A verdict on a kind of trained model.
+    """Judge a kind of trained model.
 
     Args:
         kind: linear, logistic, trees, bayes or network.
-        budget: What the model is calibrated to: epsilon, and a delta where the kind needs one.
+        budget: The budget that the model is calibrated to: epsilon, and a delta where the kind needs one.
         trials: Fits on each of the two tables.
         rng: Passed to the auditor; models draw from `source`.
         confidence: Of the bound.
-        source: Where models draw from; the secure one if nothing is said.
-        claimed: The epsilon that is judged; that of the budget if nothing is said.
+        source: Source of randomness of the models; by default the secure one.
+        claimed: The epsilon that is judged; by default that of the budget.
     """
     if kind not in get_args(ModelKind):
         raise InvalidInput("must be one of " + ", ".join(get_args(ModelKind)), field="model", value=kind)
@@ -88,7 +88,7 @@ def audit_model(
 
 
 def _outputs(fitted: Fitted) -> list[float]:
-    """What a reader of the model has, as numbers."""
+    """Return the numbers that a reader of the model can see."""
     if isinstance(fitted, FittedModel):
         return [*fitted.coefficients.tolist(), fitted.intercept]
     ends = pa.table({"x": [0.0, 1.0]})

@@ -1,4 +1,4 @@
-"""Why an attack distinguished two neighbours, found from the outputs that it used.
+"""Reasons why an attack distinguished two neighbours, found from the outputs that it used.
 
     low bits   the breach is gone once outputs are rounded to a grid that is fine against their spread: the last binary
                digits of floating-point noise show what it was added to.  [Mironov 2012]
@@ -6,7 +6,7 @@
     bias       it stays, and the attack's outputs occur on both inputs, too much more often on one: the noise is too
                small for how far the input moves the output, or the coin is too biased
 
-The bound itself does not depend on this: a reason says where to look, with what was counted, and proves nothing more.
+The bound itself does not depend on this: a reason states where to look, with the counts, and proves nothing more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ReasonKind = Literal["low bits", "support", "bias"]
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """Why a breach was found, in a word and in a sentence."""
+    """Reason of a breach, in a word and in a sentence."""
 
     kind: ReasonKind
     words: str
@@ -37,7 +37,7 @@ class Reason:
 
 
 def coarse(one: NDArray[Any], other: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Outputs of both sides rounded to a grid that is fine against their spread; None where rounding changes nothing.
+    """Round the outputs of both sides to a grid that is fine against their spread; None if nothing changes.
 
     Each column has a grid of its own, a power of two.
     """
@@ -57,14 +57,14 @@ def coarse(one: NDArray[Any], other: NDArray[Any]) -> tuple[NDArray[Any], NDArra
 def reason_of(
     claimed: float, *, shown: float, rounded: float | None, hits: tuple[int, int], judged: int
 ) -> Reason | None:
-    """Why a bound is above a claim; None where it is not.
+    """Find why a bound is above a claim; None where it is not.
 
     Args:
         claimed: The epsilon of the claim.
         shown: The bound.
         rounded: The bound on rounded outputs; None where there is nothing to round.
         hits: How often the attack's outputs occurred on each of the two inputs, rounded where they can be.
-        judged: Of so many.
+        judged: Number of judged runs on each input.
     """
     if shown <= claimed:
         return None

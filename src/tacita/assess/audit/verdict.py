@@ -15,14 +15,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What is claimed of a mechanism and what was found.
+    """Claimed, exact and audited epsilon of a mechanism.
 
     Attributes:
         name: The mechanism.
         claimed: Its epsilon, by its own statement; infinite where it claims nothing.
-        exact: Worked out from all outputs, where they can be listed.
-        audited: Shown by attack.
-        why: What is known to be wrong with it, or what the auditor found to be.
+        exact: Computed from all outputs, where they can be listed.
+        audited: Lower bound by attack.
+        why: A known error of the mechanism, or the reason that the auditor found.
     """
 
     name: str
@@ -34,9 +34,9 @@ class Verdict:
 
     @property
     def word(self) -> Literal["breach", "consistent"]:
-        """`breach` when what was found is above the claim; consistent is not proven.
+        """`breach` if the exact or audited epsilon is above the claim; `consistent` is no proof.
 
-        Where the exact figure is known it decides: an audit is right with its confidence only.
+        The exact figure decides where it is known: an audit holds only with its confidence.
         """
         found = self.exact if self.exact is not None else self.audited.epsilon if self.audited else 0.0
         return "breach" if found > self.claimed * (1 + _ROUNDING) + _ROUNDING else "consistent"
@@ -72,6 +72,6 @@ def judge(
     audited: Audited | None = None,
     why: str = "",
 ) -> Verdict:
-    """Put side by side what is known of a mechanism."""
+    """Collect the claimed, exact and audited epsilon of a mechanism in a verdict."""
     reason = "" if audited is None or audited.reason is None else audited.reason.words
     return Verdict(name=name, claimed=claimed, delta=delta, exact=exact, audited=audited, why=why or reason)

@@ -1,4 +1,4 @@
-"""Which release is best? Makes several in simulation, assesses them alike, and says what it would choose and why.
+"""Comparison of releases: simulate several, assess them in the same way, and recommend one with reasons.
 
-Everything here works on exact rows and with repeatable noise: what comes out is for the owner of the data.
+Everything here works on exact rows and with repeatable noise: the results are for the owner of the data.
 """

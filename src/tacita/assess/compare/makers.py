@@ -1,12 +1,12 @@
-"""The ways to release that can be compared, each from a few words in a plan.
+"""The kinds of release that can be compared, each from a few settings in a plan.
 
     anonymize    {k: 10, l: 2, t: 0.3, suppress: 0.02}          k-anonymous rows
-    synthesize   {epsilon: 1, delta: 1e-9, method: quality}      made-up rows under a budget
+    synthesize   {epsilon: 1, delta: 1e-9, method: quality}      synthetic rows under a budget
     impute       {replace: [income, age], backend: cart, m: 2}   some values drawn anew
-    statistics   {epsilon: 1, delta: 1e-9}                       single tables with noise, read as independent rows
+    statistics   {epsilon: 1, delta: 1e-9}                       one-way marginals with noise, as independent rows
     collect      {epsilon: 2}                                    answers randomised on each device
 
-Noise comes from a seed, so that a comparison can be repeated: nothing that is made here may leave.
+Noise comes from a seed, so that a comparison can be repeated: nothing that is made here may be released.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["MAKERS", "ReleaseSpec", "SimulatedRelease", "make"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSpec:
-    """One release of a plan: a way, and its settings."""
+    """One release of a plan: its kind (`way`) and its settings."""
 
     way: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -53,8 +53,8 @@ class ReleaseSpec:
         if strange:
             raise InvalidInput(f"may have {', '.join(known)}", field=f"releases.{self.way}", value=", ".join(strange))
         if not self.name:
-            told = ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
-            object.__setattr__(self, "name", f"{self.way} {told}".strip())
+            listed = ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
+            object.__setattr__(self, "name", f"{self.way} {listed}".strip())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,10 +63,10 @@ class SimulatedRelease:
 
     Attributes:
         tables: Its rows; several for several imputations.
-        promise: What is promised of it, in a few words.
-        epsilon: What it would cost, where it has a guarantee.
+        promise: Its guarantee, in a few words.
+        epsilon: Its cost, where it has a guarantee.
         trust: Who has to be trusted with exact rows.
-        belongs: Which person each row was made from, where rows have such persons.
+        belongs: The person that each row was made from, where there is one.
         kind: How estimates from several tables are combined.
     """
 
@@ -82,7 +82,7 @@ class SimulatedRelease:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Material:
-    """What releases are made of."""
+    """Input of all releases: the schema, the rows, and the roles of attributes."""
 
     domain: Domain
     rows: pa.Table
@@ -93,17 +93,17 @@ class Material:
 
     @property
     def engine(self) -> LocalEngine:
-        """The rows, ready to be counted."""
+        """An engine over the rows."""
         return LocalEngine(self.domain, self.rows)
 
     @property
     def rng(self) -> np.random.Generator:
-        """For draws that need no secrecy."""
+        """A generator for draws that need no secrecy."""
         return np.random.default_rng(self.seed)
 
 
 def make(wanted: ReleaseSpec, material: Material) -> SimulatedRelease:
-    """Make a release; what it cannot be is refused with the name of the release."""
+    """Make a release; settings that do not fit are refused with the name of the release."""
     return MAKERS[wanted.way](dict(wanted.settings), material)
 
 
@@ -114,7 +114,7 @@ def _anonymize(settings: dict[str, Any], material: Material) -> SimulatedRelease
     made = recipe.prepare(material.domain).run(material.engine)
     words = ", ".join(f"{name} = {value}" for name, value in conditions.as_dict().items())
     return SimulatedRelease(
-        tables=(made.rows,), promise=f"everybody is like others: {words}; no differential privacy", epsilon=None
+        tables=(made.rows,), promise=f"anonymised rows: {words}; no differential privacy", epsilon=None
     )
 
 
@@ -193,9 +193,9 @@ def _collect(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     )
     return SimulatedRelease(
         tables=(rows,),
-        promise=f"local differential privacy, epsilon {epsilon:g}: nobody holds exact answers",
+        promise=f"local differential privacy, epsilon {epsilon:g}: no one holds exact answers",
         epsilon=epsilon,
-        trust="nobody",
+        trust="no one",
         event=cost,
     )
 

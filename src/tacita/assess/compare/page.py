@@ -1,6 +1,6 @@
-"""Pages about an assessment and about a comparison: first what it means, then the figures.
+"""HTML pages about an assessment and about a comparison: first the meaning, then the figures.
 
-The pages stand alone and can be printed. They are for the owner of the data: figures were read off exact rows.
+The pages are self-contained and can be printed. They are for the owner of the data: figures come from exact rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FOR = "For the owner of the data: the figures were read off exact rows, and sho
 
 
 def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section]:
-    """What a release gives away and what it is worth, in the order in which people ask."""
+    """Build the sections about risk and utility of a release, the most asked-for first."""
     lost, ways = 1 - found.kept, 2 if found.margins.pairs else 1
     lead = (
         f"{found.headline} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
@@ -33,14 +33,14 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
     facts = [
         ("people in the data", f"{found.people:,}"),
         ("released rows", f"{found.rows:,}" + (f" in each of {found.releases}" if found.releases > 1 else "")),
-        ("people held back", f"{found.control:,}" if found.control else "none: what is a guess cannot be told apart"),
+        ("people held back", f"{found.control:,}" if found.control else "none: leaks cannot be separated from guesses"),
     ]
     sections = [Section(title="In short", text=lead, facts=facts), _risks(found)]
     if found.disclosure is not None:
         sections.append(_scenario(found))
     sections += [_tables(found), *_more(found)]
     if found.skipped:
-        sections.append(Section(title="What could not be said", facts=list(found.skipped)))
+        sections.append(Section(title="What could not be computed", facts=list(found.skipped)))
     return sections
 
 
@@ -69,20 +69,20 @@ def _risks(found: Assessment) -> Section:
                 "would be chance",
             )
         )
-    text = "0 is what anybody could guess, 1 is certainty. Lines are 95 % intervals."
+    text = "0 is what anyone could guess, 1 is certainty. Lines are 95 % intervals."
     picture = interval_bars(bars, title="What attacks achieve beyond a control group")
     return Section(title="What it gives away", text=text, picture=picture, facts=rows)
 
 
 def _scenario(found: Assessment) -> Section:
     assert found.disclosure is not None
-    told = found.disclosure
-    false = told.false_rate
+    risk = found.disclosure
+    false = risk.false_rate
     facts = [
-        ("targets", f"{told.targets:,}; membership {told.membership}"),
-        ("right unique matches", f"{told.true_rate.share:.2%} of the targets"),
+        ("targets", f"{risk.targets:,}; membership {risk.membership}"),
+        ("right unique matches", f"{risk.true_rate.share:.2%} of the targets"),
         ("wrong among unique matches", "no unique match" if false is None else f"{false:.1%}: higher is safer"),
-        ("expected share found", f"{told.expected:.2%}"),
+        ("expected share found", f"{risk.expected:.2%}"),
     ]
     return Section(title="The intruder scenario", facts=facts)
 
@@ -117,9 +117,9 @@ def _more(found: Assessment) -> list[Section]:
             ("random questions", f"off by {asked.mean:.4f} of the people on average, {asked.p95:.4f} at worst of 20")
         )
     if found.propensity is not None:
-        told = found.propensity
+        fit = found.propensity
         facts.append(
-            ("telling rows apart", f"pMSE {told.ratio:.2f} times what chance gives; AUC {told.auc:.3f} of a classifier")
+            ("distinguishing rows", f"pMSE {fit.ratio:.2f} times what chance gives; AUC {fit.auc:.3f} of a classifier")
         )
     if found.structure is not None:
         tree = found.structure
@@ -144,32 +144,32 @@ def _more(found: Assessment) -> list[Section]:
 
 def _learning(found: Assessment) -> Section:
     assert found.learned is not None
-    told = found.learned
-    bars = [(name, told.real[name].accuracy, told.released[name].accuracy) for name in told.real]
-    facts = [("majority class", f"{told.majority:.3f}")]
-    for name in told.real:
-        area = told.released[name].auc
+    learned = found.learned
+    bars = [(name, learned.real[name].accuracy, learned.released[name].accuracy) for name in learned.real]
+    facts = [("majority class", f"{learned.majority:.3f}")]
+    for name in learned.real:
+        area = learned.released[name].auc
         facts.append(
             (
                 name,
-                f"macro F1 {told.real[name].macro_f1:.3f} real, {told.released[name].macro_f1:.3f} released"
-                + ("" if area is None else f"; AUC {told.real[name].auc or 0:.3f} real, {area:.3f} released"),
+                f"macro F1 {learned.real[name].macro_f1:.3f} real, {learned.released[name].macro_f1:.3f} released"
+                + ("" if area is None else f"; AUC {learned.real[name].auc or 0:.3f} real, {area:.3f} released"),
             )
         )
-    for label, (real, released, size) in told.groups.items():
+    for label, (real, released, size) in learned.groups.items():
         facts.append((f"group {label}", f"accuracy {real:.3f} real, {released:.3f} released; {size:,} people"))
-    text = f"Classifiers of {told.target}, trained on real rows and on the release, tested on people held back."
+    text = f"Classifiers of {learned.target}, trained on real rows and on the release, tested on people held back."
     picture = twin_bars(bars, names=("trained on real rows", "trained on the release"), most=1.0, title="Accuracy")
     return Section(
         title="What it keeps: learning",
         text=text,
-        facts=[*facts, *(("note", each) for each in told.notes)],
+        facts=[*facts, *(("note", each) for each in learned.notes)],
         picture=picture,
     )
 
 
 def comparison_sections(found: Comparison) -> list[Section]:
-    """The recommendation, the front, and every release in a line."""
+    """Build the sections with the recommendation, the Pareto front, and one line for each release."""
     front = {each.name for each in found.front}
     numbered = {each.name: f"{place}" for place, each in enumerate((*found.results, *found.references), start=1)}
     points = [_point(each, numbered[each.name], "release", each.name in front) for each in found.good]
@@ -226,11 +226,11 @@ def _line(each: Result) -> str:
 
 
 def write_assessment(path: Path, found: Assessment, name: str, *, promise: str = "") -> None:
-    """One page about one release."""
+    """Write a page about one release."""
     write_text(path, render(f"Assessment of {name}", _FOR, assessment_sections(found, promise=promise)))
 
 
 def write_comparison(path: Path, found: Comparison) -> None:
-    """One page about all releases of a plan."""
+    """Write a page about all releases of a plan."""
     title = f"Which release of {found.plan.data.name}?"
     write_text(path, render(title, f"{_FOR} All noise was simulated.", comparison_sections(found)))

@@ -1,4 +1,4 @@
-"""What to compare, as a YAML file says it."""
+"""Plan of a comparison, read from a YAML file."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _KEYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ComparePlan:
-    """A dataset, what is asked of its releases, and the releases.
+    """A dataset, requirements on its releases, and the releases.
 
     Attributes:
-        data, schema: Where they are; relative to the plan's file.
-        control: The share of rows that is held back: nothing is made of them, and attacks are measured against them.
-        attributes: What is released; all that can be counted if nothing is said.
-        quasi: What somebody could know; for k-anonymity. All but the sensitive ones if nothing is said.
-        sensitive: What nobody should learn.
-        releases: What to compare.
-        attempts: Trials of each attack on each release; see `trials` for what they can show.
-        most_risk: What the recommendation may not pass.
+        data, schema: Paths, relative to the plan's file.
+        control: The share of rows that is held back: no release uses them, and attacks are measured against them.
+        attributes: Attributes that are released; by default all that can be counted.
+        quasi: Quasi-identifiers, for k-anonymity; by default all attributes but the sensitive ones.
+        sensitive: Sensitive attributes.
+        releases: The releases to compare.
+        attempts: Trials of each attack on each release; `trials` states their precision.
+        most_risk: The largest risk of a recommended release.
     """
 
     data: Path
@@ -66,7 +66,7 @@ class ComparePlan:
     def __post_init__(self) -> None:
         if not 0 < self.control < 1:
             raise InvalidInput(
-                "must be between 0 and 1: without people who were not used, leaks cannot be told from guesses",
+                "must be between 0 and 1: without people who were not used, leaks look like guesses",
                 field="control",
                 value=self.control,
             )
@@ -95,7 +95,7 @@ class ComparePlan:
 
     @property
     def trials(self) -> str:
-        """How often each attack is tried and what that can show: to be said before anything runs."""
+        """Number of trials of each attack and their precision, in words; to be shown before anything runs."""
         low, high = Rate(successes=self.attempts // 2, trials=self.attempts).interval()
         return (
             f"{self.attempts:,} trials of each attack on each release: an attack's success is known to within "
@@ -105,7 +105,7 @@ class ComparePlan:
 
     @classmethod
     def from_dict(cls, data: Any, folder: Path = Path()) -> ComparePlan:
-        """A plan as it stands in YAML."""
+        """Build a plan from parsed YAML."""
         if not isinstance(data, Mapping) or set(data) - _KEYS or not {"data", "schema", "releases"} <= set(data):
             strange = ", ".join(sorted(map(str, set(data) - _KEYS))) if isinstance(data, Mapping) else data
             rule = f"needs data, schema and releases, and may hold {', '.join(sorted(_KEYS))}"
@@ -128,7 +128,7 @@ class ComparePlan:
 
     @classmethod
     def read(cls, path: str | Path) -> ComparePlan:
-        """A plan from a file."""
+        """Read a plan from a file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -154,7 +154,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _wanted(given: Any) -> ReleaseSpec:
-    """`{synthesize: {epsilon: 1}}`, with a name if one is wanted."""
+    """Read one release such as `{synthesize: {epsilon: 1}}`, with an optional name."""
     if not isinstance(given, Mapping):
         raise InvalidInput("must be a way with its settings, as in {synthesize: {epsilon: 1}}", field="releases")
     ways = [key for key in given if key != "name"]

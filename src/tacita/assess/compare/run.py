@@ -1,13 +1,13 @@
-"""Make the releases of a plan, assess them alike, find the front, recommend one in plain words.
+"""Make the releases of a plan, assess them in the same way, find the Pareto front, recommend one in plain words.
 
     interval    of a release's risk, at 95 % for all attacks together; one release is safer than another when its
                 interval lies below, and they tie when the intervals overlap
     front       releases that no other beats: safer and keeping as much, or a tie and keeping more, by 0.02 at least
-    recommended among releases whose risk stays below what the plan allows, guarantees first: the smallest epsilon whose
-                tables are as good as the best, to within 0.02; without guarantees, the one that keeps most. Those whose
-                whole interval stays below come before those of which only the estimate does
+    recommended among releases whose risk stays below the plan's limit, guarantees first: the smallest epsilon whose
+                tables are as good as the best, to within 0.02; without guarantees, the one that keeps most. Releases
+                whose whole interval stays below the limit come before those of which only the estimate does
 
-Two references stand beside them: a copy of the rows, which keeps all and protects nobody, and single columns shuffled,
+Two references are assessed too: a copy of the rows, which keeps all and protects no one, and single columns shuffled,
 which keep no dependence.
 """
 
@@ -37,7 +37,7 @@ __all__ = ["Comparison", "Result", "compare"]
 
 Progress = Callable[[float, str], None]
 _LEAST = 200
-_LOOKED_AT = 1000  # rows that are looked at for labels of a release
+_LOOKED_AT = 1000  # rows that are read to detect labels of a release
 _AS_GOOD = 0.02
 _LARGE = 5.0
 """An epsilon above this allows an intruder odds of more than a hundred."""
@@ -45,7 +45,7 @@ _LARGE = 5.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """One release, made and assessed; or why it could not be made."""
+    """One release, made and assessed; or the reason why it could not be made."""
 
     name: str
     way: str
@@ -56,7 +56,7 @@ class Result:
 
     @property
     def guarantee(self) -> bool:
-        """Whether it holds whatever an intruder knows."""
+        """Whether the release has a guarantee that holds for any knowledge of an intruder."""
         return self.made is not None and self.made.epsilon is not None
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def ranking(self) -> tuple[tuple[Result, ...], ...]:
-        """Releases by growing risk, in groups that tie: whose intervals overlap with the first of the group."""
+        """Releases by growing risk, in groups of ties: their intervals overlap with that of the group's first."""
         groups: list[list[Result]] = []
         for each in sorted(self.good, key=lambda one: (_found(one).interval[1], _found(one).risk)):
             if groups and not _safer(groups[-1][0], each):
@@ -132,7 +132,7 @@ class Comparison:
 
     @property
     def recommended(self) -> Result | None:
-        """What the plan's owner should take, if anything."""
+        """The recommended release, if there is one."""
         allowed = [each for each in self.good if _found(each).risk <= self.plan.most_risk]
         for some in (
             [each for each in allowed if each.guarantee and self._surely(each)],
@@ -146,11 +146,11 @@ class Comparison:
         return max(known or allowed, key=lambda each: _found(each).kept, default=None)
 
     def _surely(self, each: Result) -> bool:
-        """Whether the whole interval of its risk stays below what is allowed."""
+        """Return whether the whole interval of its risk stays below the plan's limit."""
         return _found(each).interval[1] <= self.plan.most_risk
 
     def reasons(self) -> tuple[str, ...]:
-        """Why that one, in plain words."""
+        """Reasons of the recommendation, in plain words."""
         best = self.recommended
         failed = [each.name for each in self.results if each.assessment is None]
         if not self.good:
@@ -214,7 +214,7 @@ class Comparison:
         return [f"Not looked at, because they could not be made: {', '.join(failed)}."] if failed else []
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data. For the owner: figures were read off exact rows."""
+        """Return plain data, for the owner: the figures come from exact rows."""
         best = self.recommended
         return {
             "tacita": "comparison/1",
@@ -235,19 +235,19 @@ class Comparison:
 def compare(
     plan: ComparePlan, *, source: tuple[Domain, Engine] | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Do what a plan says. What cannot be made is told, and the others go on.
+    """Run a plan. A release that cannot be made is reported, and the others continue.
 
     Args:
-        plan: What to compare.
-        source: The schema and where the rows are, instead of the files that the plan names.
-        progress: Told how far it is, between 0 and 1, and what is next.
+        plan: The plan.
+        source: The schema and the source of the rows, instead of the files that the plan names.
+        progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
     tell = progress or (lambda share, what: None)
     tell(0.0, plan.trials)
     domain = Domain.read(plan.schema) if source is None else source[0]
     engine = connect(str(plan.data), domain) if source is None else source[1]
     names = domain.check_countable(plan.attributes or domain.countable)
-    domain = domain.project(names)  # what is not released is in no release: engines and attacks never see it
+    domain = domain.project(names)  # attributes that are not released: engines and attacks never read them
     table = pa.Table.from_batches(list(engine.rows(names)))
     check_values(domain, table.slice(0, _LOOKED_AT))
     rng = np.random.default_rng(plan.seed)
@@ -300,7 +300,7 @@ def _one(
             material.domain, real=material.rows, released=made.tables, control=control, names=None, rng=rng
         )
         case = case.only([each for each in material.names if each in case.names])
-        # rows that belong to nobody cannot be matched with anybody; the page says for which releases that is so
+        # rows that belong to no one cannot be matched with a person; the page states for which releases this holds
         scenario = None if made.belongs is None else plan.scenario
         kind: Kind = made.kind if len(made.tables) > 1 else "plain"
         wishes = replace(plan.wishes, scenario=scenario, kind=kind)

@@ -1,1 +1,1 @@
-"""What a release is still worth: tables, associations, estimates, queries, models, and for whom it fails."""
+"""Utility of a release: marginals, associations, estimates, queries, models, and fairness between groups."""

@@ -1,4 +1,4 @@
-"""How attributes go together, in the data and in the release.
+"""Association of pairs of attributes, in the data and in the release.
 
 both ordered       Spearman's correlation of ranks, -1 to 1
 neither            Cramer's V with the correction for chance, 0 to 1   [Bergsma 2013]
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Associations:
-    """Two matrices over the same attributes."""
+    """Association matrices of the data and of the release, over the same attributes."""
 
     names: tuple[str, ...]
     real: Array
@@ -49,13 +49,13 @@ class Associations:
 
 
 def associations(case: Case) -> Associations:
-    """Of the data, and the mean over the releases."""
+    """Compute the matrix of the data, and the mean matrix of the releases."""
     released = np.mean([association_matrix(frame) for frame in case.released], axis=0)
     return Associations(names=case.names, real=association_matrix(case.real), released=released)
 
 
 def association_matrix(frame: Frame) -> Array:
-    """How each pair of attributes goes together; 1 on the diagonal."""
+    """Compute the association of each pair of attributes; 1 on the diagonal."""
     columns = [_ranked(frame, place) for place in range(len(frame.names))]
     found = np.eye(len(columns))
     for i in range(len(columns)):
@@ -108,7 +108,7 @@ def _cramer(one: Array, other: Array) -> float:
     rows, columns, n = int(a.max()) + 1, int(b.max()) + 1, len(a)
     if rows < 2 or columns < 2:
         return 0.0
-    # sum of (count - expected)^2 / expected, over cells that hold somebody alone: there may be more than memory
+    # sum of (count - expected)^2 / expected, over non-empty cells only: all cells may not fit into memory
     cells, counts = np.unique(a * columns + b, return_counts=True)
     product = np.bincount(a)[cells // columns] * np.bincount(b)[cells % columns]
     phi2 = max(0.0, float((counts**2 / product).sum()) - 1)

@@ -1,4 +1,4 @@
-"""How far two tables of shares are apart.
+"""Distances of two tables of shares.
 
     variation    sum |p - q| / 2                                       0 the same, 1 nothing in common
     hellinger    sqrt(sum (sqrt p - sqrt q)^2 / 2)                     0 to 1
@@ -6,7 +6,7 @@
     js           mean kl to the mean of both, in bits                  0 to 1
     wasserstein  sum |P - Q| of cumulated shares, over one less than the number of levels; for ordered attributes
 
-KL is infinite where p has a level that q has not, so q is mixed with a uniform law: (1 - a) q + a u, with a stated.
+KL is infinite if p has a level that q has not, so q is mixed with a uniform distribution: (1 - a) q + a u; a is stated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _shares(one: Any, other: Any) -> tuple[Array, Array]:
 
 
 def variation(one: Any, other: Any) -> float:
-    """Total variation.
+    """Compute total variation.
 
     >>> variation([1, 1], [1, 0])
     0.5
@@ -46,18 +46,18 @@ def variation(one: Any, other: Any) -> float:
 
 
 def hellinger(one: Any, other: Any) -> float:
-    """Hellinger's distance."""
+    """Compute Hellinger's distance."""
     p, q = _shares(one, other)
     return float(math.sqrt(max(0.0, ((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2)))
 
 
 def kl(one: Any, other: Any, smoothing: float = SMOOTHING, *, cells: int | None = None) -> float:
-    """Relative entropy of `one` to `other`, in nats; `other` is smoothed.
+    """Compute the relative entropy of `one` to `other`, in nats; `other` is smoothed.
 
     Args:
         one, other: Shares.
-        smoothing: How much of the uniform law is mixed in.
-        cells: How many cells there are, where some that both lack are left out.
+        smoothing: Weight of the uniform distribution that is mixed in.
+        cells: Number of all cells, if cells that are empty in both are left out.
     """
     if not 0 <= smoothing < 1:
         raise InvalidInput("must be at least 0 and below 1", field="smoothing", value=smoothing)
@@ -70,14 +70,14 @@ def kl(one: Any, other: Any, smoothing: float = SMOOTHING, *, cells: int | None 
 
 
 def js(one: Any, other: Any) -> float:
-    """Jensen and Shannon's divergence, in bits."""
+    """Compute Jensen and Shannon's divergence, in bits."""
     p, q = _shares(one, other)
     middle = (p + q) / 2
     return (kl(p, middle, 0.0) + kl(q, middle, 0.0)) / 2 / math.log(2)
 
 
 def wasserstein(one: Any, other: Any) -> float:
-    """How far shares must be carried over ordered levels, as a part of the whole way."""
+    """Compute the Wasserstein distance over ordered levels, as a share of the whole range."""
     p, q = _shares(one, other)
     if p.size == 1:
         return 0.0

@@ -1,11 +1,11 @@
-"""Estimates that people would make: means and regressions, from the data and from m releases, with their intervals.
+"""Typical estimates: means and regressions, from the data and from m releases, with their intervals.
 
     overlap   (U_i - L_i) / 2 (1 / (U_o - L_o) + 1 / (U_s - L_s)), not below 0: 1 the same interval, 0 disjoint
               [Karr et al. 2006]
 
-An interval inside one that is far wider scores a little above one half, whatever they say: so both widths are always
-given. From several releases an estimate is combined by the rule of its kind; one release is read as if it were data,
-which ignores what its making added, and says so.
+An interval inside a far wider one always scores a little above one half, so both widths are always given. Estimates
+from several releases are combined by the rule of their kind. One release is analysed as if it were data, which ignores
+the variance that the release added; the result states this.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Z = float(special.ndtri(0.975))
 
 
 def overlap(one: Interval, other: Interval) -> float:
-    """How much two intervals share.
+    """Compute the overlap of two intervals.
 
     >>> overlap((0, 2), (1, 3)), overlap((0, 1), (5, 6))
     (0.5, 0.0)
@@ -47,7 +47,7 @@ def overlap(one: Interval, other: Interval) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One estimate, from both sides."""
+    """One estimate, from the data and from the release."""
 
     name: str
     real: float
@@ -58,17 +58,17 @@ class Compared:
 
     @property
     def overlap(self) -> float:
-        """Of the intervals."""
+        """Overlap of the intervals."""
         return overlap(self.real_interval, self.released_interval)
 
     @property
     def widths(self) -> tuple[float, float]:
-        """Of the intervals: without them the overlap cannot be read."""
+        """Widths of the intervals: without them the overlap cannot be interpreted."""
         return tuple(high - low for low, high in (self.real_interval, self.released_interval))  # type: ignore[return-value]
 
     @property
     def same_finding(self) -> bool:
-        """Whether both say the same about the sign: above 0, below 0, or neither."""
+        """Whether both intervals give the same sign: above 0, below 0, or neither."""
         signs = [(low > 0) - (high < 0) for low, high in (self.real_interval, self.released_interval)]
         return signs[0] == signs[1]
 
@@ -88,7 +88,7 @@ class Compared:
 
 
 def compare_means(case: Case, *, kind: Kind = "plain") -> tuple[Compared, ...]:
-    """Means of all numbers that both sides know, and shares of levels of attributes with few of them."""
+    """Compare means of all numbers that both sides hold, and shares of levels of attributes with few levels."""
     real = _means(case.real)
     released = [_means(frame) for frame in case.released]
     names = [name for name in real if all(name in each for each in released)]
@@ -96,9 +96,9 @@ def compare_means(case: Case, *, kind: Kind = "plain") -> tuple[Compared, ...]:
 
 
 def compare_regression(case: Case, target: str, *, kind: Kind = "plain") -> tuple[Compared, ...]:
-    """Coefficients of a linear regression of an ordered attribute, in units of the widths of the schema.
+    """Compare coefficients of a linear regression of an ordered attribute, in units of the widths of the schema.
 
-    Numbers that are missing in every row of one side explain nothing there and are left out.
+    Numbers that are missing in every row of one side are left out.
     """
     place = case.real.place(case.domain.check_countable([target])[0])
     if not case.real.ordered[place]:
@@ -118,12 +118,12 @@ def compare_regression(case: Case, target: str, *, kind: Kind = "plain") -> tupl
 
 
 def _known(case: Case, name: str) -> bool:
-    """Whether no side misses it in every row."""
+    """Return whether every side has a known value of the attribute."""
     return not any(np.isnan(frame.column(name)).all() for frame in (case.real, *case.released))
 
 
 def _means(frame: Frame) -> dict[str, tuple[float, float]]:
-    """Estimates and their variances."""
+    """Compute estimates and their variances."""
     found = {}
     for place, attribute in enumerate(frame.domain.attributes):
         column = frame.values[:, place]
@@ -147,7 +147,7 @@ def _labels(frame: Frame) -> list[str]:
 
 
 def _design(frame: Frame) -> NDArray[np.float64]:
-    """A constant, numbers, and all levels but the first."""
+    """Build the design matrix: a constant, numbers, and all levels but the first."""
     columns = [np.ones(len(frame))]
     for place, attribute in enumerate(frame.domain.attributes):
         column = frame.values[:, place]
@@ -159,7 +159,7 @@ def _design(frame: Frame) -> NDArray[np.float64]:
 
 
 def _regression(frame: Frame, names: list[str], place: int, size: int) -> list[tuple[float, float]]:
-    """Coefficients by least squares; a column that adds nothing has an infinite variance."""
+    """Compute coefficients by least squares; a linearly dependent column has an infinite variance."""
     design, target = _design(frame.only(names)), frame.values[:, place] / frame.widths[place]
     known = ~(np.isnan(design).any(axis=1) | np.isnan(target))
     design, target = design[known], target[known]
@@ -178,7 +178,7 @@ def _regression(frame: Frame, names: list[str], place: int, size: int) -> list[t
 
 
 def _independent(design: NDArray[np.float64]) -> list[int]:
-    """The columns that are no combination of those before them."""
+    """Return the columns that are no linear combination of those before them."""
     _, triangle = np.linalg.qr(design)
     scale = np.abs(np.diag(triangle))
     return [place for place in range(design.shape[1]) if scale[place] > 1e-8 * scale.max()]

@@ -1,7 +1,7 @@
-"""Train on the release, test on real people: is it good enough to learn from, and for whom is it not?
+"""Train on the release, test on real people: accuracy overall and for each group of people.
 
-The majority class stands beside every accuracy, and what training on the real rows gives. The test rows are people who
-were used neither for the release nor for training.
+Every accuracy is shown beside that of the majority class and that of training on the real rows. The test rows are
+people who were used neither for the release nor for training.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _forest(seed: int) -> Any:
 def _boosting(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    # no early stopping: it holds back rows of each class, and a class may have one
+    # no early stopping: it holds back rows of each class, and a class may have only one
     return HistGradientBoostingClassifier(max_iter=100, early_stopping=False, random_state=seed)
 
 
@@ -66,18 +66,18 @@ PANEL: Mapping[str, Callable[[int], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Of one classifier on the test rows."""
+    """Scores of one classifier on the test rows."""
 
     accuracy: float
     macro_f1: float
     micro_f1: float
     auc: float | None
-    """Of two classes; None for more, or when one class is all there is."""
+    """AUC of two classes; None for more classes, or if there is only one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """What classifiers learn from the release and from the real rows.
+    """Scores of classifiers trained on the release and on the real rows.
 
     Attributes:
         majority: Accuracy of always guessing the most frequent class of the test rows.
@@ -99,7 +99,7 @@ class Learned:
 
     @property
     def unfair(self) -> float:
-        """How much more the worst group loses than the mean; 0 without groups."""
+        """Accuracy that the worst group loses beyond the mean; 0 without groups."""
         losses = [real - released for real, released, _ in self.groups.values()]
         return float(max(losses) - np.mean(losses)) if losses else 0.0
 
@@ -133,9 +133,9 @@ def train_on_release(
 
     Args:
         case: Needs a control: people whom no classifier has seen.
-        target: What is predicted; an ordered attribute is predicted by its bins.
+        target: The attribute to predict; an ordered attribute is predicted by its bins.
         rng: For subsets and seeds.
-        models: Of the panel.
+        models: Names of classifiers of the panel.
         group: An attribute; accuracy is given for each of its levels or bins.
         rows: Most rows of a training set.
     """
@@ -144,7 +144,7 @@ def train_on_release(
         raise InvalidInput(f"must be among {', '.join(PANEL)}", field="models", value=", ".join(unknown))
     if case.control is None or len(case.control) < _LEAST:
         raise InvalidInput(
-            f"needs at least {_LEAST} people who were not used",
+            f"needs at least {_LEAST} people whose data was not used",
             field="control",
             hint="Hold some rows back before releasing",
         )
@@ -179,12 +179,12 @@ def train_on_release(
 
 
 def _split(frame: Frame, names: list[str], place: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Features, and the class of each row."""
+    """Return the features, and the class of each row."""
     return one_hot(_complete(frame.only(names))), frame.codes[:, place]
 
 
 def _complete(frame: Frame) -> Frame:
-    """Missing numbers stand at the middle: real and released rows must have the same columns."""
+    """Replace missing numbers by the middle: real and released rows must have the same columns."""
     middle = [float(np.mean(getattr(a, "line_bounds", (0, len(a.labels) - 1)))) for a in frame.domain.attributes]
     return Frame(domain=frame.domain, values=np.where(np.isnan(frame.values), middle, frame.values))
 
@@ -215,7 +215,7 @@ def _scored(
 def _groups(
     control: Frame, group: str, truth: NDArray[np.int64], guessed: Mapping[str, NDArray[np.int64]]
 ) -> dict[str, tuple[float, float, int]]:
-    """Accuracy of the first classifier in each group; groups of fewer than 20 people are left out."""
+    """Compute the first classifier's accuracy in each group; groups of fewer than 20 people are left out."""
     codes, attribute = control.codes[:, control.place(group)], control.domain[group]
     found = {}
     for code, label in enumerate(attribute.labels):

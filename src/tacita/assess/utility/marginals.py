@@ -1,7 +1,7 @@
-"""Tables of one and two attributes, of the data and of the release: how far they are apart, and where it is worst.
+"""Marginals of one and two attributes: distances between the data and the release, and the worst tables.
 
-A floor stands beside every figure: what as many real rows, drawn with replacement, would give. Nothing that has so many
-rows does better for long.
+Every figure comes with a floor: the distance of as many real rows, drawn with replacement. No release with as many rows
+can be expected to do better.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Margins:
-    """All tables of one and of two attributes, over the mean of all releases."""
+    """Distances of all tables of one and of two attributes, for the mean of all releases."""
 
     singles: tuple[Margin, ...]
     pairs: tuple[Margin, ...]
@@ -45,12 +45,12 @@ class Margins:
     """Mean variation of singles and pairs of a sample of real rows as large as the release."""
 
     def mean(self, ways: int) -> float:
-        """Mean variation of tables of one or two attributes."""
+        """Compute the mean variation of tables of one or two attributes."""
         found = self.singles if ways == 1 else self.pairs
         return float(np.mean([each.variation for each in found])) if found else 0.0
 
     def worst(self, count: int = 5) -> tuple[Margin, ...]:
-        """The tables that are furthest off."""
+        """Return the tables with the largest variation."""
         return tuple(sorted((*self.singles, *self.pairs), key=lambda each: -each.variation)[:count])
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def margins(case: Case, rng: np.random.Generator) -> Margins:
 
 
 def coded(frame: Frame) -> NDArray[np.int64]:
-    """Codes in which the last level of each attribute is `missing or unknown`."""
+    """Return codes in which the last level of each attribute is `missing or unknown`."""
     last = np.array([attribute.size for attribute in frame.domain.attributes])
     return np.where(frame.codes < 0, last, frame.codes)
 
@@ -102,9 +102,9 @@ def coded(frame: Frame) -> NDArray[np.int64]:
 def _tables(
     coded: Sequence[NDArray[np.int64]], places: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[NDArray[np.float64]], int]:
-    """Shares of each table over the same cells, and how many cells there are.
+    """Compute the shares of each table over the same cells, and the number of all cells.
 
-    Of a pair with very many, only those that hold somebody are counted: a cell that is 0 everywhere is no distance.
+    For a pair with very many cells, only non-empty cells are stored: a cell that is 0 everywhere adds no distance.
     """
     cells, size = [np.zeros(len(codes), np.int64) for codes in coded], 1
     for place in places:

@@ -1,15 +1,15 @@
-"""Can a classifier tell released rows from real ones?  pMSE  [Snoke et al. 2018]
+"""Propensity score: can a classifier distinguish released rows from real ones?  pMSE  [Snoke et al. 2018]
 
     pMSE   mean of (p - c)^2 over all rows, p the probability of being released, c the share of released rows
     ratio  pMSE over what it would be if both came from one law: (k - 1) c (1 - c) / N for k parameters of the model
 
-That null is for two samples of a population. Rows drawn from a model of these very rows differ by their own drawing
-alone: there (1 - c) of it is expected, which is the published figure.
+That null is for two samples of a population. Rows drawn from a model of these very rows differ by their own sampling
+alone: then (1 - c) of it is expected, which is the published figure.
 
-    AUC    how often a released row looks more released than a real one, to a classifier that saw neither: it is fitted
-           on one half of the rows and asked about the other
+    AUC    how often a released row gets a higher score than a real one, by a classifier that saw neither: it is fitted
+           on one half of the rows and tested on the other
 
-A ratio near 1 says that the classifier saw nothing, not that there is nothing to see.
+A ratio near 1 means that this classifier found no difference, not that there is none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Propensity:
-    """How far released rows can be told from real ones."""
+    """Distinguishability of released rows from real ones."""
 
     pmse: float
     ratio: float
@@ -51,7 +51,7 @@ class Propensity:
 
 
 def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> Propensity:
-    """pMSE by logistic regression on levels and numbers, for the first release."""
+    """Compute pMSE by logistic regression on levels and numbers, for the first release."""
     real, released = (_some(frame, rows, rng) for frame in (case.real, case.first))
     if min(len(real), len(released)) < _LEAST:
         raise InvalidInput(f"needs at least {_LEAST} rows of each", field="rows", value=min(len(real), len(released)))
@@ -71,7 +71,7 @@ def propensity(case: Case, rng: np.random.Generator, *, rows: int = 20_000) -> P
 
 
 def _fitted(features: Matrix, labels: Matrix, asked: Matrix) -> Matrix:
-    """The probability of being released, of each row that is asked about."""
+    """Predict the probability of being released, for each row of `asked`."""
     from sklearn.linear_model import LogisticRegression  # takes a while to load
 
     with quiet_fit():
@@ -80,11 +80,11 @@ def _fitted(features: Matrix, labels: Matrix, asked: Matrix) -> Matrix:
 
 
 def _auc(features: Matrix, labels: Matrix, rng: np.random.Generator) -> float:
-    """By halves: a model with many parameters tells apart the rows it was fitted on, whatever they are."""
+    """Compute the AUC by halves: a model with many parameters separates any rows that it was fitted on."""
     from sklearn.metrics import roc_auc_score
 
     order = rng.permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]  # so that both halves have as many of each side
+    order = order[np.argsort(labels[order], kind="stable")]  # so that both halves have equally many of each side
     halves = order[::2], order[1::2]
     found = [
         roc_auc_score(labels[other], _fitted(features[one], labels[one], features[other]))
@@ -95,9 +95,9 @@ def _auc(features: Matrix, labels: Matrix, rng: np.random.Generator) -> float:
 
 @contextmanager
 def quiet_fit() -> Iterator[None]:
-    """Fit on one thread, and take a fit that stopped early for what it is: a measure needs no last digit.
+    """Fit on one thread, and silence the warning of a fit that stopped early: a measure needs no last digit.
 
-    Small fits on many threads wait for each other more than they work.
+    Small fits on many threads mostly wait for each other.
     """
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -112,7 +112,7 @@ def _some(frame: Frame, rows: int, rng: np.random.Generator) -> Frame:
 
 
 def one_hot(frame: Frame) -> NDArray[np.float64]:
-    """Numbers in units of their width, and a column for each level; a missing number is a level of its own."""
+    """Encode numbers in units of their width, and each level as a column; a missing number is a level of its own."""
     columns = []
     for place, attribute in enumerate(frame.domain.attributes):
         column = frame.values[:, place]

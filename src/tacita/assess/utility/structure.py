@@ -1,4 +1,4 @@
-"""Which attributes depend on each other, by trees learnt from the data and from the release."""
+"""Dependencies between attributes, by trees learnt from the data and from the release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacita.models.chow_liu import chow_liu
 __all__ = ["Structure", "compare_structure"]
 
 _SURE = 3.0
-"""Standard errors by which two attributes must tell more than chance."""
+"""Standard errors by which the mutual information of two attributes must exceed chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,17 +26,17 @@ class Structure:
 
     @property
     def precision(self) -> float:
-        """Edges of the release's tree that the data's has."""
+        """Share of the edges of the release's tree that the data's has."""
         return len(self.real & self.released) / len(self.released) if self.released else 1.0
 
     @property
     def recall(self) -> float:
-        """Edges of the data's tree that the release's has."""
+        """Share of the edges of the data's tree that the release's has."""
         return len(self.real & self.released) / len(self.real) if self.real else 1.0
 
     @property
     def differing(self) -> int:
-        """Edges that only one of them has."""
+        """Number of edges that only one of them has."""
         return len(self.real ^ self.released)
 
     def as_dict(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Structure:
 
 
 def compare_structure(case: Case, *, least: float = 0.005) -> Structure:
-    """Learn a tree from each side; edges that tell less than `least` bits beyond chance are left out."""
+    """Learn a tree from each side; edges of less than `least` bits of mutual information beyond chance are left out."""
     return Structure(real=_edges(case.real, least), released=_edges(case.first, least))
 
 
@@ -55,12 +55,12 @@ def _edges(frame: Any, least: float) -> frozenset[frozenset[str]]:
 
     def bits(a: str, b: str) -> float:
         i, j = frame.place(a), frame.place(b)
-        # only cells that hold somebody: two attributes with many levels have more cells than memory
+        # non-empty cells only: the cells of two attributes with many levels may not fit into memory
         cells, counts = np.unique(codes[:, i] * sizes[j] + codes[:, j], return_counts=True)
         one, other = (np.bincount(codes[:, place]) / len(frame) for place in (i, j))
         shares = counts / len(frame)
         told = float((shares * np.log2(shares / (one[cells // sizes[j]] * other[cells % sizes[j]]))).sum())
-        # counting people makes attributes look dependent: 2 n ln(2) bits of chance are a chi-square
+        # a finite sample makes attributes look dependent: 2 n ln(2) bits of chance are a chi-square
         freedom = float(np.prod([(law > 0).sum() - 1.0 for law in (one, other)]))
         return float(told - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2)))
 

@@ -1,7 +1,7 @@
-"""Random questions: how many people fit a few conditions, asked of the data and of the release.
+"""Random counting queries: the number of people who meet a few conditions, in the data and in the release.
 
-Each question is a conjunction over some attributes: a level, or a range of an ordered attribute. The error is in shares
-of the people; a relative error is given against at least 1 % of them, so that tiny counts do not decide everything.
+Each query is a conjunction over some attributes: a level, or a range of an ordered attribute. The error is in shares
+of the people; a relative error is given against at least 1 % of them, so that tiny counts do not dominate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class QueryError:
-    """Errors of random questions, as shares of the people."""
+    """Errors of random queries, as shares of the people."""
 
     queries: int
     mean: float
@@ -37,7 +37,7 @@ class QueryError:
 
 
 def query_error(case: Case, rng: np.random.Generator, *, queries: int = 500, attributes: int = 3) -> QueryError:
-    """Ask the same random questions of the data and of all releases."""
+    """Ask the same random queries of the data and of all releases."""
     if type(queries) is not int or queries < 1:
         raise InvalidInput("must be a whole number of at least 1", field="queries", value=queries)
     width = min(attributes, len(case.names))
@@ -57,7 +57,7 @@ def query_error(case: Case, rng: np.random.Generator, *, queries: int = 500, att
 
 
 def _question(frame: Frame, rng: np.random.Generator, width: int) -> list[tuple[int, float, float]]:
-    """(column, low, high) over the schema: it does not look at the data."""
+    """Draw a query as (column, low, high) from the schema; it does not read the data."""
     chosen = []
     for place in rng.choice(len(frame.names), width, replace=False):
         attribute = frame.domain.attributes[place]

@@ -1,4 +1,4 @@
-"""Who may be used for what: consent as an interface, a local implementation, and an engine that honours it."""
+"""Consent of people to purposes: an interface, a local implementation, and an engine that applies it."""
 
 from tacita.engines.consent.engine import ConsentedEngine
 from tacita.engines.consent.filter import ConsentFilter, Who

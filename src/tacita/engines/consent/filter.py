@@ -1,8 +1,8 @@
-"""What a consent manager must answer: which persons may be used for a purpose, now.
+"""Interface of a consent manager: it states whose data may be used for a purpose, now.
 
-Anything that keeps consents can stand here: a file (`records`), a database, a service. It is asked once for each
-reading of the data and answers with one state, so that a person is wholly in or wholly out. Whom it does not know has
-not consented.
+Anything that stores consents can implement it: a file (`records`), a database, a service. It is asked once for each
+reading of the data and answers with one state, so that a person is wholly in or wholly out. A person that it does not
+know has not consented.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Who: TypeAlias = Callable[[Sequence[str]], Sequence[bool]]
 
 
 class ConsentFilter(Protocol):
-    """Knows who may be used for what."""
+    """A consent manager."""
 
     def who(self, purpose: str, at: dt.datetime) -> Who:
-        """Who may be used for a purpose at a moment.
+        """Return whose data may be used for a purpose at a moment.
 
         Raises:
-            SourceUnavailable, DataError: It cannot say; then nobody may be used.
+            SourceUnavailable, DataError: It cannot answer; then no one's data may be used.
         """

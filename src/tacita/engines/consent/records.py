@@ -5,8 +5,8 @@
     bob,*,no,2025-03-01,
 
 A record holds from `since` until just before `until` (forever, when empty); a date is its first moment at UTC. A
-purpose `*` means all. Somebody may be used for a purpose when a record says yes and no record says no: an opt-out wins,
-whatever was said before or for whatever narrower purpose.
+purpose `*` means all. A person's data may be used for a purpose if a record says yes and no record says no: an opt-out
+wins over any earlier record and over any record for a narrower purpose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ANSWERS = {"yes": True, "no": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Consent:
-    """What one person said about one purpose."""
+    """Answer of one person about one purpose."""
 
     person: str
     purpose: str
@@ -47,18 +47,18 @@ class Consent:
             raise InvalidInput("must name a person and a purpose", field="consent")
 
     def holds(self, purpose: str, at: dt.datetime) -> bool:
-        """Whether it is about this purpose at this moment."""
+        """Return whether it is about this purpose at this moment."""
         return self.purpose in (purpose, ALL) and self.since <= at and (self.until is None or at < self.until)
 
 
 class ConsentRecords:
-    """Consents that are all there."""
+    """Consents in memory."""
 
     def __init__(self, records: Iterable[Consent]) -> None:
         self._records = tuple(records)
 
     def who(self, purpose: str, at: dt.datetime) -> Who:
-        """Who may be used for a purpose at a moment."""
+        """Return whose data may be used for a purpose at a moment."""
         if not purpose or purpose == ALL:
             raise InvalidInput("must be one purpose", field="purpose", value=purpose)
         said: dict[bool, set[str]] = {True: set(), False: set()}
@@ -74,7 +74,7 @@ class ConsentRecords:
 
 
 class ConsentFile:
-    """Consents in a CSV file. A file that is gone or broken allows nobody: it raises."""
+    """Consents in a CSV file. A missing or broken file raises, so that no one's data is used."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
@@ -82,7 +82,7 @@ class ConsentFile:
         self._records = ConsentRecords(())
 
     def who(self, purpose: str, at: dt.datetime) -> Who:
-        """Who may be used for a purpose at a moment, as the file is now."""
+        """Return whose data may be used for a purpose at a moment, by the current file."""
         try:
             stat = self._path.stat()
             version = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -95,7 +95,7 @@ class ConsentFile:
 
 
 def _read(path: Path) -> list[Consent]:
-    """All records of a file; which line is wrong is for its owner alone."""
+    """Read all records of a file; only the private part of an error names the wrong line."""
     records = []
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.DictReader(file, strict=True)
@@ -106,7 +106,7 @@ def _read(path: Path) -> list[Consent]:
                 records.append(_record(line))
         except (ValueError, KeyError, TypeError, InvalidInput, csv.Error) as error:
             raise DataError(
-                "holds a line that is no record",
+                "holds a line that is no record of a consent",
                 field="consent",
                 value=path.name,
                 hint="The private part of this error names the line",

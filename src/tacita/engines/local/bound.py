@@ -4,10 +4,10 @@ Of a person with more rows than allowed, those with the smallest
 
     md5(key as text + "|" + codes of all countable attributes joined by ",")
 
-are counted. What is remembered is the largest digest that still counts, for such persons only, and how many
-rows with just that digest do (they are equal rows, so it does not matter which). So the choice does not
-depend on the order of the rows, and the memory grows with the persons, not with the rows. md5 is no secret
-here: it only has to treat all values alike and to be at hand in every database.
+are counted. For such persons only, the largest digest that still counts is stored, with the number of rows with
+that digest that count (they are equal rows, so it does not matter which). So the choice does not depend on the
+order of the rows, and the memory grows with the persons, not with the rows. md5 is no secret here: it only has to
+treat all values alike and to be available in every database.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["Bound", "key_texts"]
 
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
-_PENDING = 1 << 20  # digests that wait to be compared with those that were kept
+_PENDING = 1 << 20  # digests that wait to be compared with the kept ones
 Keyed = Iterable[tuple[pa.DictionaryArray, NDArray[np.integer[Any]]]]
 """Keys and codes of the same rows, batch by batch; codes have a row for each attribute."""
 
 
 def key_texts(values: pa.Array | pa.ChunkedArray, nulls: Sequence[str], name: str) -> pa.DictionaryArray:
-    """Persons' keys as text, each once, with null where there is none: null, a text in `nulls`, or no UTF-8."""
+    """Return persons' keys as dictionary-encoded text, null where there is no key: null, in `nulls`, or no UTF-8."""
     check_key_type(name, values.type)
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
@@ -55,7 +55,7 @@ def key_texts(values: pa.Array | pa.ChunkedArray, nulls: Sequence[str], name: st
 
 
 def _shortest(text: str) -> str:
-    """A decimal without an exponent and without zeros at its end: equal numbers, equal texts."""
+    """Write a decimal without an exponent and without trailing zeros: equal numbers, equal texts."""
     plain = format(Decimal(text), "f")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
@@ -70,20 +70,20 @@ def _is_utf8(texts: pa.StringArray) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """Which rows of the persons with too many rows are counted."""
+    """Choice of the rows that count, of persons with too many rows."""
 
     last: dict[str, tuple[bytes, int]]
     """Largest digest that counts and how many rows with it do, by key, for persons over the bound."""
 
     @classmethod
     def count_persons(cls, keys: Iterable[pa.DictionaryArray]) -> dict[str, int]:
-        """Rows of each person."""
+        """Count the rows of each person."""
         rows: dict[str, int] = {}
         for batch in keys:
             indices = batch.indices.drop_null().to_numpy()
             counts = np.bincount(indices, minlength=len(batch.dictionary)).tolist()
             for key, count in zip(batch.dictionary.to_pylist(), counts, strict=True):
-                if count:  # what is no key stands in the dictionary too
+                if count:  # the dictionary also holds texts that are no keys
                     rows[key] = rows.get(key, 0) + count
         return rows
 
@@ -106,7 +106,7 @@ class Bound:
         return cls({names[number]: (digest, ties) for number, digest, ties in found.lasts()})
 
     def keep(self, data: Keyed) -> Iterator[Mask]:
-        """Which rows count, batch by batch."""
+        """Flag the rows that count, batch by batch."""
         left = {key: ties for key, (_, ties) in self.last.items()}
         for keys, codes in data:
             mask = keys.indices.is_valid().to_numpy(zero_copy_only=False).copy()
@@ -116,7 +116,7 @@ class Bound:
             yield mask
 
     def _counted(self, chosen: _Chosen, left: dict[str, int]) -> Mask:
-        """Which of the chosen rows count; `left` says how many rows with the last digest still do."""
+        """Flag the chosen rows that count; `left` holds how many rows with the last digest still do."""
         last = np.zeros((len(chosen.texts), 2), np.uint64)
         ties = np.zeros(len(chosen.texts), np.int64)
         present = np.unique(chosen.who).tolist()
@@ -126,7 +126,7 @@ class Bound:
         (high, low), (last_high, last_low) = chosen.digests.T, last[chosen.who].T
         below: Mask = (high < last_high) | ((high == last_high) & (low < last_low))
         equal = np.flatnonzero((high == last_high) & (low == last_low))
-        # equal rows of a person one after the other, in the order of the batch
+        # equal rows of a person are adjacent, in the order of the batch
         order = equal[np.argsort(chosen.who[equal], kind="stable")]
         who = chosen.who[order]
         below[order] = _ranks(who) < ties[who]
@@ -143,7 +143,7 @@ class _Smallest:
         self._who, self._digests = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.uint64)]
 
     def add(self, who: NDArray[np.int64], digests: Words) -> None:
-        """Look at more rows."""
+        """Add more rows."""
         who, digests = self._least(who, digests)
         self._who.append(who)
         self._digests.append(digests)
@@ -152,7 +152,7 @@ class _Smallest:
             self._join()
 
     def lasts(self) -> Iterator[tuple[int, bytes, int]]:
-        """Each person, the largest digest that counts, and how many rows with it do."""
+        """Yield each person, the largest digest that counts, and how many rows with it do."""
         self._join()
         who, digests = self._who[0], self._digests[0]
         if not len(who):
@@ -182,7 +182,7 @@ class _Chosen:
     """The keys of the batch."""
     rows: NDArray[np.int64]
     who: NDArray[np.int64]
-    """Which key each of these rows has."""
+    """The index of the key of each of these rows."""
     digests: Words
 
     @classmethod
@@ -196,6 +196,6 @@ class _Chosen:
 
 
 def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The how-manieth of its group each entry is, where groups lie side by side."""
+    """Number the entries within each group; groups are contiguous."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))

@@ -5,8 +5,8 @@
     counter.tables()              exact tables, in the order asked
 
 Rows with a value outside the domain are counted in one more cell along that axis, which is cut off at the
-end; a table that is summed over the axis keeps them, as it must. Tables with too many cells are counted in a
-hash table of the cells that occur.
+end; a table that is summed over the axis includes them. Tables with too many cells are counted in a hash
+table of the cells that occur.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["DENSE_CELLS", "Counter", "is_dense"]
 DENSE_CELLS = 1 << 22
 """Most cells that are counted one by one."""
 _THREAD_UPDATES = 500_000  # below, starting threads costs more than it saves
-_FULL = (1 << 32) - 1  # what a 32-bit total holds
+_FULL = (1 << 32) - 1  # the largest 32-bit total
 _WORD = 1 << 63  # a word of a hash key holds cell numbers below this
 
 
 def is_dense(cells: int, rows: int | None) -> bool:
-    """Whether a table of so many cells is counted cell by cell, for about so many rows (None: not known)."""
+    """Return whether a table with this many cells is counted in an array, for about `rows` rows (None: not known)."""
     enough = DENSE_CELLS if rows is None else min(DENSE_CELLS, 16 * rows)
     return cells <= max(enough, kernels.NARROW_CELLS)
 
@@ -48,10 +48,10 @@ class Counter:
     """Exact tables over blocks of codes.
 
     Args:
-        layout: Where the blocks hold which attribute.
+        layout: Layout of the attributes in the blocks.
         keys: The tables to count.
         outside: Attributes whose codes may lie outside the domain.
-        rows: About how many rows will come, if known.
+        rows: Approximate number of rows, if known.
         threads: Threads to count with; all processors by default.
     """
 
@@ -89,7 +89,7 @@ class Counter:
         self._run(jobs, block.shape[1] * tables)
 
     def tables(self) -> dict[tuple[str, ...], Table]:
-        """The tables that were asked for, in that order."""
+        """Return the requested tables, in that order."""
         found: dict[int, Table] = {i: sparse.table() for i, sparse in self._sparse.items()}
         self._run([part.finish for part in self._parts], sum(int(part.totals.size) for part in self._parts))
         for part in self._parts:
@@ -115,7 +115,7 @@ class Counter:
 
 @dataclass
 class _Part:
-    """The tables that one thread counts, and the asked tables that come out of them."""
+    """The tables that one thread counts, and the requested tables that are summed from them."""
 
     counted: list[Key]
     asked: list[int]
@@ -142,7 +142,7 @@ class _Part:
         self.rows = 0
 
     def finish(self) -> None:
-        """Sum the counted tables into the asked ones."""
+        """Sum the counted tables into the requested ones."""
         if self.spilled is not None:
             self.spill()
         self.out = np.zeros(int(self.project_with[-1][-1]), np.int64)
@@ -151,14 +151,14 @@ class _Part:
         kernels.project(totals, *rest, tos[:-1], self.out)
 
     def results(self) -> list[NDArray[np.int64]]:
-        """Cells of the asked tables, each in the order of its key."""
+        """Return the cells of the requested tables, each in the order of its key."""
         assert self.out is not None
         tos = self.project_with[-1].tolist()
         return [self.out[tos[i] : tos[i + 1]] for i in range(len(self.asked))]
 
 
 def _share(layout: Layout, sizes: list[int], wanted: list[Key], rows: int, threads: int) -> list[_Part]:
-    """Plan, and deal whole tables to threads, so that nothing has to be added up across threads."""
+    """Plan, and assign whole tables to threads, so that nothing has to be added up across threads."""
     if not wanted:
         return []
     plan = make_plan(wanted, sizes, rows)
@@ -174,7 +174,7 @@ def _share(layout: Layout, sizes: list[int], wanted: list[Key], rows: int, threa
 
 
 def _compile(layout: Layout, sizes: list[int], wanted: list[Key], tables: list[tuple[Key, list[int]]]) -> _Part:
-    """Turn a plan into the numbers that the kernels read."""
+    """Compile a plan into the arrays that the kernels read."""
     names, inside = layout.names, [layout.domain[name].size for name in layout.names]
     ends, used, weights, cells, starts = [0], [], [], [], [0]
     asked, froms, axes_end, dims, limits, steps, tos = [], [], [0], [], [], [], [0]
@@ -209,7 +209,7 @@ def _arrays(*lists: list[int]) -> tuple[NDArray[np.int64], ...]:
 
 
 def _strides(shape: Sequence[int]) -> list[int]:
-    """What one step along each axis means for the number of the cell."""
+    """Compute the stride of each axis: the difference of cell numbers at one step along it."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -237,7 +237,7 @@ class _Sparse:
         column = np.empty(block.shape[1], np.uint64)
         for number, (names, sizes) in enumerate(self._words):
             used, weights = self._layout.weights(names, _strides(sizes))
-            # a weight beyond 64 bits belongs to a byte that is always zero there
+            # a weight beyond 64 bits belongs to a byte that is always zero
             low = [weight & 0xFFFF_FFFF_FFFF_FFFF for weight in weights]
             kernels.pack(block, np.array(used, np.int64), np.array(low, np.uint64), column)
             words[:, number] = column
@@ -273,7 +273,7 @@ class _Sparse:
 
 
 def _words(domain: Domain, key: tuple[str, ...]) -> list[tuple[list[str], list[int]]]:
-    """Attributes in groups whose cell numbers fit a word, in order."""
+    """Split attributes, in order, into groups whose cell numbers fit a word."""
     groups: list[tuple[list[str], list[int]]] = [([], [])]
     product = 1
     for name in key:

@@ -1,13 +1,13 @@
-"""Which tables to really count, so that all others are sums of them.
+"""Choice of the tables to count, so that all other tables are sums of them.
 
-Counting costs an update for each row and table, whatever the table; summing a small table costs next to
-nothing. So a few wider tables are counted and the asked ones are summed out of them: all 105 pairs of 15
-attributes out of about 25 tables of four, for instance. Wider is not always better: a table that leaves the
-cache costs more an update, and all of its cells must be read for each table that is summed out of it.
-`CostModel` says how much.
+Counting costs an update for each row and table, whatever the table; summing a small table is cheap. So a few
+wider tables are counted and the requested ones are summed from them: all 105 pairs of 15 attributes from
+about 25 tables of four, for instance. Wider is not always better: a table that exceeds the cache costs more
+per update, and all of its cells must be read for each table that is summed from it. `CostModel` has the
+costs.
 
 The plan is greedy: take the widest table not yet covered, and let it grow by the attribute that saves most,
-until none does. The result is the same counts, always; only the time differs.
+until none does. The counts are always the same; only the time differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import lru_cache
 
 __all__ = ["CostModel", "Plan", "forget_plans", "make_plan"]
 
-Key = tuple[int, ...]  # an asked or counted table, as positions of attributes
+Key = tuple[int, ...]  # a requested or counted table, as positions of attributes
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class CostModel:
     update: float = 0.40
     """One row in one table that stays in the first-level cache."""
     update_cell: float = 8e-6
-    """What each cell adds to that, as the table leaves the cache."""
+    """Additional cost of each cell, as the table exceeds the cache."""
     update_far: float = 1.6
-    """One row in a table with more cells than 16 bits number."""
+    """One row in a table with more cells than 16 bits can number."""
     flush_cell: float = 0.25
     """One cell, cleared and added up once for every 65,535 rows."""
     project_cell: float = 0.6
-    """One cell, summed into an asked table."""
+    """One cell, summed into a requested table."""
     project: float = 600.0
     """One asked table."""
     most_cells: int = 1 << 15
@@ -44,19 +44,19 @@ class CostModel:
     """One step of planning."""
 
     def count(self, cells: int, rows: int) -> float:
-        """Counting a table."""
+        """Cost of counting a table."""
         if cells > 1 << 16:
             return rows * self.update_far + cells * 0.5
         return rows * (self.update + cells * self.update_cell) + cells * self.flush_cell * (1 + rows / 65_535)
 
     def sum(self, cells: int) -> float:
-        """Summing one asked table out of a counted one."""
+        """Cost of summing one requested table from a counted one."""
         return self.project + cells * self.project_cell
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The tables to count, and for each asked table the one it is summed out of."""
+    """The tables to count, and for each requested table the one that it is summed from."""
 
     counted: tuple[Key, ...]
     source: tuple[int, ...]
@@ -66,22 +66,22 @@ def make_plan(keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, mo
     """Plan the counting of some tables.
 
     Args:
-        keys: The asked tables, as positions of attributes.
-        sizes: Codes of each attribute.
-        rows: About how many rows there are.
-        model: What things cost.
+        keys: The requested tables, as positions of attributes.
+        sizes: Number of codes of each attribute.
+        rows: Approximate number of rows.
+        model: The costs.
 
     >>> plan = make_plan([(0, 1), (0, 2), (1, 2)], [4, 4, 4], rows=1_000_000)
     >>> plan.counted, plan.source
     (((0, 1, 2),), (0, 0, 0))
     """
-    # plans for about as many rows are the same plan, and planning again costs more than a plan a little off
+    # similar numbers of rows share a plan: planning again costs more than a slightly worse plan
     about = 1 << max(rows, 1).bit_length()
     return _cached_plan(tuple(tuple(key) for key in keys), tuple(sizes), about, model or CostModel())
 
 
 def forget_plans() -> None:
-    """Drop the plans that are kept; for measuring."""
+    """Drop the cached plans; for benchmarks."""
     _cached_plan.cache_clear()
 
 
@@ -109,7 +109,7 @@ def _members(mask: int) -> Key:
 
 
 def _grow(asked: dict[int, int], sizes: tuple[int, ...], rows: int, model: CostModel) -> dict[int, list[int] | None]:
-    """Counted tables as masks, each with the asked ones that it answers."""
+    """Return the counted tables as masks, each with the requested ones that are summed from it."""
     left = {mask: model.count(cells, rows) for mask, cells in asked.items()}
     covers: dict[int, list[int] | None] = {}
     candidates = sorted(_members(_union(asked)), key=lambda i: sizes[i])
@@ -133,7 +133,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 class _Growing:
-    """One table on its way to becoming wider."""
+    """One table that is being widened."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _Growing:
         return self._model.count(cells, self._rows) + parts * self._model.sum(cells)
 
     def step(self, candidates: list[int]) -> bool:
-        """Take in the attribute that saves most; False if none saves anything."""
+        """Add the attribute that saves most; False if none saves anything."""
         best, chosen, gained = 0.0, -1, []
         for attribute in candidates:
             bit = 1 << attribute

@@ -39,10 +39,10 @@ class LocalEngine:
     Rows are read in batches, turned into codes and counted; the raw table is never held. The codes themselves
     (a byte a value for up to 255 levels) are kept up to `cache_bytes`, so that the next workload reads
     nothing; beyond that every workload reads the source once. Files that have changed are read again, also when they
-    change while they are counted; a frame is taken to stay as it is. Threads may share an engine.
+    change while they are counted; a frame is assumed not to change. Threads may share an engine.
 
     Args:
-        domain: What is public about the data.
+        domain: The schema.
         source: A path, several paths, a folder of Parquet or CSV files, or a frame with an Arrow stream.
         cache_bytes: Most memory for kept codes; 0 keeps none.
         threads: Threads to count with; all processors by default.
@@ -68,27 +68,27 @@ class LocalEngine:
 
     @property
     def domain(self) -> Domain:
-        """What is public about the data."""
+        """Public description of the data."""
         return self._domain
 
     def tables(self, workload: Workload, unit: Unit) -> Tables:
-        """Exact tables of a workload. See `Engine.tables`."""
+        """Count the exact tables of a workload. See `Engine.tables`."""
         workload.check(self._domain)
         unit.check(self._domain)
         max_rows = unit.max_rows if unit.person else None
         return Tables(self._domain, self._at_rest(lambda store: self._count(store, workload.keys, max_rows)))
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """One exact table over all rows, unbounded: for the owner and for tests."""
+        """Count one exact table over all rows, without bounding contributions: for the owner and for tests."""
         key = self._domain.check_countable(attributes)
         return self._at_rest(lambda store: self._count(store, [key], None))[key]
 
     def supports(self, attributes: Iterable[str]) -> bool:
-        """Whether the domain has all of these as countable attributes."""
+        """Return whether the domain has all of these as countable attributes."""
         return set(attributes) <= set(self._domain.countable)
 
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The raw columns, in batches of at most `batch_rows`."""
+        """Return the raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
         return self._rows(names, batch_rows)
 
@@ -103,11 +103,11 @@ class LocalEngine:
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows under a recoding. See `Recodes.apply`."""
+        """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema; all of it is read, whatever is kept."""
+        """Check how well the data fits its schema; all of it is read, whatever is cached."""
         return self._at_rest(self._check)
 
     def _check(self, store: CodeStore) -> SourceCheck:
@@ -126,7 +126,7 @@ class LocalEngine:
 
     def _open(self, source: Source, version: object) -> Snapshot:
         check_columns(self._domain, source.columns)
-        # a source of somebody else's may not know its types: then they are looked at batch by batch
+        # a user-defined source may not know its types: then they are checked batch by batch
         for schema in source.schemas(self._domain.names) if hasattr(source, "schemas") else ():
             check_types(self._domain, schema)
         if isinstance(source, Narrowable):
@@ -134,7 +134,7 @@ class LocalEngine:
         return Snapshot(source, version, Layout(self._domain, ()), full=self._cache_bytes == 0)
 
     def _current(self) -> Snapshot:
-        """What is known of the source as it is now."""
+        """Return the snapshot of the current state of the source."""
         with self._lock:
             version = self._snapshot.source.version
             if version != self._snapshot.version:
@@ -142,10 +142,10 @@ class LocalEngine:
             return self._snapshot
 
     def _at_rest(self, work: Callable[[CodeStore], _T]) -> _T:
-        """Do something over one state of the source: what a change could have mixed up is thrown away, and tried again.
+        """Run work over one state of the source: if the source changed meanwhile, drop the result and try again.
 
-        What was learnt goes back as a whole and only with a state that lasted, so that threads share it safely and a
-        bound never meets other rows than those it was found on.
+        Cached results are stored together, and only if the state lasted. So threads share them safely, and a bound is
+        never applied to other rows than those it was found on.
         """
         for _ in range(2):
             store = CodeStore(self._domain, self._cache_bytes, self._current())
@@ -179,10 +179,10 @@ class LocalEngine:
             counter.add(block)
         return counter.tables()
 
-    # -- at most so many rows of a person --------------------------------------------------------------------
+    # -- contribution bounding -------------------------------------------------------------------------------
 
     def _bounded(self, store: CodeStore, max_rows: int) -> tuple[Reading, Iterator[Planes]]:
-        """A reading of all attributes, and the blocks of the rows that count."""
+        """Return a reading of all attributes, and the blocks of the rows that count."""
         if max_rows not in store.snapshot.bounds:
             bound = self._find_bound(store, max_rows)
             store.learn(bounds={**store.snapshot.bounds, max_rows: bound})
@@ -208,7 +208,7 @@ class LocalEngine:
         return store.read(self._domain.countable, self._domain.person)
 
     def _coded(self, reading: Reading) -> Iterator[tuple[pa.DictionaryArray, NDArray[Any]]]:
-        """Keys and codes of all countable attributes, in the domain's order."""
+        """Yield keys and codes of all countable attributes, in the domain's order."""
         for block, keys in reading.blocks:
             codes = [reading.layout.codes(block, name) for name in self._domain.countable]
             yield keys, np.array(codes).reshape(len(codes), block.shape[1])

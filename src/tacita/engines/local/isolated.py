@@ -1,14 +1,14 @@
-"""A file that somebody brought, read by a child process with limits.
+"""Reading of an untrusted file by a child process with limits.
 
     IsolatedSource(path).batches(columns)      as of any other source
 
-A file can abort its reader (a defect of the reader's), make it loop for ever or take gigabytes. Here this is the death
-of a child process, and so an ordinary refusal: `DataError`. The rows come back as Arrow batches over a pipe. What the
-child receives and sends is described in `reader`.
+A file can abort its reader (through a defect of the reader), make it loop for ever or use gigabytes. Here this ends
+a child process only, and so becomes an ordinary refusal: `DataError`. The rows come back as Arrow batches over a pipe.
+The protocol of the child is described in `reader`.
 
 Utility:  1 million rows of 15 columns, described and read once: 1.1 CPU s instead of 0.3 from CSV (98 MiB), 0.8
           instead of 0.2 from Parquet (13 MiB). Half a second of it is the start of two children. Encoding these
-          rows takes longer than that, and what an engine keeps in memory is not read again.
+          rows takes longer than that, and codes that an engine keeps in memory are not read again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TOO_LONG = (signal.SIGXCPU, signal.SIGKILL)  # the second also when the machine
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one reading of a file may take.
+    """Limits of one reading of a file.
 
     Args:
         memory: Bytes of memory, besides those of the bare reader.
@@ -61,7 +61,7 @@ class Limits:
     seconds_per_mib: float = 1.0
 
     def cpu_seconds(self, path: Path) -> int:
-        """CPU seconds for this file."""
+        """Compute the limit of CPU seconds for this file."""
         try:
             size = path.stat().st_size
         except OSError:  # the child says what is wrong with it
@@ -69,7 +69,7 @@ class Limits:
         return math.ceil(self.seconds + self.seconds_per_mib * size / (1 << 20))
 
     def relaxed(self) -> Limits:
-        """More time, for files that were read before: a busier machine must not refuse what was accepted once."""
+        """Allow more time, for files that were read before: a busier machine must not refuse an accepted file."""
         return Limits(memory=self.memory, seconds=4 * self.seconds, seconds_per_mib=4 * self.seconds_per_mib)
 
 
@@ -78,7 +78,7 @@ class IsolatedSource:
 
     Args:
         path: The file.
-        limits: What one reading may take.
+        limits: Limits of one reading.
         max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it; None for any number.
         strict: Whether a CSV file must be whole lines of UTF-8 text.
     """
@@ -93,12 +93,12 @@ class IsolatedSource:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are there."""
+        """Names of the columns."""
         return tuple(self._schema().names)
 
     @property
     def rows(self) -> int | None:
-        """Not known before they are read: what a footer says of it need not be true."""
+        """None: the number of rows is not known before they are read, and a footer may be wrong."""
         return None
 
     @property
@@ -107,17 +107,17 @@ class IsolatedSource:
         return stamps([self._path])
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        """Types of these columns."""
+        """Yield the types of these columns."""
         schema = self._schema()
         yield pa.schema([schema.field(name) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, with these columns."""
+        """Yield all rows, with these columns."""
         for stream in self._streams("read", columns=list(columns)):
             yield from stream
 
     def skim(self) -> None:
-        """Read everything that a dataset could use, and keep nothing: refuses what cannot be read."""
+        """Read everything that a dataset could use, and keep nothing; refuse a file that cannot be read."""
         for _ in self._streams("skim"):
             pass
 
@@ -129,13 +129,13 @@ class IsolatedSource:
             pass
 
     def draft(self, title: str) -> Any:
-        """A draft of its domain, as data: see `tacita.domain.infer`."""
+        """Infer a draft of its domain, as data: see `tacita.domain.infer`."""
         with self._child("draft", title=title) as out:
             text = out.read()
         return json.loads(text)
 
     def only(self, columns: Sequence[str]) -> IsolatedSource:
-        """The same with these columns alone, so that others cannot make its batches small."""
+        """Return the same source with these columns alone, so that others cannot make its batches small."""
         narrow = copy(self)
         narrow._only = tuple(columns)
         return narrow
@@ -148,17 +148,17 @@ class IsolatedSource:
         return self._described[1]
 
     def _streams(self, do: str, **parts: Any) -> Iterator[pa.RecordBatchReader]:
-        """The streams that a child sends; each must be read to its end before the next is asked for."""
+        """Yield the streams that a child sends; each must be read to its end before the next."""
         with self._child(do, **parts) as out:
             while out.read(len(STREAM)) == STREAM:
                 with pa.ipc.open_stream(out) as stream:
                     yield stream
-                    for _ in stream:  # whoever looks at the schema alone leaves the rest
+                    for _ in stream:  # skip the rest if the caller read the schema alone
                         pass
 
     @contextmanager
     def _child(self, do: str, **parts: Any) -> Iterator[IO[bytes]]:
-        """What a child sends; raises what it died of, or what it refuses, once all was read."""
+        """Start a child and yield its output; once all was read, raise its refusal or the cause of its death."""
         reading, writing = os.pipe()
         request = {
             "do": do,
@@ -182,7 +182,7 @@ class IsolatedSource:
                     stderr=subprocess.DEVNULL,
                     pass_fds=[writing],
                     env=_environment(),
-                    start_new_session=True,  # what interrupts us at a terminal is for us to pass on
+                    start_new_session=True,  # an interrupt at the terminal reaches us only, and we pass it on
                 )
             finally:
                 os.close(writing)
@@ -207,16 +207,16 @@ class IsolatedSource:
 
 
 def _environment() -> dict[str, str]:
-    """What a reader needs of ours: no settings and no credentials, by whatever name.
+    """Return the environment of a reader, without settings and credentials of any name.
 
-    It runs as our user: on most systems it could still read our own environment in /proc.
+    The reader runs as our user: on most systems it could still read our own environment in /proc.
     """
     ours = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
     return ours | _ENVIRONMENT
 
 
 def _raise(said: bytes, status: int, *, whole: bool) -> None:
-    """Refuse what a child refused or died of."""
+    """Raise the error that a child reported, or the cause of its death."""
     problem = json.loads(said) if said else {}
     if problem:
         raise rebuild(problem) from None

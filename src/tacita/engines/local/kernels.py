@@ -1,11 +1,11 @@
-"""The compiled loops: counting cells, summing tables into smaller ones, counting in a hash table.
+"""Compiled loops: counting cells, summing tables into smaller ones, counting in a hash table.
 
 Codes come as planes: one row of bytes for each attribute of up to 255 levels, two or four for larger ones
 (see `layout`). The cell of a data row is then a weighted sum of bytes, whatever the attributes are, so that
 one kernel serves all.
 
-Why it looks as it does. A counter update costs about one store a cycle, and no memory is read faster than
-that, so the rest must not show: rows go in blocks that stay in the first-level cache while their cells are
+Design: a counter update costs about one store a cycle, and no memory is read faster than that, so the rest
+must cost less: rows are processed in blocks that stay in the first-level cache while their cells are
 computed (vectorised), counters are 16 bits wide so that thousands of them stay there too, and two sets of
 counters are used in turn, because adding to a counter that was just written waits for that write. After at
 most 65,535 rows the counters are added to 32-bit totals, before they can overflow.
@@ -67,7 +67,7 @@ def count(
         planes: The codes, one byte row for each plane.
         ends: Where each table's entries in `used` and `weights` begin; one more for the end.
         used: Planes of each table.
-        weights: What one step of a plane adds to the number of the cell.
+        weights: Weight of each plane in the number of the cell.
         sizes: Cells of each table.
         starts: Where each table's cells begin in `totals`.
         totals: All counts so far; the caller keeps the rows below 2**32.
@@ -124,17 +124,17 @@ def project(
     tos: Ints,
     out: Ints,
 ) -> None:
-    """Add counted tables into the tables that were asked for.
+    """Add counted tables into the requested tables.
 
     Args:
         totals: Cells of the counted tables.
-        froms: For each asked table, where its counted table begins in `totals`.
-        ends: Where each asked table's entries in the next three begin; one more for the end.
+        froms: For each requested table, where its counted table begins in `totals`.
+        ends: Where each requested table's entries in the next three begin; one more for the end.
         dims: Codes along each axis of the counted table.
         limits: Codes that are taken: all of a summed axis, those inside the domain of a kept one.
-        strides: What one step along the axis means in the asked table; 0 for a summed axis.
-        tos: Where each asked table begins in `out`.
-        out: Cells of the asked tables.
+        strides: Stride of the axis in the requested table; 0 for a summed axis.
+        tos: Where each requested table begins in `out`.
+        out: Cells of the requested tables.
     """
     at = np.zeros(64, np.int64)
     for table in range(len(froms)):
@@ -179,7 +179,7 @@ def project(
 
 @compiled
 def pack(planes: Bytes, used: Ints, weights: NDArray[np.uint64], words: NDArray[np.uint64]) -> None:
-    """The weighted sum of some planes, 64 bits wide."""
+    """Compute the weighted sum of some planes, 64 bits wide."""
     words[:] = 0
     for k in range(len(used)):
         column, weight = planes[used[k]], weights[k]
@@ -198,11 +198,11 @@ def insert(
         counts: How often each of them counts.
         row: The first one that is not counted yet.
         keys: Keys in the hash table; its length is a power of two.
-        slots: Their counts; 0 marks a free place.
-        filled: Places taken.
+        slots: Their counts; 0 marks a free slot.
+        filled: Slots taken.
 
     Returns:
-        The first key that was not counted, and the places now taken.
+        The first key that was not counted, and the slots now taken.
     """
     width, mask = words.shape[1], np.uint64(len(slots) - 1)
     while row < len(words):

@@ -24,7 +24,7 @@ Planes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Layout:
-    """Which planes hold which attribute."""
+    """Layout of the planes of all attributes."""
 
     domain: Domain
     names: tuple[str, ...]
@@ -45,21 +45,21 @@ class Layout:
         return {name: (starts[i], self.widths[i]) for i, name in enumerate(self.names)}
 
     def planes_of(self, name: str) -> range:
-        """The planes of an attribute, lowest byte first."""
+        """Return the planes of an attribute, lowest byte first."""
         start, width = self._first[name]
         return range(start, start + width)
 
     def split(self, codes: Mapping[str, NDArray[Any]], rows: int) -> Planes:
-        """The block of some rows."""
+        """Split the codes of some rows into a block of planes."""
         block = np.empty((self.width, rows), np.uint8)
         for name in self.names:
-            check_codes(name, codes[name], self.domain[name].size + 1)  # a byte would hide what is wrong
+            check_codes(name, codes[name], self.domain[name].size + 1)  # a byte would hide a code that is too large
             for byte, plane in enumerate(self.planes_of(name)):
                 block[plane] = codes[name] if byte == 0 and self._first[name][1] == 1 else codes[name] >> (8 * byte)
         return block
 
     def codes(self, block: Planes, name: str) -> NDArray[Any]:
-        """The codes of an attribute in a block."""
+        """Return the codes of an attribute in a block."""
         planes = self.planes_of(name)
         if len(planes) == 1:
             return np.asarray(block[planes[0]])
@@ -69,7 +69,7 @@ class Layout:
         return whole
 
     def weights(self, names: Sequence[str], strides: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Planes of several attributes, and what one step of each adds to the number of the cell."""
+        """Return the planes of several attributes, and their weights in the number of the cell."""
         used, weights = [], []
         for name, stride in zip(names, strides, strict=True):
             for byte, plane in enumerate(self.planes_of(name)):

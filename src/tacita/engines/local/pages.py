@@ -1,7 +1,7 @@
-"""The pages of a Parquet column, as their own headers tell: how many values, how many bytes, and how they are written.
+"""Pages of a Parquet column, by their headers: the number of values, the number of bytes, and the encoding.
 
-A footer says of a column only what its pages take together, and a reader does not hold it to that. It does hold a page
-to its header: a page that does not unpack to the bytes its header gives is refused. So bounds are made of headers.
+A footer states only the total size of a column's pages, and a reader does not verify it. It does verify the header of
+a page: a page that does not unpack to the bytes that its header states is refused. So bounds are computed from headers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 __all__ = ["DICTIONARY", "WHOLE", "Page", "pages_of"]
 
 DICTIONARY = frozenset({2, 8})
-"""Encodings whose values are places in the dictionary."""
+"""Encodings whose values are indices of the dictionary."""
 WHOLE = frozenset({0, 6})
 """Encodings where every text is written out: plain, and with the lengths first."""
 
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # kinds of a page; others are skipped, as a reader does
 _HEADERS = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_2: (8, 4)}  # fields of: the header of the kind, the encoding
-_FIRST, _MOST = 1 << 8, 1 << 24  # bytes that a header is looked for in
+_FIRST, _MOST = 1 << 8, 1 << 24  # bytes in which a header is searched
 _DEPTH = 4
 
 
@@ -35,7 +35,7 @@ class Page:
 
 
 def pages_of(file: BinaryIO, chunk: pq.ColumnChunkMetaData) -> list[Page]:
-    """All pages of a column in a row group, the dictionary first if there is one."""
+    """Read the headers of all pages of a column in a row group, the dictionary first if there is one."""
     at = int(chunk.data_page_offset)
     if chunk.dictionary_page_offset:
         at = min(at, int(chunk.dictionary_page_offset))
@@ -72,7 +72,7 @@ def _count(header: dict[int, Any], field: int) -> int:
 
 
 def _header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a page header, and the bytes that it takes; one that holds long texts takes more than most."""
+    """Read the fields of a page header, and its size in bytes; a header that holds long texts is larger than most."""
     look = _FIRST
     while look <= _MOST:
         file.seek(at)
@@ -87,7 +87,7 @@ def _header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
 
 
 def _struct(data: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
-    """Thrift's compact protocol, without lists and maps, which page headers do not have."""
+    """Parse Thrift's compact protocol, without lists and maps, which page headers do not have."""
     if depth > _DEPTH:
         raise pa.ArrowInvalid("a page header is nested too deep")
     fields: dict[int, Any] = {}

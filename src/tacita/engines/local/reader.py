@@ -1,4 +1,4 @@
-"""The child process that opens a file which somebody brought: `python -m tacita.engines.local.reader`.
+"""The child process that opens an untrusted file: `python -m tacita.engines.local.reader`.
 
 A file can be made to crash its reader, to loop for ever or to unpack to gigabytes. In a process of its own, with limits
 on memory and CPU time, each of these ends the child alone. `isolated` is the other end of the pipes:
@@ -7,8 +7,8 @@ on memory and CPU time, each of these ends the child alone. `isolated` is the ot
     stdout        rows: a mark, then an Arrow stream, for each part of the source; a document as JSON for a draft
     descriptor    the outcome, JSON: {} when all went well, or an error; its private part is the number of a line
 
-A child that ends without an outcome has died. Nothing else leaves it: standard error goes nowhere, because what a
-reader prints there may quote rows.
+A child that ends without an outcome has died. It has no other output: standard error is dropped, because a reader's
+messages there may quote rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _THREADS = 2  # each takes a stack and a heap of its own out of the memory that 
 
 
 def main() -> None:
-    """Do what the request says, within its limits."""
+    """Run the request, within its limits."""
     request = json.load(sys.stdin.buffer)
     _limit(resource.RLIMIT_CPU, request["seconds"])
     _limit(resource.RLIMIT_CORE, 0)  # a core dump would hold rows
@@ -47,12 +47,12 @@ def main() -> None:
         try:
             _answer(request, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-        except BrokenPipeError:  # no one wants the rest
+        except BrokenPipeError:  # the parent stopped reading
             os._exit(0)
         except BaseException as error:  # whatever it is, its text may quote rows
             outcome = _describe(error)
         json.dump(outcome, answer)
-    os._exit(0)  # nothing that is left to tidy up may fail or take time
+    os._exit(0)  # skip all cleanup: it could fail or take time
 
 
 def _limit(kind: int, most: int) -> None:
@@ -99,7 +99,7 @@ def _answer(request: Mapping[str, Any], out: BinaryIO) -> None:
 
 
 def _in_use() -> int:
-    """Address space that the bare interpreter with Arrow takes."""
+    """Return the address space that the bare interpreter with Arrow uses."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
     except OSError:  # no Linux
@@ -107,13 +107,13 @@ def _in_use() -> int:
 
 
 def _flat(source: Source) -> list[str]:
-    """Columns without those of lists and records: a file may have them, and no dataset can use them."""
+    """Return the columns without lists and records: a file may have them, and no dataset can use them."""
     (schema, *_) = source.schemas(source.columns)
     return [field.name for field in schema if not pa.types.is_nested(field.type)]
 
 
 def _write(out: BinaryIO, schemas: Sequence[pa.Schema], batches: Iterator[pa.RecordBatch]) -> None:
-    """Streams of these schemas without rows, and of the batches: a new one where the schema changes."""
+    """Write streams of these schemas without rows, and of the batches: a new stream where the schema changes."""
     options = pa.ipc.IpcWriteOptions(use_threads=False)
     for schema in schemas:
         out.write(STREAM)
@@ -134,13 +134,13 @@ def _write(out: BinaryIO, schemas: Sequence[pa.Schema], batches: Iterator[pa.Rec
 
 
 def _check(batch: pa.RecordBatch) -> None:
-    """Check offsets, sizes and indices of all arrays, so that a broken file does no harm to the receiver."""
+    """Check offsets, sizes and indices of all arrays, so that a broken file cannot harm the receiver."""
     for column in batch.columns:
         _check_array(column)
 
 
 def _check_array(array: pa.Array) -> None:
-    """Check one array; text need not be UTF-8, because whoever encodes it decides."""
+    """Check one array; text need not be UTF-8, because the encoder handles that."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         array.validate()

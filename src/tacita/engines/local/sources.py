@@ -1,7 +1,8 @@
-"""Where local rows come from: files and frames, as streams of Arrow batches with only the wanted columns.
+"""Sources of local rows: files and frames, as streams of Arrow batches with only the requested columns.
 
 A source is read as often as needed and never held; the batches of one source have the same rows each time,
-whatever columns are asked for. Raw values never enter an error, its private part included: that names the broken line.
+whatever columns are requested. An error never holds raw values, not even in its private part, which names the broken
+line.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 READ_ROWS = 2 * 65_535  # rows that are encoded at once: whole runs of the counting kernel's counters
-_LOOK = 1 << 16  # bytes in which a header and a line are looked for
+_LOOK = 1 << 16  # bytes in which a header and a line are searched
 CSV_BLOCK = 1 << 23  # bytes of text that are parsed at once
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -53,7 +54,7 @@ _NO_CSV = {
     b"%PDF": "a PDF document",
     b"\x89PNG": "a picture",
 }
-"""What files begin with that are often taken for CSV."""
+"""First bytes of files that are often mistaken for CSV."""
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 
@@ -62,18 +63,18 @@ class Source(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are there."""
+        """Names of the columns."""
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, if that is known without reading them."""
+        """Number of rows, if it is known without reading them."""
 
     @property
     def version(self) -> object:
-        """Something that changes when the data does; None if it cannot."""
+        """A value that changes when the data does; None if the data cannot change."""
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        """Types of these columns, for each part that may have its own."""
+        """Yield the types of these columns, for each part that may have its own."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
@@ -91,41 +92,41 @@ class Rows:
 
 @runtime_checkable
 class Checked(Protocol):
-    """A source that can be broken in ways that counting passes over."""
+    """A source that can be broken in ways that counting ignores."""
 
     def check(self) -> None:
-        """Read everything, and refuse what is broken."""
+        """Read everything, and refuse broken data."""
 
 
 @runtime_checkable
 class Narrowable(Protocol):
-    """A source whose batches depend on the columns that may be asked for."""
+    """A source whose batches depend on the columns that may be requested."""
 
     def only(self, columns: Sequence[str]) -> Source:
         """The same with these columns alone, so that others cannot make its batches small."""
 
 
 class FrameSource:
-    """An Arrow table, or whatever gives itself as an Arrow stream: a pandas or polars frame, a reader."""
+    """An Arrow table, or anything that exports an Arrow stream: a pandas or polars frame, a reader."""
 
     def __init__(self, frame: Any) -> None:
-        # a reader can be read once only, so what it gives has to be held
+        # a reader can be read only once, so its rows have to be held
         self._frame = _as_table(frame) if isinstance(frame, pa.RecordBatch | pa.RecordBatchReader) else frame
         schema = self._frame.schema if isinstance(self._frame, pa.Table) else _schema(self._frame)
         self.columns = _distinct(schema.names)
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, if the frame can say."""
+        """Number of rows, if the frame states it."""
         return len(self._frame) if hasattr(self._frame, "__len__") else None
 
     @property
     def version(self) -> object:
-        """A frame is taken to stay as it is."""
+        """None: a frame is assumed not to change."""
         return None
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        """Types of these columns; some frames know them only when Arrow has them."""
+        """Yield the types of these columns; some frames know them only after conversion to Arrow."""
         yield self._table(columns).schema
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -161,7 +162,7 @@ class ParquetSource:
 
     @property
     def rows(self) -> int | None:
-        """As the files' footers say."""
+        """Number of rows, by the files' footers."""
         return self._rows
 
     @property
@@ -170,20 +171,20 @@ class ParquetSource:
         return stamps(self._paths)
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        """Types of these columns, in each file."""
+        """Yield the types of these columns, in each file."""
         for path in _files(self._paths):
             with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
             yield pa.schema([schema.field(name) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, with these columns; fewer at once where rows can be long, whichever columns are asked for."""
+        """Yield all rows, with these columns; fewer at once if rows can be long, whichever columns are requested."""
         for path in _files(self._paths):
             with _reading(path, "Parquet"):
                 yield from batches_of(path, columns, self._cut(path))
 
     def check_unrolling(self, most: int) -> None:
-        """Refuse a file whose rows take far more bytes than it has: see `unrolling`."""
+        """Refuse a file whose rows take far more bytes than the file has: see `unrolling`."""
         for path in _files(self._paths):
             with _reading(path, "Parquet"):
                 check_unrolling(path, self.columns, most)
@@ -195,7 +196,7 @@ class ParquetSource:
         return narrow
 
     def _cut(self, path: Path) -> list[int]:
-        """Its pieces, found again when the file has changed."""
+        """Return the pieces of a file, computed again when the file has changed."""
         stamp = stamps([path])
         known, cut = self._pieces.get(path, (None, []))
         if known != stamp:
@@ -207,8 +208,8 @@ class ParquetSource:
 class CsvSource:
     """One or several CSV files with a header, or folders of them, read as one.
 
-    All values are text: the schema has the types. Text that is not UTF-8 is read all the same, because counting must
-    not fail on a value; `check` says where it is.
+    All values are text: the schema has the types. Text that is not UTF-8 is read too, because counting must not fail
+    on a value; `check` reports where it is.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -224,7 +225,7 @@ class CsvSource:
 
     @property
     def rows(self) -> int | None:
-        """Not known before they are read."""
+        """None: the number of rows is not known before they are read."""
         return None
 
     @property
@@ -233,7 +234,7 @@ class CsvSource:
         return stamps(self._paths)
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        """Text, all of them."""
+        """Yield the types of these columns: all are text."""
         yield pa.schema([(name, pa.string()) for name in columns])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -245,7 +246,7 @@ class CsvSource:
                         yield batch.slice(start, READ_ROWS)
 
     def check(self) -> None:
-        """Read everything, and refuse what is not whole lines of UTF-8 text."""
+        """Read everything, and refuse a file that is not whole lines of UTF-8 text."""
         for path in _files(self._paths):
             with _reading(path, "CSV"), self._open(path, self.columns, strict=True) as reader:
                 for _ in reader:
@@ -271,7 +272,7 @@ class CsvSource:
 
 
 def open_source(source: Any) -> Source:
-    """The source behind a path, several paths, a folder of Parquet or CSV files, or a frame."""
+    """Open a path, several paths, a folder of Parquet or CSV files, or a frame as a source."""
     if isinstance(source, str | Path):
         return _open_paths([Path(source)])
     if isinstance(source, list | tuple) and source and all(isinstance(path, str | Path) for path in source):
@@ -296,17 +297,17 @@ def _open_paths(paths: list[Path]) -> Source:
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
-    """The files as they are now: a folder may have got another one."""
+    """Return the current files: a folder may have a new one."""
     return [part for path in paths for part in _parts(path)]
 
 
 def _parts(path: Path) -> list[Path]:
-    """The files of a folder, by name; a file is its own part."""
+    """Return the files of a folder, by name; a file is its own part."""
     if not path.is_dir():
         return [path]
     for kinds in (PARQUET, tuple(DELIMITERS)):
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in kinds and file.is_file())
-        # names with a leading underscore or dot are bookkeeping by custom
+        # by convention, names with a leading underscore or dot hold no data
         files = [file for file in files if not file.name.startswith(("_", "."))]
         if files:
             return files
@@ -332,7 +333,7 @@ def _kind(path: Path) -> str:
 
 @contextmanager
 def _reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn what a reader raises into our errors. Its text may quote rows, so none of it is passed on."""
+    """Convert errors of a reader into ours. Their text may quote rows, so none of it is passed on."""
     try:
         yield
     except FileNotFoundError:
@@ -358,9 +359,9 @@ def _explain(message: str, kind: str) -> tuple[str, str | None]:
 
 
 def _broken_line(path: Path, kind: str, rule: str) -> str | None:
-    """Where the first broken line is, and never what it says.
+    """Find the first broken line, without its content.
 
-    A reader of streams does not know the line, so it is looked for again, byte by byte: whatever encoding the file has.
+    A stream reader does not know the line, so it is searched again, byte by byte, whatever encoding the file has.
     """
     if kind != "CSV" or rule not in (RAGGED, NO_TEXT):
         return None
@@ -386,7 +387,7 @@ def _is_text(line: bytes) -> bool:
 
 
 def _check_first_lines(path: Path) -> None:
-    """Refuse what is not CSV at all, and CSV with another separator: all of it would be one column."""
+    """Refuse a file that is not CSV, and CSV with another separator, which would be read as one column."""
     with _reading(path, "CSV"), pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(_LOOK)
     for mark, what in _NO_CSV.items():
@@ -428,7 +429,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _same(before: tuple[str, ...], names: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    """Columns that all parts have."""
+    """Return the columns that all parts have."""
     missing = next((name for name in before if name not in names), None)
     if missing is not None:
         raise DataError(f"the part has no column {missing!r}, which the part before has", field=path.name)
@@ -436,7 +437,7 @@ def _same(before: tuple[str, ...], names: tuple[str, ...], path: Path) -> tuple[
 
 
 def stamps(paths: Sequence[Path]) -> object:
-    """Which files there are, and what changes when one is written or replaced."""
+    """Return names, sizes and times of files, which change when one is written or replaced."""
     try:
         found = [(path, path.stat()) for path in _files(paths)]
         return tuple((str(path), s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for path, s in found)

@@ -1,7 +1,7 @@
 """Codes of a source, read in one stream and kept as far as memory allows.
 
-A reading yields blocks as they come and keeps them on the side, so that the first workload does not wait for
-the cache and one that does not fit in it costs nothing but the reading.
+A reading yields blocks as they come and caches them at the same time. So the first workload does not wait for the
+cache, and one that does not fit into the cache costs only the reading.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Masks: TypeAlias = tuple[NDArray[np.uint8], ...]
 
 @dataclass(frozen=True)
 class Reading:
-    """A stream of blocks, and what is known about it before it flows."""
+    """A stream of blocks, and its properties that are known before it is read."""
 
     layout: Layout
     rows: int | None
-    """How many rows there are, if known."""
+    """Number of rows, if known."""
     outside: frozenset[str]
     """Attributes that may have codes outside the domain."""
     cached: bool
-    """Whether the blocks lie in memory and come in the same order each time."""
+    """Whether the blocks are in memory and come in the same order each time."""
     blocks: Iterator[tuple[Planes, Keys]]
-    """Codes, and the persons' keys if they were asked for."""
+    """Codes, and the persons' keys if requested."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that is known of one state of a source. It never changes: who learns more makes another one."""
+    """Everything that is cached of one state of a source. It is immutable: new results make a new snapshot."""
 
     source: Source
     version: object
@@ -55,16 +55,16 @@ class Snapshot:
     full: bool = False
     """Whether the codes do not fit in memory."""
     bounds: Mapping[int, Bound] = field(default_factory=dict)
-    """Which rows of a person count, by how many may."""
+    """The rows of a person that count, by the most rows allowed."""
     masks: Mapping[int, Masks] = field(default_factory=dict)
     """The same as bits for each block, for codes that are in memory."""
 
     def lasts(self) -> bool:
-        """Whether the source is still in this state."""
+        """Return whether the source is still in this state."""
         return self.version == self.source.version
 
     def join(self, newer: Snapshot) -> Snapshot:
-        """What both know of the same state."""
+        """Merge two snapshots of the same state."""
         most = max(newer, self, key=lambda snapshot: len(snapshot.layout.names))
         return replace(
             most,
@@ -75,25 +75,25 @@ class Snapshot:
 
 
 class CodeStore:
-    """Codes of one state of a source, from memory if they are there.
+    """Codes of one state of a source, from memory if they are cached.
 
-    It belongs to one caller, who finds what was learnt on the way in `snapshot` and keeps it if the state has lasted.
+    It belongs to one caller, who finds new results in `snapshot` and keeps them if the state has lasted.
 
     Args:
-        domain: What the columns mean.
+        domain: The schema.
         limit: Most bytes of codes to keep.
-        snapshot: What is known so far.
+        snapshot: The snapshot so far.
     """
 
     def __init__(self, domain: Domain, limit: int, snapshot: Snapshot) -> None:
         self._domain, self._limit, self.snapshot = domain, limit, snapshot
 
     def learn(self, **parts: Any) -> None:
-        """Know more about the same state."""
+        """Add results about the same state to the snapshot."""
         self.snapshot = replace(self.snapshot, **parts)
 
     def read(self, names: Sequence[str], person: str | None = None) -> Reading:
-        """Codes of some attributes (perhaps of more), with persons' keys if a column is named for them."""
+        """Read codes of some attributes (perhaps of more), with persons' keys if a column is named for them."""
         kept, source = self.snapshot, self.snapshot.source
         missing = tuple(name for name in names if name not in kept.layout.names)
         if not missing and kept.layout.names:
@@ -123,7 +123,7 @@ class CodeStore:
     def _keeping(
         self, old: Snapshot, layout: Layout, missing: tuple[str, ...], person: str | None
     ) -> Iterator[tuple[Planes, Keys]]:
-        """Blocks of the columns in memory and the missing ones together, kept on the side while they fit."""
+        """Yield blocks of the cached columns together with the missing ones, and cache them while they fit."""
         added = Layout(self._domain, missing)
         before = iter(old.blocks) if old.layout.names else None
         kept: list[Planes] | None = []
@@ -142,7 +142,7 @@ class CodeStore:
             self.learn(layout=layout, blocks=tuple(kept), outside=frozenset(outside))
 
     def _encoded(self, layout: Layout, person: str | None) -> Iterator[tuple[Planes, Keys]]:
-        """Codes straight from the source."""
+        """Yield codes directly from the source."""
         columns = list(dict.fromkeys((*layout.names, *([person] if person else [])))) or [self._domain.names[0]]
         for batch in self.snapshot.source.batches(columns):
             codes = self._domain.encode(batch, layout.names)
@@ -161,5 +161,7 @@ def _beside(old: Planes | None, fresh: Planes) -> Planes:
 
 
 def changed() -> DataError:
-    """What is said when the state that a workload began with is gone before it ends."""
-    return DataError("the source has changed while it was counted", field="source", hint="Try again when it is at rest")
+    """Build the error of a source that changed during a workload."""
+    return DataError(
+        "the source has changed while it was counted", field="source", hint="Try again when it does not change"
+    )

@@ -1,18 +1,18 @@
-"""How large the rows of a Parquet file become when they are read, and reading them in pieces that fit.
+"""Size of the rows of a Parquet file in memory, and reading them in pieces that fit.
 
-A page of a Parquet file can say "this value, a million times" in a few bytes. So a small file may stand for any number
-of rows, and a long text that is there once for gigabytes of text.
+A page of a Parquet file can encode "this value, a million times" in a few bytes. So a small file may hold any number
+of rows, and a long text that is stored once may become gigabytes of text.
 
     pieces            how many rows to read at once, so that they take `BATCH_BYTES` at most
     batches_of        the rows, in these pieces
-    unrolled_bytes    what all rows take
+    unrolled_bytes    bytes of all rows
     check_unrolling   refuse a file whose rows take far more bytes than it has
 
-Numbers take their width. Texts take at most what the headers of their pages allow; where that is much, they are
+Numbers take their width. Texts take at most the bytes that the headers of their pages allow; if that is much, they are
 measured once, in steps that are small by the same bound.
 
-Utility:  a file of any number of rows streams through a few times `BATCH_BYTES`, and a page of each column: a reader
-          unpacks a page whole, so texts that were written into one large page are there together.
+Utility:  a file of any number of rows is streamed in a few times `BATCH_BYTES`, and a page of each column: a reader
+          unpacks a whole page, so texts that were written into one large page are in memory together.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ __all__ = ["BATCH_BYTES", "FREE_BYTES", "File", "batches_of", "check_unrolling",
 BATCH_BYTES = 1 << 27
 """Most bytes that rows take at once, if one row takes no more."""
 FREE_BYTES = 1 << 30
-"""What every file may unroll to: in a stream, this much takes seconds."""
+"""Bytes that every file may unroll to: streaming this much takes seconds."""
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8, "BYTE_ARRAY": 8}
 _DECIMAL = 32  # the widest in memory, however few bytes the file has of it
 _LOOK, _STEPS, _BUFFER = 4096, 1 << 12, 1 << 16
-_SHORT = 64  # a dictionary that takes no more is not looked into
-_LARGE = 8  # bounds above this part of a piece are looked into
+_SHORT = 64  # a dictionary that takes no more is not measured
+_LARGE = 8  # bounds above this part of a piece are measured
 
 File = Path | BinaryIO
 
 
 @dataclass(frozen=True)
 class _Span:
-    """Rows in succession: the most bytes that their texts take together, and one of them."""
+    """Consecutive rows: the most bytes that their texts take together, and that one of them takes."""
 
     rows: int
     total: int
@@ -63,7 +63,7 @@ class _Span:
 
 
 class _Line:
-    """Spans one after the other."""
+    """Consecutive spans."""
 
     def __init__(self, spans: Sequence[_Span]) -> None:
         self._spans = spans
@@ -71,7 +71,7 @@ class _Line:
         self._totals = [0, *accumulate(span.total for span in spans)]
 
     def between(self, start: int, stop: int) -> int:
-        """The most bytes that these rows take."""
+        """Bound the bytes that these rows take."""
         first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, stop - 1) - 1
         if last >= len(self._spans):
             raise pa.ArrowInvalid("a column has fewer values than there are rows")
@@ -91,24 +91,25 @@ class _Chunk:
         self._rows, self._group, self._name = int(opened.metadata.row_group(group).num_rows), group, name
         self._pages = [page for page in pages if page.encoding is not None]
         used = {page.encoding for page in self._pages}
-        # a reader can hold places in a dictionary instead of texts, where pages are of these kinds
+        # a reader can hold indices of a dictionary instead of texts, if pages are of these kinds
         self._folds = bool(used & DICTIONARY) and used <= DICTIONARY | {0}
         self._opened = folded if self._folds else opened
         self._dictionary = max((page.size for page in pages if page.encoding is None), default=0)
 
     def bound(self) -> list[_Span]:
-        """By the headers of the pages.
+        """Bound the texts by the headers of the pages.
 
-        A page of whole texts has no more bytes of text than bytes. A text of its dictionary can be in every row; and a
-        text that goes on from the one before, or is written in a way that is not known here, as long as its page.
+        A page of whole texts has at most its own bytes of text. In a page of indices, the longest text of the
+        dictionary may be in every row. A text that continues the one before, or has an encoding that is not known
+        here, may be as long as its page.
         """
         return [self._span(page) for page in self._pages]
 
     def measured(self) -> Iterator[_Span]:
-        """By reading them, in small steps."""
+        """Measure the texts by reading them, in small steps."""
         for batch in self._batches():
             lengths = pc.fill_null(_lengths(batch.column(0)), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-            # a span ends where it has its share of a piece, so that long texts do not weigh on short ones beside them
+            # a span ends at its share of a piece, so that long texts do not raise the bound of short ones beside them
             shares = (np.cumsum(lengths) - lengths) // max(1, BATCH_BYTES // _LARGE)
             starts = np.flatnonzero(np.diff(shares, prepend=-1))
             totals, longest = np.add.reduceat(lengths, starts), np.maximum.reduceat(lengths, starts)
@@ -116,7 +117,7 @@ class _Chunk:
             yield from map(_Span, rows.tolist(), totals.tolist(), longest.tolist())
 
     def is_exact(self) -> bool:
-        """Whether the bound is about what there is: whole texts only."""
+        """Return whether the bound is close to the real size: whole texts only."""
         return all(page.encoding in WHOLE for page in self._pages)
 
     def _span(self, page: Page) -> _Span:
@@ -126,8 +127,8 @@ class _Chunk:
         return _Span(page.values, page.values * one, one)
 
     def _step(self) -> int:
-        """Rows to read at once: those of a piece, or of two pages at most where that would be too many steps."""
-        # what is folded takes its places only
+        """Return the rows to read at once: those of a piece, or of at most two pages if that makes too many steps."""
+        # dictionary-encoded texts take the bytes of their indices only
         folded = DICTIONARY if self._folds else frozenset[int]()
         line = _Line([_Span(p.values, 0, 0) if p.encoding in folded else self._span(p) for p in self._pages])
         pages, step = 2 * max((page.size for page in self._pages), default=0), _LOOK
@@ -141,7 +142,7 @@ class _Chunk:
 
     @cached_property
     def _word(self) -> int:
-        """The most that a text of the dictionary takes; it comes with the first page that uses it."""
+        """Most bytes of a text of the dictionary; it is read with the first page that uses it."""
         if not self._folds or self._dictionary <= _SHORT:
             return self._dictionary
         for batch in self._batches():
@@ -155,10 +156,10 @@ class _Chunk:
 
 
 def pieces(file: File, columns: Sequence[str], most_rows: int) -> list[int]:
-    """How many rows to read at once, in succession, whichever of these columns are read.
+    """Return how many rows to read at each step, whichever of these columns are read.
 
-    They take `BATCH_BYTES` at most, or are one row. Columns of lists or records have no bound, and are left out: they
-    cannot be read.
+    The rows of a step take `BATCH_BYTES` at most, or are one row. Columns of lists or records have no bound, and are
+    left out: they cannot be read.
     """
     with ExitStack() as stack:
         found, width, columns_of_texts = _texts(file, columns, stack)
@@ -188,7 +189,7 @@ def pieces(file: File, columns: Sequence[str], most_rows: int) -> list[int]:
 
 
 def unrolled_bytes(file: File, columns: Sequence[str], enough: int) -> int:
-    """The bytes that all rows of these columns take; a bound where it is at most `enough`, or some number above it."""
+    """Bound the bytes that all rows of these columns take, if that is at most `enough`; else any number above it."""
     with ExitStack() as stack:
         found, width, columns_of_texts = _texts(file, columns, stack)
         total = int(found.num_rows) * width
@@ -210,7 +211,7 @@ def unrolled_bytes(file: File, columns: Sequence[str], enough: int) -> int:
 def check_unrolling(path: Path, columns: Sequence[str], most: int) -> None:
     """Refuse a file whose rows take more than `FREE_BYTES`, and more than `most` bytes for each byte of the file.
 
-    How many it would be, and so how many rows there are, stays in the private part of the error.
+    The number of bytes, which would reveal the number of rows, is only in the private part of the error.
     """
     size = path.stat().st_size
     enough = max(FREE_BYTES, most * size)
@@ -219,17 +220,17 @@ def check_unrolling(path: Path, columns: Sequence[str], most: int) -> None:
         raise InvalidInput(
             f"its rows take more than {most} times the bytes of the file, and more than {FREE_BYTES} bytes",
             field="file",
-            hint="Leave out columns of long texts, or write it as CSV; who runs the server can raise max_unrolling",
+            hint="Leave out columns of long texts, or write it as CSV; the server's operator can raise max_unrolling",
             private=f"at least {unrolled} bytes, from {size}",
         )
 
 
 def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """All rows of a file with these columns, in batches that are the same for every choice of columns.
+    """Yield all rows of a file with these columns, in batches that are the same for every choice of columns.
 
     Args:
         file: A Parquet file.
-        columns: Which to read.
+        columns: The columns to read.
         cut: Its `pieces`, for all columns that are ever chosen.
     """
     names = list(columns)
@@ -241,11 +242,11 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
         _check_footer(opened.metadata)
         if opened.metadata.num_rows != sum(cut):
             raise DataError(
-                "the file has changed while it was read", field="source", hint="Try again when it is at rest"
+                "the file has changed while it was read", field="source", hint="Try again when it does not change"
             )
         sizes, held = iter(cut), list[pa.RecordBatch]()
         missing = next(sizes, 0)
-        # where a dictionary ends the reader ends a batch; pieces go on to where every choice of columns ends one
+        # the reader ends a batch at the end of a dictionary; pieces end where batches end for every choice of columns
         for part in _parts(opened, names, cut):
             at = 0
             while at < part.num_rows:
@@ -260,7 +261,7 @@ def batches_of(file: File, columns: Sequence[str], cut: Sequence[int]) -> Iterat
 
 
 def _parts(opened: pq.ParquetFile, names: list[str], cut: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """What a reader gives, never more at once than the smallest piece of a row group: so at most two pieces."""
+    """Yield batches of a reader, none larger than the smallest piece of a row group: so at most two pieces."""
     steps, ends = [], list(accumulate(cut))
     start = 0
     for group in range(opened.num_row_groups):
@@ -275,7 +276,7 @@ def _parts(opened: pq.ParquetFile, names: list[str], cut: Sequence[int]) -> Iter
 
 
 def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.FileMetaData, int, list[list[_Chunk]]]:
-    """The footer, what a row takes besides its texts, and the chunks of each column of texts."""
+    """Return the footer, the bytes of a row besides its texts, and the chunks of each column of texts."""
     opened = stack.enter_context(pq.ParquetFile(file, buffer_size=_BUFFER))
     found, schema = opened.metadata, opened.schema_arrow
     _check_footer(found)
@@ -299,7 +300,7 @@ def _texts(file: File, columns: Sequence[str], stack: ExitStack) -> tuple[pq.Fil
 
 
 def _check_footer(found: pq.FileMetaData) -> None:
-    """Refuse a footer whose number of rows is not that of its row groups: a reader goes by one or the other."""
+    """Refuse a footer whose number of rows is not that of its row groups: readers use one or the other."""
     groups = [int(found.row_group(group).num_rows) for group in range(found.num_row_groups)]
     if any(rows < 0 for rows in groups) or sum(groups) != found.num_rows:
         raise pa.ArrowInvalid("the number of rows is not that of the row groups")
@@ -316,7 +317,7 @@ def _lengths(texts: pa.Array) -> pa.Array:
 
 
 def _width(column: pq.ColumnSchema) -> int:
-    """Bytes of a value besides its text, and of whether it is there."""
+    """Return the bytes of a value besides its text, including its validity flag."""
     plain = _WIDTHS.get(column.physical_type) or int(column.length)
     return 1 + (max(plain, _DECIMAL) if column.logical_type.type == "DECIMAL" else plain)
 
@@ -326,7 +327,7 @@ def _is_text(column: pq.ColumnSchema) -> bool:
 
 
 def _widened(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same, with room for the places of all dictionaries of a file: each row group has one of its own."""
+    """Widen the indices so that they hold all dictionaries of a file: each row group has one of its own."""
     for at, field in enumerate(batch.schema):
         kind = field.type
         if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:

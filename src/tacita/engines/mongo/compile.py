@@ -1,11 +1,10 @@
-"""Pipelines that say what `tacita.domain.encode` says: a field in, its code out.
+"""Pipelines that encode as `tacita.domain.encode` does: a field in, its code out.
 
-A code is a whole number. What the server cannot say exactly as the domain does (text that is parsed as a number, a
-date or a truth value; decimals; very many levels) it hands over as the document {v: value}, which is encoded here;
-grouping works on either. Each type of value is asked for before anything is converted, so no value makes a pipeline
-fail.
+A code is a whole number. A value that the server cannot encode exactly as the domain does (text that is parsed as a
+number, a date or a truth value; decimals; very many levels) is sent as the document {v: value} and encoded here;
+grouping works on either. The type of a value is checked before it is converted, so no value makes a pipeline fail.
 
-Nothing is pasted into a pipeline as text: fields' names are checked (`names`), and texts of the schema stand in
+Nothing is pasted into a pipeline as text: fields' names are checked (`names`), and texts of the schema are wrapped in
 $literal, because a text that begins with a dollar would be read as a field.
 """
 
@@ -35,7 +34,7 @@ _EXACT = float(2**53)  # below it, whole doubles are whole numbers
 
 
 def code_of(attribute: Attribute, path: str, nulls: Sequence[str]) -> Expression:
-    """The code of a field, or {v: value} where the domain must say it."""
+    """Return an expression for the code of a field, or {v: value} if the domain must encode it."""
     if isinstance(attribute, Numeric):
         of_type = _numeric(attribute)
     elif isinstance(attribute, Date):
@@ -65,7 +64,7 @@ def _levels(attribute: Attribute, nulls: Sequence[str]) -> list[tuple[tuple[str,
     return [
         (("string",), _let({"text": _VALUE}, level)),
         (("int", "long", "bool", "objectId"), _let({"text": {"$toString": _VALUE}}, level)),
-        # NaN is smaller than every number there, so it is asked for first
+        # NaN is smaller than every number in MongoDB, so it is tested first
         (("double",), _if(_NAN, attribute.missing_code, _if(whole, as_whole, _HANDED))),
         (("decimal", "date", "binData"), _HANDED),
     ]
@@ -92,7 +91,7 @@ def _date(attribute: Date) -> list[tuple[tuple[str, ...], Expression]]:
 
 
 def _bin(attribute: Numeric | Date) -> Expression | None:
-    """The bin of a point between the bounds."""
+    """Return an expression for the bin of a point between the bounds."""
     starts, last = attribute.starts, len(attribute.starts) - 1
     if last and all(start.is_integer() for start in starts) and all(b - a == 1 for a, b in pairwise(starts)):
         # the last bin may be wide: its values are moved to where it starts, so that each has a whole number
@@ -102,7 +101,7 @@ def _bin(attribute: Numeric | Date) -> Expression | None:
 
 
 def _halve(starts: Sequence[float], first: int, last: int) -> Expression:
-    """Which of the bins first..last holds the point: one question halves them."""
+    """Find the bin among first..last that holds the point, by bisection."""
     if first == last:
         return {"$literal": first}
     middle = (first + last + 1) // 2
@@ -111,7 +110,7 @@ def _halve(starts: Sequence[float], first: int, last: int) -> Expression:
 
 
 def key_of(path: str) -> Expression:
-    """A person's key as text; null for what is none. Equal keys have equal texts, and only they."""
+    """Return an expression for a person's key as text; null if there is none. Exactly equal keys have equal texts."""
     plain = {"$eq": [{"$indexOfBytes": [_TEXT, "E"]}, -1]}
     # a sum has the smaller exponent of its parts: 1E+2 becomes 100
     zero = load("bson.decimal128").Decimal128("0")
@@ -134,34 +133,34 @@ def key_of(path: str) -> Expression:
 
 
 def rows_of(unwind: str | None) -> list[Stage]:
-    """One document for each row: as they are, or one for each element of a list."""
+    """Return the stages for one document per row: the documents themselves, or the elements of a list."""
     return [] if unwind is None else [{"$unwind": f"${unwind}"}]
 
 
 def coded_rows(domain: Domain, names: Sequence[str], unwind: str | None) -> list[Stage]:
-    """Codes of all rows, as c0, c1, ..."""
+    """Return a pipeline for the codes of all rows, as c0, c1, ..."""
     return [*rows_of(unwind), {"$project": {"_id": 0, **_codes(domain, names)}}]
 
 
 def grouped_codes(domain: Domain, names: Sequence[str], unwind: str | None) -> list[Stage]:
-    """The combinations of codes that occur, as _id, and how many rows have each, as n."""
+    """Return a pipeline for the combinations of codes that occur, as _id, and their numbers of rows, as n."""
     return [*rows_of(unwind), {"$group": {"_id": _codes(domain, names) or None, "n": {"$sum": 1}}}]
 
 
 def bounded_rows(domain: Domain, person: str, unwind: str | None) -> list[Stage]:
-    """Keys and codes of the rows of somebody, each person's rows side by side."""
+    """Return a pipeline for keys and codes of rows that have a key, sorted by key."""
     shown = {"_id": 0, "key": key_of(person), **_codes(domain, domain.countable)}
     present = {"key": {"$nin": [None, *domain.nulls]}}
     return [*rows_of(unwind), {"$project": shown}, {"$match": present}, {"$sort": {"key": 1}}]
 
 
 def raw_rows(names: Sequence[str], unwind: str | None) -> list[Stage]:
-    """The values themselves, as c0, c1, ..."""
+    """Return a pipeline for the values themselves, as c0, c1, ..."""
     return [*rows_of(unwind), {"$project": {"_id": 0, **{f"c{i}": f"${name}" for i, name in enumerate(names)}}}]
 
 
 def types_of(paths: Sequence[str], unwind: str | None) -> list[Stage]:
-    """The combinations of types that fields have, as _id, and how many rows have each, as n."""
+    """Return a pipeline for the combinations of types of fields, as _id, and their numbers of rows, as n."""
     types = {f"c{i}": {"$type": f"${path}"} for i, path in enumerate(paths)}
     return [*rows_of(unwind), {"$group": {"_id": types, "n": {"$sum": 1}}}]
 

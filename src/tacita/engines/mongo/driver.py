@@ -1,10 +1,10 @@
 """Connections to MongoDB, and its errors in our words.
 
 pymongo comes with an extra, so it loads when it is first needed. No message ever holds the address: it may hold a
-password. What the server says may quote values and stays private.
+password. Messages of the server may quote values and stay private.
 
 One call is one session. On a replica set or a sharded cluster (MongoDB 5 and newer) all its reads see one state; a
-single server has no such reads, so there a call reads what it counts with one cursor.
+single server has no snapshot reads, so there a call reads everything with one cursor.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ SIMPLE = {"locale": "simple"}
 """Texts are compared byte by byte, whatever the collection's own rule is: else `Ann` and `ann` could be one group."""
 _ADDRESS = "must be an address like mongodb://user@host:27017/database"
 _SNAPSHOT_WIRE = 13  # MongoDB 5.0
-_TOO_SLOW, _NO_RIGHT, _NO_LOGIN, _GONE = 50, 13, 18, (239, 246)  # the last two: a state that the server has let go
+_TOO_SLOW, _NO_RIGHT, _NO_LOGIN, _GONE = 50, 13, 18, (239, 246)  # the last two: a snapshot that the server has dropped
 
 
 def load(module: str) -> Any:
-    """An optional module, or an error that says how to get it."""
+    """Import an optional module, or raise an error that states how to install it."""
     return load_module(module, extra="mongo", what="MongoDB", field="source")
 
 
 def place_of(url: str) -> tuple[tuple[str, ...], str]:
-    """Hosts and database of an address, whoever connects and how."""
+    """Return hosts and database of an address, without user and options."""
     wrong = InvalidInput(_ADDRESS, field="source")
-    if url.startswith("mongodb+srv:"):  # what stands behind such a name is looked up only by who connects
+    if url.startswith("mongodb+srv:"):  # the hosts of such a name are looked up only when connecting
         try:
             parts = urlsplit(url)
             hosts: tuple[str, ...] = ((parts.hostname or "").lower(),)
@@ -60,7 +60,7 @@ def place_of(url: str) -> tuple[tuple[str, ...], str]:
 
 @dataclass(frozen=True)
 class Server:
-    """Where a database is and how long it may take. Its address is never shown."""
+    """Address and timeout of a database. The address is never shown."""
 
     url: str
     timeout: float | None = None
@@ -75,13 +75,13 @@ class Server:
 
     @property
     def place(self) -> str:
-        """Hosts and database: what an error may say about the address."""
+        """Hosts and database: the part of the address that an error may show."""
         hosts, database = self.__dict__["_place"]
         return f"{','.join(hosts)}/{database}"
 
     @contextmanager
     def reading(self, collection: str) -> Iterator[Reader]:
-        """A session that reads a collection and changes nothing."""
+        """Open a session that reads a collection and changes nothing."""
         codec = load("bson.codec_options")
         with self._errors(), self._client() as client:
             options = codec.CodecOptions(
@@ -97,7 +97,7 @@ class Server:
                 yield Reader(database=database, collection=collection, session=session, timeout=self.timeout)
 
     def _client(self) -> Any:
-        """A client with shorter waits than the driver's, unless the address says otherwise."""
+        """Make a client with shorter timeouts than the driver's, unless the address sets them."""
         options: dict[str, Any] = {"appname": "tacita"}
         if "serverselectiontimeoutms" not in self.url.partition("?")[2].lower():
             seconds = min(CONNECT_SECONDS, self.timeout or CONNECT_SECONDS)
@@ -119,7 +119,7 @@ class Server:
             raise self._in_our_words(error) from None
 
     def _in_our_words(self, error: Exception) -> TacitaError:
-        """Our error for one of the server's: by its code, because its text may quote a document."""
+        """Convert an error of the server by its code, because its text may quote a document."""
         code = getattr(error, "code", None)
         if code == _TOO_SLOW or isinstance(error, load("pymongo.errors").NetworkTimeout):
             return SourceUnavailable(
@@ -129,12 +129,12 @@ class Server:
                 hint=f"The limit is {self.timeout:g} s; give more" if self.timeout else None,
             ).while_reading()
         if isinstance(error, load("bson.errors").BSONError):
-            return DataError("the database sent what is no document", field="source")
+            return DataError("the database sent something that is no document", field="source")
         if code == _NO_RIGHT:
             return SourceUnavailable("the database does not let this user read it", field="table")
         if code in _GONE:
             return SourceUnavailable(
-                "the database has let go of the state that was being read",
+                "the database has dropped the snapshot that was being read",
                 field="source",
                 value=self.place,
                 hint="Raise its minSnapshotHistoryWindowInSeconds",
@@ -169,7 +169,7 @@ class Reader:
     timeout: float | None
 
     def describe(self, *, name_only: bool = True) -> Mapping[str, Any]:
-        """What the server knows of the collection or view by itself; its name is all that some users may see."""
+        """Return the catalogue entry of the collection or view; some users may see its name only."""
         found = self.database.list_collections(
             session=None if self.session.options.snapshot else self.session,  # the catalogue has no snapshots
             filter={"name": self.collection},
@@ -182,7 +182,7 @@ class Reader:
         return described
 
     def aggregate(self, pipeline: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """What a pipeline gives, document by document."""
+        """Run a pipeline and yield its documents."""
         limit = {} if self.timeout is None else {"maxTimeMS": max(int(self.timeout * 1000), 1)}
         cursor = self.database[self.collection].aggregate(
             list(pipeline), session=self.session, allowDiskUse=True, collation=SIMPLE, **limit

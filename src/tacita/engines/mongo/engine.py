@@ -1,15 +1,15 @@
 """Counting in MongoDB, next to the data.
 
 Each attribute becomes an expression that yields its code (`compile`). Tables of few cells are counted by the server,
-with one $group over the codes of all attributes that a workload uses; of it, all its tables are summed here. More cells
-than that would barely be fewer than the rows, so then the codes are streamed and counted with the local engine's
-kernels. A call reads the collection once, with one cursor.
+with one $group over the codes of all attributes that a workload uses; all tables of the workload are summed from it
+here. With more cells, there would be hardly fewer groups than rows, so the codes are streamed and counted with the
+local engine's kernels. A call reads the collection once, with one cursor.
 
 MongoDB's pipelines have no md5, so persons' rows are not bounded there: the server sends keys and codes sorted by key,
 and each person's rows are chosen here, by the rule and the code that all engines share.
 
-A collection has no types of its own. They are read off all documents when the engine is made, and what is no table of
-plain values (lists, documents, several types in one field) is refused with its path. Counting itself fails on no value.
+A collection has no declared types. They are read from all documents when the engine is made, and fields that are no
+plain values (lists, documents, several types in one field) are refused with their path. Counting fails on no value.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class MongoEngine:
     """A collection or view in MongoDB.
 
     Args:
-        domain: What is public about the data; the attribute `a.b` is the field b of the document a.
+        domain: The schema; the attribute `a.b` is the field b of the document a.
         url: Address of the database, `mongodb://…/database`. It never appears in a message.
         collection: The collection, spelled as in the database.
         unwind: The list whose elements are the rows, if they are: its elements' fields are `LIST.field`, and the
             schema must name the person, because a document has many rows then.
         timeout: Seconds that one pipeline may take; no limit by default.
-        checked: Whether `check` has accepted the collection before; then its types are not read again. Values that came
-            later and do not fit are strangers: no query fails on them, so that no failure tells of somebody.
-        grouped_cells: Most cells that the server counts itself; of more, it streams codes.
+        checked: Whether `check` has accepted the collection before; then its types are not read again. Later values
+            that do not fit are out of domain: no query fails on them, so that no failure reveals a person.
+        grouped_cells: Most cells that the server counts itself; for more, it streams codes.
     """
 
     def __init__(
@@ -89,28 +89,28 @@ class MongoEngine:
 
     @property
     def domain(self) -> Domain:
-        """What is public about the data."""
+        """Public description of the data."""
         return self._domain
 
     def tables(self, workload: Workload, unit: Unit) -> Tables:
-        """Exact tables of a workload. See `Engine.tables`."""
+        """Count the exact tables of a workload. See `Engine.tables`."""
         workload.check(self._domain)
         unit.check(self._domain)
         with self._reading() as reader:
             return Tables(self._domain, self._count(reader, workload.keys, unit.max_rows if unit.person else None))
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """One exact table over all rows, unbounded: for the owner and for tests."""
+        """Count one exact table over all rows, without bounding contributions: for the owner and for tests."""
         key = self._domain.check_countable(attributes)
         with self._reading() as reader:
             return self._count(reader, [key], None)[key]
 
     def supports(self, attributes: Iterable[str]) -> bool:
-        """Whether the domain has all of these as countable attributes."""
+        """Return whether the domain has all of these as countable attributes."""
         return set(attributes) <= set(self._domain.countable)
 
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The raw columns, in batches of at most `batch_rows`."""
+        """Return the raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
         return self._rows(names, batch_rows)
 
@@ -133,11 +133,11 @@ class MongoEngine:
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows under a recoding. See `Engine.apply`."""
+        """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema."""
+        """Check how well the data fits its schema."""
         names, rows = self._domain.countable, 0
         totals = {name: np.zeros(self._domain[name].size + 1, np.int64) for name in names}
         with self._reading() as reader:
@@ -168,7 +168,7 @@ class MongoEngine:
         return counter.tables()
 
     def _grouped(self, reader: Reader, keys: Sequence[Key], names: Key) -> dict[Key, Table]:
-        """Tables of which the server counts the cells; those outside the domain are cut off."""
+        """Return tables whose cells the server counts; cells outside the domain are cut off."""
         coder = _Coder(self._domain, names)
         documents = list(reader.aggregate(pipelines.grouped_codes(self._domain, names, self._unwind)))
         codes = coder.columns([document["_id"] or {} for document in documents])
@@ -185,14 +185,14 @@ class MongoEngine:
         return tables
 
     def _coded(self, reader: Reader, names: Sequence[str]) -> Iterator[tuple[Codes, int]]:
-        """Codes of all rows, batch by batch."""
+        """Yield the codes of all rows, batch by batch."""
         coder = _Coder(self._domain, names)
         documents = reader.aggregate(pipelines.coded_rows(self._domain, names, self._unwind)) if names else iter(())
         while batch := list(islice(documents, _STREAMED_ROWS)):
             yield coder.columns(batch), len(batch)
 
     def _bounded(self, reader: Reader, max_rows: int) -> Iterator[tuple[Codes, int]]:
-        """Codes of the rows that count: at most so many of each person."""
+        """Yield the codes of the rows that count: at most `max_rows` of each person."""
         person, names = self._domain.person, self._domain.countable
         assert person is not None
         coder = _Coder(self._domain, names)
@@ -209,7 +209,7 @@ class MongoEngine:
     # -- types -----------------------------------------------------------------------------------------------------
 
     def _check_types(self, reader: Reader) -> int:
-        """Refuse what is no table of plain values, by its path; how many rows there are otherwise."""
+        """Return the number of rows; refuse fields that are no plain values, with their path."""
         names = self._domain.names
         if self._unwind is not None:
             _, around = self._types(reader, prefixes(self._unwind), None)
@@ -234,19 +234,19 @@ class MongoEngine:
                 raise _too_deep(path)
             if "array" in found:
                 raise DataError(
-                    "holds lists, which nobody declared",
+                    "holds lists, which are not declared",
                     field=path,
-                    hint=f"If its elements are rows of their own, say so: unwind={path!r}",
+                    hint=f"If its elements are the rows, pass unwind={path!r}",
                 )
             if not found <= ABSENT | {"object"}:
                 raise DataError(
-                    "holds values where a document is due",
+                    "holds values where a document is expected",
                     field=path,
                     value=", ".join(sorted(found - ABSENT - {"object"})),
                 )
 
     def _types(self, reader: Reader, paths: Sequence[str], unwind: str | None) -> tuple[int, dict[str, set[str]]]:
-        """How many rows there are, and the types that fields have in them."""
+        """Return the number of rows, and the types that fields have in them."""
         rows, kinds = 0, {path: set[str]() for path in paths}
         for document in reader.aggregate(pipelines.types_of(paths, unwind)):
             rows += document["n"]
@@ -259,21 +259,21 @@ class MongoEngine:
 
 
 class _Coder:
-    """Codes of documents that hold them as c0, c1, ...; what the server handed over is encoded here."""
+    """Codes of documents that hold them as c0, c1, ...; values that the server did not encode are encoded here."""
 
     def __init__(self, domain: Domain, names: Sequence[str]) -> None:
         self._domain, self._names = domain, tuple(names)
         self._texts: dict[tuple[str, str], int] = {}
 
     def columns(self, documents: Sequence[Document]) -> Codes:
-        """A column of codes for each attribute."""
+        """Return a column of codes for each attribute."""
         found = {}
         for i, name in enumerate(self._names):
             place = f"c{i}"
             codes = [document[place] for document in documents]
             try:
                 found[name] = np.array(codes, np.int64)
-            except TypeError:  # some were handed over
+            except TypeError:  # some are values that the server did not encode
                 found[name] = np.array([self._code(name, code) for code in codes], np.int64)
             check_codes(name, found[name], self._domain[name].size + 1)
         return found
@@ -293,13 +293,13 @@ class _Coder:
 
 
 def _whole_persons(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Batches of sorted rows in which nobody's rows are cut in two."""
+    """Yield batches of sorted rows in which all rows of a person are in one batch."""
     batch: list[Document] = []
     last = b""
     for document in documents:
         key = raw(document["key"])
         if key != last:
-            if key < last:  # the bound of a person whose rows are not side by side would be worth nothing
+            if key < last:  # a person's rows must be contiguous, or they would not be bounded
                 raise DataError("the database did not sort the rows as it was asked to", field="source")
             if len(batch) >= _STREAMED_ROWS:
                 yield batch

@@ -1,4 +1,4 @@
-"""What the values of a document mean: one rule for each type that MongoDB has.
+"""Values of a document as attributes: one rule for each type of MongoDB.
 
     documents          flattened: the field b of the document a is the attribute `a.b`
     lists              refused, unless one is declared whose elements are the rows
@@ -7,10 +7,10 @@
     fractions          their shortest text: 2.5
     Decimal128         a number; rounded to the nearest double where numbers are binned
     dates              milliseconds since 1970 at UTC; as text 2024-01-31T23:59:59.999
-    binary             UTF-8 text, or a stranger; a UUID is its text
+    binary             UTF-8 text, or unknown; a UUID is its text
     ObjectId           its 24 hexadecimal digits
     NaN, null, missing missing
-    all others         strangers: `other`, or nowhere
+    all others         unknown: `other`, or out of domain
 
 Values of different types in one field are refused when the collection is checked; counting itself never fails on one.
 """
@@ -67,16 +67,18 @@ _FIRST, _LAST = ((end - EPOCH) // dt.timedelta(milliseconds=1) for end in (dt.da
 
 
 def check_kinds(attribute: Attribute, kinds: Collection[str], *, person: bool) -> None:
-    """Refuse a field by the types of its values; nobody's value is told."""
+    """Refuse a field by the types of its values; the error reveals no value."""
     name, found = attribute.name, sorted(set(kinds) - ABSENT)
     if "array" in found:
         raise DataError(
-            "holds lists, which nobody declared",
+            "holds lists, which are not declared",
             field=name,
-            hint=f"If its elements are rows of their own, say so: unwind={name!r}",
+            hint=f"If its elements are the rows, pass unwind={name!r}",
         )
     if "object" in found:
-        raise DataError("holds documents where a value is due", field=name, hint=f"Name their fields: {name}.FIELD")
+        raise DataError(
+            "holds documents where a value is expected", field=name, hint=f"Name their fields: {name}.FIELD"
+        )
     if person:
         stranger = next((kind for kind in found if kind not in KEYS), None)
         if stranger is not None:
@@ -94,7 +96,7 @@ def check_kinds(attribute: Attribute, kinds: Collection[str], *, person: bool) -
 
 
 def arrow_type(attribute: Attribute, kinds: Collection[str], *, person: bool = False) -> pa.DataType:
-    """The type that a field's values have as a column."""
+    """Return the Arrow type of a field's values."""
     found = set(kinds) - ABSENT
     levels = isinstance(attribute, Categorical | Ordinal)
     if found and found <= {"int", "long"}:
@@ -115,7 +117,7 @@ def arrow_type(attribute: Attribute, kinds: Collection[str], *, person: bool = F
 
 
 def code_of(attribute: Attribute, value: Any, nulls: Sequence[str]) -> int:
-    """The code of a value that the server handed over."""
+    """Return the code of a value that the server did not encode."""
     if value is None or _is_nan(value):
         return attribute.missing_code
     text = spell(value)
@@ -131,12 +133,12 @@ def code_of(attribute: Attribute, value: Any, nulls: Sequence[str]) -> int:
 
 
 def raw(text: str) -> bytes:
-    """The bytes that a text had in the database, UTF-8 or not."""
+    """Return the bytes that a text had in the database, UTF-8 or not."""
     return text.encode(errors="surrogateescape")
 
 
 def spell(value: Any) -> bytes | None:
-    """A value as text, in bytes that need not be UTF-8; None for what has no text."""
+    """Return a value as text, in bytes that need not be UTF-8; None if it has no text."""
     if isinstance(value, str):
         return raw(value)
     if isinstance(value, bytes):
@@ -154,7 +156,7 @@ def spell(value: Any) -> bytes | None:
 
 
 def _spell_number(value: Any) -> str:
-    """Equal numbers have equal texts, whatever type they have."""
+    """Write a number as text: equal numbers have equal texts, whatever their type."""
     return str(int(value)) if isinstance(value, int) else spell_float(_number(value))
 
 
@@ -175,7 +177,7 @@ def _dates() -> Any:
 
 
 def array_of(attribute: Attribute, kind: pa.DataType, values: Sequence[Any], *, person: bool = False) -> pa.Array:
-    """A column of raw values."""
+    """Build a column of raw values."""
     try:
         return _array(kind, values, _key_text if person else _plain_text)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -191,7 +193,7 @@ def _array(kind: pa.DataType, values: Sequence[Any], text_of: Callable[[Any], by
         return pa.array([None if value is None else _number(value) for value in values], kind)
     if kind in (pa.string(), pa.binary()):
         texts = pa.array([text_of(value) for value in values], pa.binary())
-        return texts.view(kind)  # nobody looks into them: what is not UTF-8 is a stranger when it is encoded
+        return texts.view(kind)  # not validated: text that is not UTF-8 is encoded as unknown
     return pa.array(values, kind)
 
 
@@ -200,7 +202,7 @@ def _plain_text(value: Any) -> bytes | None:
 
 
 def _key_text(value: Any) -> bytes | None:
-    """A person's key, as `compile.key_of` has it: a decimal in full and without zeros at its end, and no double."""
+    """Return a person's key, as `compile.key_of` does: a decimal in full and without trailing zeros, and no double."""
     if not isinstance(value, load("bson.decimal128").Decimal128):
         known = isinstance(value, str | int | load("bson").ObjectId) and not isinstance(value, bool)
         return spell(value) if known else None
@@ -212,6 +214,6 @@ def _key_text(value: Any) -> bytes | None:
 
 
 def _in_full(value: Any) -> str:
-    """A decimal as the server writes its sum with zero: 1E+2 is 100, where 34 digits are enough for that."""
+    """Write a decimal as the server writes its sum with zero: 1E+2 is 100, if 34 digits are enough for that."""
     context = load("bson.decimal128").create_decimal128_context()
     return str(context.add(value.to_decimal(), 0))

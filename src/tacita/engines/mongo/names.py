@@ -19,7 +19,7 @@ _HINT = "Write `field`, or `document.field` for a field of a document inside"
 
 
 def check_collection(name: object) -> str:
-    """The name of a collection or view, if it is one that a user can have."""
+    """Return the name of a collection or view; refuse one that a user cannot have."""
     text = name if isinstance(name, str) else ""
     parts = text.split(".")
     if not all(parts) or "$" in text or "\0" in text or parts[0] == "system":
@@ -28,7 +28,7 @@ def check_collection(name: object) -> str:
 
 
 def check_path(path: str, field: str | None = None) -> str:
-    """A field's name, if it can be nothing but that."""
+    """Return a field's name; refuse one that could mean anything else."""
     parts = path.split(".")
     if not all(parts) or any(part.startswith("$") for part in parts) or "\0" in path:
         raise InvalidInput("cannot be the name of a field", field=field or path, value=path, hint=_HINT)
@@ -59,13 +59,13 @@ def check_fields(domain: Domain, unwind: str | None) -> None:
             value=unwind,
         )
     if domain.person == unwind or _inside(domain.person, unwind):
-        raise InvalidInput("the person's key must stand beside the list, not in it", field=domain.person)
+        raise InvalidInput("the person's key must be beside the list, not in it", field=domain.person)
     if not any(name == unwind or _inside(name, unwind) for name in domain.names):
         raise InvalidInput("no attribute lies in this list", field="unwind", value=unwind)
 
 
 def prefixes(path: str) -> Sequence[str]:
-    """The documents that a field lies in, outermost first.
+    """Return the documents that a field lies in, outermost first.
 
     >>> prefixes("a.b.c")
     ['a', 'a.b']
@@ -79,5 +79,5 @@ def _inside(path: str, outer: str) -> bool:
 
 
 def all_prefixes(paths: Iterable[str]) -> list[str]:
-    """All documents that any of these fields lies in, each once."""
+    """Return all documents that any of these fields lies in, each once."""
     return list(dict.fromkeys(outer for path in paths for outer in prefixes(path)))

@@ -1,7 +1,7 @@
-"""SQL that says what `tacita.domain.encode` says: a column in, its code out.
+"""SQL that encodes as `tacita.domain.encode` does: a column in, its code out.
 
-Every name and every value is quoted by psycopg; nothing is pasted into SQL as text. What SQL cannot say
-exactly as the domain does (text that is parsed as a number or date, floats compared as text, very many
+Every name and every value is quoted by psycopg; nothing is pasted into SQL as text. A column that SQL cannot
+encode exactly as the domain does (text that is parsed as a number or date, floats compared as text, very many
 levels) has no expression here; the engine reads such a column and encodes it itself.
 """
 
@@ -32,9 +32,9 @@ FLOATS = frozenset({"float4", "float8"})
 TIMES = frozenset({"date", "timestamp", "timestamptz"})
 TEXTS = frozenset({"text", "varchar", "bpchar", "name", "citext", "uuid", "enum"})
 EXACT_TEXT = TEXTS | WHOLE | {"bool", "date", "numeric"}  # types whose text is the same here and in Arrow
-# types whose equal values have equal texts, once a decimal has lost the zeros at its end
+# types whose equal values have equal texts, once a decimal has lost its trailing zeros
 KEYS = (TEXTS - {"citext"}) | WHOLE | {"numeric"}
-# what Arrow makes of a type; of all others it gets the text
+# Arrow's type for each type; all others are sent as text
 ARROW = {
     "int2": pa.int16(),
     "int4": pa.int32(),
@@ -75,7 +75,7 @@ class Column:
 
 
 def code_of(attribute: Attribute, column: Column, nulls: Sequence[str]) -> sql.Composable | None:
-    """The code of a column, or None if SQL cannot give it exactly."""
+    """Return an expression for the code of a column, or None if SQL cannot compute it exactly."""
     if isinstance(attribute, Numeric):
         return _numeric(attribute, column)
     if isinstance(attribute, Date):
@@ -119,7 +119,7 @@ def _choose(
 
 
 def _literal(text: str) -> sql.Composable | None:
-    """A text in quotes; None for one that no text in PostgreSQL can equal (a zero byte, a lone surrogate)."""
+    """Quote a text; None for one that no text in PostgreSQL can equal (a zero byte, a lone surrogate)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -167,7 +167,7 @@ def _unless_absent(attribute: Numeric, column: Column, place: sql.Composable) ->
 
 
 def _bin(attribute: Numeric | Date, line: sql.Composable) -> sql.Composable | None:
-    """The bin of a point between the bounds."""
+    """Return an expression for the bin of a point between the bounds."""
     starts, last = attribute.starts, len(attribute.starts) - 1
     if last == 0:
         return sql.SQL("0")
@@ -193,24 +193,24 @@ def _float(value: float) -> sql.Composable:
 
 
 def _exact(value: float) -> sql.Composable:
-    """A float as the very same decimal: a cast of PostgreSQL's would keep 15 digits."""
+    """Write a float as the exactly equal decimal: PostgreSQL's cast would keep 15 digits."""
     return sql.SQL("{}::numeric").format(sql.Literal(format(Decimal(value), "f")))
 
 
 def _to_float(value: sql.Composable, guard: sql.Composable) -> sql.Composable:
-    """A decimal as a float; what is closer to zero than to any other float is zero instead of an error."""
+    """Convert a decimal to a float; values closer to zero than to any other float become zero instead of an error."""
     return sql.SQL("(CASE WHEN pg_catalog.abs({guard}) <= {tiny} THEN 0 ELSE {value} END)::float8").format(
         guard=guard, value=value, tiny=sql.SQL("{}::numeric").format(sql.Literal(_TINY))
     )
 
 
 def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
-    """The column itself, in a type that Arrow has; times that Arrow has no number for become the first or the last."""
+    """Return the column in a type that Arrow has; times outside Arrow's range become the first or the last."""
     if column.kind in TIMES:
         kind = sql.SQL(column.kind)
         ends = ENDS.get(column.kind, ENDS["timestamp"])
         low, high = (sql.SQL("{}::{}").format(sql.Literal(end), kind) for end in ends)
-        # least and greatest pass over nulls
+        # least and greatest ignore nulls
         clamped = _clamp(column.ref, low, high)
         return sql.SQL("CASE WHEN {} IS NULL THEN NULL ELSE {} END").format(column.ref, clamped)
     if column.kind in ARROW:
@@ -230,21 +230,23 @@ def raw_of(column: Column, attribute: Attribute) -> sql.Composable:
 
 
 def raw_type(column: Column, attribute: Attribute) -> pa.DataType:
-    """The type that Arrow has for it."""
+    """Return Arrow's type for the column."""
     if column.kind == "numeric" and isinstance(attribute, Numeric):
         return pa.float64()
     return ARROW.get(column.kind, pa.string())
 
 
 def key_of(column: Column) -> sql.Composable:
-    """A person's key as text: equal texts for what the database calls equal, and only for that."""
+    """Return an expression for a person's key as text: texts are equal exactly if the database's values are."""
     if column.kind not in KEYS or not column.exact:
-        raise key_refused(column.name, column.kind if column.exact else f"{column.kind} with its own idea of equality")
+        raise key_refused(
+            column.name, column.kind if column.exact else f"{column.kind} with a nondeterministic collation"
+        )
     return sql.SQL('({} COLLATE "C")').format(_trimmed(column)) if column.kind == "numeric" else column.text
 
 
 def _trimmed(column: Column) -> sql.Composable:
-    """A decimal as text without zeros at its end: 1, 1.0 and 1.00 are the same number."""
+    """Write a decimal as text without trailing zeros: 1, 1.0 and 1.00 are the same number."""
     return sql.SQL("pg_catalog.trim_scale({})::text").format(column.ref)
 
 
@@ -256,7 +258,7 @@ def coded_rows(
     nulls: Sequence[str] = (),
     max_rows: int = 1,
 ) -> sql.Composable:
-    """A statement that gives the codes of rows as c0, c1, ...; with a key, of at most `max_rows` a person."""
+    """Return a statement for the codes of rows as c0, c1, ...; with a key, of at most `max_rows` per person."""
     listed: list[sql.Composable] = [sql.SQL("({})::int4 AS {}").format(code, name(i)) for i, code in enumerate(codes)]
     if key is None:
         return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed or [sql.SQL("1")]), source)
@@ -279,14 +281,14 @@ def coded_rows(
 
 
 def name(position: int) -> sql.Identifier:
-    """Name of the column that holds the code of an attribute, in statements of ours."""
+    """Return the name of the column that holds the code of an attribute, in our statements."""
     return sql.Identifier(f"c{position}")
 
 
 def grouped(rows: sql.Composable, keys: Sequence[tuple[int, ...]]) -> sql.Composable:
-    """Counts of several tables at once: which table (by its bits), codes, count.
+    """Return a statement that counts several tables at once: the table (by its bits), codes, count.
 
-    The first column is the value of GROUPING: bit by bit, from the highest, which of the columns are summed
+    The first column is the value of GROUPING: its bits, from the highest, flag the columns that are summed
     out.
     """
     used = sorted({i for key in keys for i in key})
@@ -301,12 +303,12 @@ def grouped(rows: sql.Composable, keys: Sequence[tuple[int, ...]]) -> sql.Compos
 
 
 def select(source: sql.Composable, chosen: Sequence[sql.Composable]) -> sql.Composable:
-    """A statement that gives some expressions over all rows, as c0, c1, ..."""
+    """Return a statement for some expressions over all rows, as c0, c1, ..."""
     listed = [sql.SQL("{} AS {}").format(part, name(i)) for i, part in enumerate(chosen)]
     return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(listed), source)
 
 
 def compile_codes(domain: Domain, columns: dict[str, Column]) -> dict[str, sql.Composable]:
-    """Expressions of all countable attributes that have one."""
+    """Return the expressions of all countable attributes that have one."""
     found = {n: code_of(domain[n], columns[n], domain.nulls) for n in domain.countable}
     return {n: code for n, code in found.items() if code is not None}

@@ -4,7 +4,7 @@ psycopg and ADBC come with an extra, so they load when they are first needed. No
 address: it may hold a password.
 
 Names of functions, operators and types in our statements are looked up in `pg_catalog` alone. With the role's own
-search path, whoever may create functions in a schema of that path could add an overload that matches our arguments
+search path, a user who may create functions in a schema of that path could add an overload that matches our arguments
 better than the built-in one, and it would run for each row with the rights of the engine's role.
 """
 
@@ -45,13 +45,13 @@ _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 def load(module: str) -> Any:
-    """An optional module, or an error that says how to get it."""
+    """Import an optional module, or raise an error that states how to install it."""
     return load_module(module, extra="postgres", what="PostgreSQL", field="source")
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where a database is and how long it may take. Its address is never shown."""
+    """Address and timeout of a database. The address is never shown."""
 
     url: str
     timeout: float | None = None
@@ -70,12 +70,12 @@ class Server:
 
     @property
     def place(self) -> str:
-        """Host and database: what an error may say about the address."""
+        """Host and database: the part of the address that an error may show."""
         parts: dict[str, Any] = self.__dict__["_parts"]
         return f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
 
     def resolve(self, table: Any) -> tuple[str, str]:
-        """Schema and name of a table or view that the role's search path leads to.
+        """Find schema and name of a table or view by the role's search path.
 
         Args:
             table: Its name, as a `psycopg.sql.Identifier` of one or two parts.
@@ -92,7 +92,7 @@ class Server:
 
     @contextmanager
     def snapshot(self) -> Iterator[Any]:
-        """A psycopg connection in a transaction that sees one state of the database and changes nothing."""
+        """Open a psycopg connection in a read-only transaction that sees one state of the database."""
         psycopg = load("psycopg")
         with self._errors(psycopg.Error), psycopg.connect(self.url) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -104,7 +104,7 @@ class Server:
 
     @contextmanager
     def arrow_snapshot(self) -> Iterator[Any]:
-        """The same by ADBC, for reading many rows as Arrow."""
+        """Open the same by ADBC, for reading many rows as Arrow."""
         adbc = load("adbc_driver_postgresql.dbapi")
         manager = load("adbc_driver_manager")
         with self._errors(manager.Error), adbc.connect(self._arrow_url()) as connection:
@@ -116,7 +116,7 @@ class Server:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """While batches flow, what the server says comes as an error of Arrow's, as text."""
+        """Convert errors while batches are read: Arrow raises the server's errors as text."""
         try:
             yield
         except (pa.ArrowException, OSError) as error:
@@ -127,7 +127,7 @@ class Server:
             ).while_reading() from None
 
     def _arrow_url(self) -> str:
-        """The address with the search path in it: ADBC's driver reads the catalogue while it connects."""
+        """Return the address with the search path in it: ADBC's driver reads the catalogue while it connects."""
         own = self.__dict__["_parts"].get("options")
         options = " ".join([*([own] if own else []), f"-c search_path={_PATH.replace(' ', '')}"])
         address: str = load("psycopg.conninfo").make_conninfo(self.url, options=options)
@@ -148,7 +148,7 @@ class Server:
             raise self._in_our_words(error) from None
 
     def _in_our_words(self, error: Exception) -> TacitaError:
-        """Our error for one of the server's: by its code, because its text may quote a row (`CAST` names the value)."""
+        """Convert an error of the server by its code, because its text may quote a row (`CAST` names the value)."""
         state = getattr(error, "sqlstate", None)
         state = state.decode() if isinstance(state, bytes) else state
         if state == "57014":
@@ -182,5 +182,5 @@ class Server:
 
 
 def _is_connecting(error: Exception) -> bool:
-    """Whether libpq says this about a connection that it could not make."""
+    """Return whether this is libpq's error about a connection that it could not make."""
     return isinstance(error, load("psycopg").OperationalError) and getattr(error, "sqlstate", None) is None

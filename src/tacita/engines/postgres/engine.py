@@ -45,7 +45,7 @@ class PostgresEngine:
     """A table or view in PostgreSQL.
 
     Args:
-        domain: What is public about the data; attributes are columns of the same name.
+        domain: The schema; attributes are columns of the same name.
         url: Address of the database, as libpq reads it. It never appears in a message.
         table: The table, as `table`, `schema.table`, or its parts one by one; spelled as in the database.
         timeout: Seconds that one statement may take; no limit by default.
@@ -77,11 +77,11 @@ class PostgresEngine:
 
     @property
     def domain(self) -> Domain:
-        """What is public about the data."""
+        """Public description of the data."""
         return self._domain
 
     def tables(self, workload: Workload, unit: Unit) -> Tables:
-        """Exact tables of a workload. See `Engine.tables`."""
+        """Count the exact tables of a workload. See `Engine.tables`."""
         workload.check(self._domain)
         unit.check(self._domain)
         if unit.person is None:
@@ -91,16 +91,16 @@ class PostgresEngine:
         return Tables(self._domain, self._count(workload.keys, unit.max_rows))
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """One exact table over all rows, unbounded: for the owner and for tests."""
+        """Count one exact table over all rows, without bounding contributions: for the owner and for tests."""
         key = self._domain.check_countable(attributes)
         return self._count([key], None)[key]
 
     def supports(self, attributes: Iterable[str]) -> bool:
-        """Whether the domain has all of these as countable attributes."""
+        """Return whether the domain has all of these as countable attributes."""
         return set(attributes) <= set(self._domain.countable)
 
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The raw columns, in batches of at most `batch_rows`."""
+        """Return the raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
         return self._rows(names, batch_rows)
 
@@ -114,11 +114,11 @@ class PostgresEngine:
     def apply(
         self, recoding: Recoding, columns: Iterable[str], batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows under a recoding. See `Recodes.apply`."""
+        """Return the rows under a recoding. See `Recodes.apply`."""
         return apply_recoding(recoding, self._domain, columns, batch_rows, self.rows)
 
     def check(self) -> SourceCheck:
-        """How well the data fits its schema."""
+        """Check how well the data fits its schema."""
         names, rows = self._domain.countable, 0
         totals = {name: np.zeros(self._domain[name].size + 1, np.int64) for name in names}
         if self._can_push(names):
@@ -171,7 +171,7 @@ class PostgresEngine:
     def _grouped(
         self, connection: Any, keys: Sequence[Key], max_rows: int | None
     ) -> Iterator[tuple[Key, NDArray[np.int64], NDArray[np.int64]]]:
-        """Each key with the codes that occur (also those outside the domain) and their counts."""
+        """Yield each key with the codes that occur (also those outside the domain) and their counts."""
         for batch in _batches(keys):
             names = tuple(dict.fromkeys(name for key in batch for name in key))
             names = self._domain.countable if max_rows else names
@@ -191,7 +191,7 @@ class PostgresEngine:
 
     def _read_columns(self, connection: Any) -> dict[str, Any]:
         if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-            raise DataError("a database without an encoding does not know its texts", field="source", value="SQL_ASCII")
+            raise DataError("the database must have a text encoding", field="source", value="SQL_ASCII")
         statement = load("psycopg.sql").SQL("SELECT * FROM {} LIMIT 0").format(self._from)
         found = {part.name: part.type_code for part in connection.execute(statement).description}
         known = connection.execute(
@@ -209,7 +209,7 @@ class PostgresEngine:
         return {name: self._sql.Column(name, kinds[oid], name not in inexact) for name, oid in found.items()}
 
     def _stream(self, names: Sequence[str], max_rows: int | None) -> Iterator[dict[str, NDArray[Any]]]:
-        """Codes of the rows that count, batch by batch: made by the server where it can."""
+        """Yield codes of the rows that count, batch by batch, encoded by the server where it can."""
         with self._server.arrow_snapshot() as connection:
             if max_rows is not None:
                 every = self._domain.countable
@@ -231,7 +231,7 @@ class PostgresEngine:
         return self._sql.raw_of(self._columns[name], self._domain[name])
 
     def _read(self, connection: Any, names: Sequence[str], chosen: Sequence[Any]) -> Iterator[pa.RecordBatch]:
-        """Some expressions over all rows, under these names."""
+        """Read some expressions over all rows, under these names."""
         for batch in self._execute(connection, self._sql.select(self._from, chosen)):
             yield pa.RecordBatch.from_arrays(batch.columns, names=list(names))
 
@@ -242,10 +242,10 @@ class PostgresEngine:
                 yield from cursor.fetch_record_batch()
 
     def _as_local(self, workload: Workload, unit: Unit) -> Tables:
-        """Bound and count here, over raw columns of one snapshot: for what SQL cannot encode."""
+        """Bound and count here, over raw columns of one snapshot: for columns that SQL cannot encode."""
         with self._server.arrow_snapshot() as connection:
             source = _SnapshotSource(self, connection)
-            # nothing is kept: the server may give rows in another order each time
+            # nothing is cached: the server may return rows in another order each time
             return LocalEngine(self._domain, source, cache_bytes=0).tables(workload, unit)
 
 
@@ -260,14 +260,14 @@ class _SnapshotSource:
         self.columns = tuple(engine._columns)
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
-        return iter(())  # the engine has looked at its types
+        return iter(())  # the engine has checked the types
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return self._engine._read(self._connection, columns, [self._engine._raw(name) for name in columns])
 
 
 def _batches(keys: Sequence[Key]) -> Iterator[list[Key]]:
-    """Keys that one statement can tell apart: over at most 31 columns, or alone."""
+    """Group keys that one statement can distinguish: over at most 31 columns, or alone."""
     batch: list[Key] = []
     used: set[str] = set()
     for key in keys:
@@ -282,7 +282,7 @@ def _batches(keys: Sequence[Key]) -> Iterator[list[Key]]:
 def _split(
     keys: Sequence[Key], wanted: Sequence[tuple[int, ...]], rows: list[tuple[Any, ...]]
 ) -> Iterator[tuple[Key, NDArray[np.int64], NDArray[np.int64]]]:
-    """The rows of each key, with its columns in its order."""
+    """Yield the rows of each key, with its columns in its order."""
     used = sorted({i for key in wanted for i in key})
     by_bits: dict[int, list[tuple[Any, ...]]] = {}
     for row in rows:

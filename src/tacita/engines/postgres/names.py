@@ -13,7 +13,7 @@ _PART = re.compile(r'"(?:[^"]|"")+"|[^".]+')
 
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
-    """Schema (perhaps) and table, unquoted, exactly as they are spelled in the database.
+    """Return schema (if given) and table, unquoted, exactly as they are spelled in the database.
 
     >>> table_parts("survey.people"), table_parts('survey."odd.name"'), table_parts(("a.b", "c"))
     (('survey', 'people'), ('survey', 'odd.name'), ('a.b', 'c'))

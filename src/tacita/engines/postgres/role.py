@@ -1,9 +1,9 @@
-"""What the role that an engine connects as could do besides reading, and what others could do to it.
+"""Privileges of the engine's role beyond reading, and schemas that endanger the role.
 
-The engine itself reads in read-only transactions, and looks up functions in `pg_catalog` alone. But whoever gets hold
-of the address gets the role with it, so a role that can do no more than read is better. And where everyone may create
-functions in a schema, other programs that connect as this role can be made to run them. The privileges are asked of
-the server; nothing is tried.
+The engine itself reads in read-only transactions, and looks up functions in `pg_catalog` alone. But an attacker who
+obtains the address obtains the role with it, so a role that can only read is better. And if everyone may create
+functions in a schema, other programs that connect as this role can be made to run them. The server is asked for the
+privileges; nothing is tried.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HINT = "; use a role that has SELECT alone"
 
 
 def role_advice(connection: Any, table: str) -> tuple[str, ...]:
-    """One sentence for each thing that the role could do and need not, or that endangers the role.
+    """Return one sentence for each privilege that the role does not need, and for each danger to the role.
 
     Args:
         connection: A psycopg connection whose search path is `pg_catalog`.
@@ -45,7 +45,7 @@ def role_advice(connection: Any, table: str) -> tuple[str, ...]:
 def _powers(connection: Any, table: str) -> Iterator[str]:
     (is_super,) = connection.execute(_SUPER).fetchone()
     if is_super:
-        yield f"the role is a superuser: whoever makes it run a function has the database server{_HINT}"
+        yield f"the role is a superuser: a function that it runs controls the database server{_HINT}"
         return
     (owns,) = connection.execute(_OWNS, [table]).fetchone()
     writes = [name for (name,) in connection.execute(_WRITES, [table])]
