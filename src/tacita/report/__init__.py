@@ -1,1 +1,1 @@
-"""What people read about a release: charts, pages, statements, signatures, the log of releases."""
+"""Documents about releases: charts, pages, statements, signatures, the log of releases."""

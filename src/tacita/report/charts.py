@@ -1,7 +1,7 @@
-"""Small pictures as SVG text, for pages that stand alone: no scripts, nothing fetched, printed as they are shown.
+"""Small charts as SVG text, for self-contained pages: no scripts, nothing fetched, printed as they are shown.
 
-Colours come from the page's style: `--ink`, `--soft`, `--line`, `--bar`, `--second`, `--bg`. Every picture says in
-words what it shows, for those who hear it read.
+Colours come from the page's style: `--ink`, `--soft`, `--line`, `--bar`, `--second`, `--bg`. Every chart has a
+description in words for screen readers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_LABEL = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A value with the interval that it lies in, and a few words."""
+    """A value with its interval, and a label."""
 
     label: str
     value: float
@@ -31,7 +31,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One mark of a scatter: where, what it is called, and whether nothing beats it."""
+    """One mark of a scatter plot: its position, its label, and whether it is on the Pareto front."""
 
     label: str
     x: float
@@ -52,7 +52,7 @@ def _svg(width: float, height: float, said: str, body: str) -> str:
 
 
 def interval_bars(rows: Sequence[Interval], *, most: float = 1.0, title: str = "") -> str:
-    """A bar for each value, from 0 to `most`, with its interval as a line."""
+    """Draw a bar for each value, from 0 to `most`, with its interval as a line."""
 
     def x(value: float) -> float:
         return _LEFT + _WIDTH * min(max(value / most, 0.0), 1.0)
@@ -83,7 +83,7 @@ def interval_bars(rows: Sequence[Interval], *, most: float = 1.0, title: str = "
 def twin_bars(
     rows: Sequence[tuple[str, float, float]], *, names: tuple[str, str], most: float | None = None, title: str = ""
 ) -> str:
-    """Two bars for each label, one under the other."""
+    """Draw two bars for each label, one under the other."""
     top = most or max((max(one, other) for _, one, other in rows), default=1.0) or 1.0
     parts, said = [], []
     for place, (label, one, other) in enumerate(rows):
@@ -107,7 +107,7 @@ def twin_bars(
 
 
 def heatmap(names: Sequence[str], values: Sequence[Sequence[float]], *, most: float = 1.0, title: str = "") -> str:
-    """A square for each pair, in a stronger colour where the value is larger."""
+    """Draw a square for each pair, in a stronger colour where the value is larger."""
     size = max(18.0, min(36.0, 520 / max(len(names), 1)))
     parts = []
     for i, row in enumerate(values):
@@ -126,12 +126,12 @@ def heatmap(names: Sequence[str], values: Sequence[Sequence[float]], *, most: fl
 
 
 def _start(lowest: float) -> float:
-    """Where an axis begins: at 0, or at the tenth below what is lowest when that is far up."""
+    """Return the start of an axis: 0, or the tenth below the lowest value if that is far above 0."""
     return 0.0 if lowest < 0.3 else min(0.9, math.floor(lowest * 10) / 10)
 
 
 def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -> str:
-    """Marks with names; a line joins those that nothing beats. Axes end at 1, and begin at 0 or below all marks."""
+    """Draw named marks; a line joins the Pareto front. Axes end at 1, and begin at 0 or below all marks."""
     left, top, side = 60, 16, 460
     starts = [_start(min((getattr(point, axis) for point in points), default=0.0)) for axis in ("x", "y")]
 
@@ -177,7 +177,7 @@ def scatter(points: Sequence[Point], *, across: str, up: str, title: str = "") -
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curve:
-    """A line through points from left to right, with the band that it lies in where one is known."""
+    """A line through points from left to right, with an optional uncertainty band."""
 
     label: str
     x: Sequence[float]
@@ -185,7 +185,7 @@ class Curve:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     steps: bool = False
-    """Whether it stays where it is until the next point."""
+    """Whether the value is constant until the next point."""
 
 
 def curves(
@@ -200,18 +200,18 @@ def curves(
     at: float | None = None,
     ends: tuple[str, str] | None = None,
 ) -> str:
-    """Lines over one axis, from 0 up; of two, the second is dashed.
+    """Draw lines over one axis, from 0 up; of two lines, the second is dashed.
 
     Args:
-        lines: What to draw.
-        across: What the axis below shows.
-        up: What the axis at the side shows.
-        title: What it is, for those who hear it read.
-        logarithmic: Whether the axis below grows by factors.
-        most: Where the axis at the side ends; above all lines by default.
+        lines: The lines.
+        across: Label of the horizontal axis.
+        up: Label of the vertical axis.
+        title: Description for screen readers.
+        logarithmic: Whether the horizontal axis is logarithmic.
+        most: End of the vertical axis; above all lines by default.
         level: A named height to draw across, such as a limit.
-        at: A place below to mark, such as what is chosen.
-        ends: Words for the two ends of the axis below, where numbers would say nothing.
+        at: A position on the horizontal axis to mark, such as the chosen value.
+        ends: Words for the two ends of the horizontal axis, if numbers would be meaningless.
     """
     left, top, width, height = 64, 34, 520, 240
     places = [float(v) for each in lines for v in each.x if math.isfinite(v) and (v > 0 or not logarithmic)]
@@ -273,13 +273,13 @@ def curves(
 
 
 def _above(value: float) -> float:
-    """The next number above whose quarters have few digits: where an axis ends."""
+    """Return the end of an axis: the next larger number whose quarters have few digits."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(step for step in (1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0, 12.0) if step * power >= value) * power
 
 
 def _short(value: float) -> str:
-    """A number for an axis: three digits, and thousands and millions by letter."""
+    """Format a number for an axis: three digits, and thousands and millions by letter."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9995:
             return f"{value / size:.3g}{letter}"

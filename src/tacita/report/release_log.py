@@ -1,13 +1,13 @@
-"""What was released, to whom and when; and what somebody who holds several releases could put together.
+"""Log of releases: what was released, to whom and when; and warnings about releases that can be joined.
 
-A release without differential privacy promises something about itself alone. Two of them over the same people can be
-laid over each other: the class of a person in one and in the other have fewer people in common than either has. So each
-is written down before it leaves, and who releases again is told what is out already.
+A guarantee without differential privacy is about one release alone. Two such releases of the same people can be joined:
+the class of a person in one and in the other have fewer people in common than either has. So each release is logged
+before the rows are handed out, and the next release is warned about the earlier ones.
 
     earlier = log.record(entry)            # in one step: of two that race, one sees the other
     warnings = concerns(entry, earlier)
 
-Nobody is named in the log: it holds digests and names of attributes. docs/guides/sources.md says how it is used.
+The log names no person of the data: it holds digests and names of attributes. docs/guides/sources.md explains its use.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST = {"dataset": 200, "kind": 40, "recipe": 64, "classes": 64, "recipient"
 
 
 def digest_of(data: Any) -> str:
-    """The digest of plain data, whatever order its mappings have.
+    """Compute the digest of plain data, whatever the order of its mappings.
 
     >>> digest_of({"k": 10, "quasi": ["age"]}) == digest_of({"quasi": ["age"], "k": 10})
     True
@@ -45,7 +45,7 @@ def digest_of(data: Any) -> str:
 
 
 def digest_rows(rows: pa.Table) -> str:
-    """The digest of which rows were made equal: they leave in an order that only their values decide."""
+    """Compute the digest of the classes of equal rows: rows are released in an order that depends on values only."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, rows.schema) as writer:
         writer.write_table(rows.combine_chunks())
@@ -57,13 +57,13 @@ class Released:
     """One release.
 
     Attributes:
-        dataset: Over whose rows.
-        kind: What sort of release: "k-anonymous", "unchanged columns".
-        recipe: Digest of what was asked for.
-        attributes: The columns that left.
-        classes: Digest of which rows were made equal; two releases with the same classes add nothing to each other.
-        recipient: Who got it.
-        at: When.
+        dataset: The dataset of the rows.
+        kind: Kind of the release: "k-anonymous", "unchanged columns".
+        recipe: Digest of the request.
+        attributes: The columns that were released.
+        classes: Digest of the classes of equal rows; two releases with the same classes reveal no more than one.
+        recipient: The recipient.
+        at: The time.
     """
 
     dataset: str
@@ -84,12 +84,12 @@ class Released:
 
 
 class ReleaseLog(Protocol):
-    """Where releases are written down."""
+    """A log of releases."""
 
     def record(self, released: Released, *, same_classes: bool = False) -> tuple[Released, ...]:
-        """Write a release down, before it leaves, and give all earlier ones of its dataset, oldest first.
+        """Log a release before the rows are handed out, and return all earlier ones of its dataset, oldest first.
 
-        With `same_classes` it is refused, and not written down, where rows have left in other classes.
+        With `same_classes` a release is refused, and not logged, if rows were released in other classes before.
         """
 
     def history(self, dataset: str) -> tuple[Released, ...]:
@@ -103,7 +103,7 @@ class StoredReleaseLog:
         self._database = database
 
     def record(self, released: Released, *, same_classes: bool = False) -> tuple[Released, ...]:
-        """Write a release down and give all earlier ones of its dataset; of two that race, one sees the other."""
+        """Log a release and return all earlier ones of its dataset; of two concurrent ones, one sees the other."""
         row = {
             "id": released.id,
             "dataset": released.dataset,
@@ -115,12 +115,12 @@ class StoredReleaseLog:
             "created": released.at,
         }
         with self._database.writing() as connection:
-            if self._database.is_postgres:  # on SQLite a writer is alone anyway
+            if self._database.is_postgres:  # SQLite allows one writer at a time anyway
                 connection.execute(sa.text("LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE"))
             earlier = _read(connection, released.dataset)
             if same_classes and any(old.classes != released.classes for old in earlier):
-                rule = "rows of these people have left in other classes, and who has both could intersect them"
-                hint = "Ask for the same k, l and t as before, or the owner to allow several releases"
+                rule = "rows of these people were released in other classes; a recipient of both could intersect them"
+                hint = "Use the same k, l and t as before, or ask the owner to allow several releases"
                 raise Forbidden(rule, field="k", hint=hint)
             connection.execute(releases.insert().values(row))
             detail = {"release": released.kind, "columns": released.attributes}
@@ -151,10 +151,10 @@ def _read(connection: sa.Connection, dataset: str) -> tuple[Released, ...]:
 
 
 def concerns(new: Released, earlier: Iterable[Released]) -> tuple[str, ...]:
-    """What to warn of before a release: one sentence for each earlier one that it could be laid over.
+    """Return warnings about a release: one sentence for each earlier one that it could be joined with.
 
-    The same classes over no more columns add nothing. Anything else can be joined, whoever got it: recipients can
-    share.
+    The same classes over no more columns add nothing. Any other release can be joined, also by another recipient:
+    recipients can share.
     """
     found = []
     for old in earlier:
@@ -167,6 +167,6 @@ def concerns(new: Released, earlier: Iterable[Released]) -> tuple[str, ...]:
         elif shared:
             what = f"has other classes over {', '.join(shared)}, so the two can be intersected"
         else:
-            what = "has other columns of the same people, so the two can be joined by whoever knows somebody in both"
+            what = "has other columns of the same people, so anyone who knows a person in both can join the two"
         found.append(f"the release of {old.at:%Y-%m-%d %H:%M} UTC to {same} {what}")
     return tuple(found)

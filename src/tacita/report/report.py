@@ -1,6 +1,6 @@
-"""One HTML file that shows releases to people: bars with error bars, what they cost, and how to check it.
+"""One HTML file about releases for people: bars with error bars, their cost, and how to check it.
 
-The file stands alone: no scripts, no fonts, nothing fetched. It is made from releases only, so it can leave.
+The file is self-contained: no scripts, no fonts, nothing fetched. It is made from releases only, so it may be released.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ pre { font-size: .75rem; overflow: auto; border: 1px solid var(--line); padding:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """One part of a report: a release, statistics read off it, rows of facts, and a sentence for each."""
+    """One part of a report: a release, statistics derived from it, rows of facts, and a text."""
 
     title: str
     text: str = ""
@@ -59,11 +59,11 @@ class Section:
     statistics: Sequence[Statistic] = field(default=())
     facts: Sequence[tuple[str, str]] = field(default=())
     picture: str = ""
-    """An SVG of our own making, such as `draw_network` gives: it stands in the page as it is."""
+    """An SVG that we made, such as by `draw_network`: the page holds it unescaped."""
 
 
 def bars(release: Release, level: float = 0.95) -> str:
-    """A release as an SVG: a bar for each cell and the interval that holds the truth at the given level."""
+    """Draw a release as an SVG: a bar for each cell and its confidence interval at the given level."""
     if not isinstance(release, Release):
         raise InvalidInput(
             "only a released table has bars",
@@ -141,7 +141,7 @@ def _privacy(release: Release) -> str:
     facts = [
         (
             "who held the data",
-            "nobody: answers were randomised on each device" if release.trust == "local" else "a curator",
+            "no one: answers were randomised on each device" if release.trust == "local" else "a curator",
         ),
         ("who is protected", f"{release.unit}, {release.neighbours}"),
         ("standard error of a cell", number(mean_error, share=share)),

@@ -1,6 +1,6 @@
-"""Signatures, so that a statement or a bundle can be told from one that somebody changed.  Ed25519.
+"""Ed25519 signatures, so that changes of a statement or a bundle are detected.
 
-A key signs what this installation releases. The public half is published beside it; whoever has it can check.
+A key signs what this installation releases. The public key is published beside it; anyone who has it can verify.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _FILE = "signing.key"
 
 
 def canonical(data: Mapping[str, Any]) -> bytes:
-    """Equal data as equal bytes."""
+    """Serialise data so that equal data has equal bytes."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def read_canonical(text: str, *, field: str) -> dict[str, Any]:
-    """The object that a signed text holds, if it can mean only one thing.
+    """Parse a signed text into an object, if it has only one meaning.
 
-    Readers of JSON disagree about members that are there twice: a signature over the last one says nothing about the
-    first, which somebody else may read.
+    JSON parsers disagree about duplicate members: a signature over the last one does not cover the first, which
+    another parser may read.
 
     Args:
         text: JSON.
-        field: What errors call it.
+        field: Name of the field in errors.
 
     Raises:
         InvalidInput: It is no JSON object, or has a member twice, a number that is not finite, or a text that is no
@@ -59,7 +59,7 @@ def read_canonical(text: str, *, field: str) -> dict[str, Any]:
 
 
 class _TwiceError(Exception):
-    """The name of a member that is there twice."""
+    """Signals a duplicate member by its name."""
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,18 +77,18 @@ def _refuse_constant(name: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class SigningKey:
-    """What signs. Its secret half is never shown."""
+    """A signing key. Its private half is never shown."""
 
     _key: Ed25519PrivateKey = field(repr=False)
 
     @classmethod
     def new(cls) -> SigningKey:
-        """A key that nobody has seen."""
+        """Generate a new key."""
         return cls(_key=Ed25519PrivateKey.generate())
 
     @classmethod
     def of(cls, home: Path) -> SigningKey:
-        """The key of an installation, made when it is first asked for; only its owner can read the file."""
+        """Return the key of an installation, generated on first use; only its owner can read the file."""
         path = home / _FILE
         home.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -99,7 +99,7 @@ class SigningKey:
                     file.write(raw)
                     file.flush()
                     os.fsync(file.fileno())
-                with suppress(FileExistsError):  # somebody was faster, and theirs is the key
+                with suppress(FileExistsError):  # another process was faster; its key is used
                     os.link(part, path)
             finally:
                 os.unlink(part)
@@ -110,16 +110,16 @@ class SigningKey:
 
     @property
     def public(self) -> str:
-        """The half that anybody may have."""
+        """The public half of the key."""
         return _text(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
     def sign(self, message: bytes) -> str:
-        """A signature over these bytes."""
+        """Sign these bytes."""
         return _text(self._key.sign(message))
 
 
 def check_signature(message: bytes, signature: str, public: str) -> bool:
-    """Whether the key with this public half signed these bytes."""
+    """Return whether the key with this public half signed these bytes."""
     try:
         Ed25519PublicKey.from_public_bytes(_bytes(public)).verify(_bytes(signature), message)
     except (InvalidSignature, ValueError):
@@ -128,7 +128,7 @@ def check_signature(message: bytes, signature: str, public: str) -> bool:
 
 
 def fingerprint_of(public: str) -> str:
-    """A short name for a public key, to read out and compare."""
+    """Return a short name for a public key, to read out and compare."""
     digest = hashlib.sha256(public.encode()).hexdigest()[:16]
     return " ".join(digest[place : place + 4] for place in range(0, 16, 4))
 

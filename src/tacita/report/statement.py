@@ -1,10 +1,10 @@
-"""A privacy statement: what is promised about a release, for machines, signed, and checked by anyone.
+"""A privacy statement: the guarantee of a release, machine-readable, signed, and verifiable by anyone.
 
-It names the mechanism, who is protected and against what change, what it cost as an event, and what that adds up to;
-what was taken as public, and what is not protected; the versions; and the digest of what left. `verify` does not
-believe it: it checks the signature, takes the digest of the file anew, and has the accountant add up the event again.
+It names the mechanism, the protected unit and the neighbours, the cost as an event and as an epsilon; what was assumed
+to be public, and what is not protected; the versions; and the digests of the released files. `verify` does not trust
+it: it checks the signature, computes the digest of the file again, and lets the accountant compose the event again.
 
-Privacy: holds no count and no value; a release without a guarantee says `none`, and never an epsilon.
+Privacy: holds no count and no value; a release without a guarantee states `none`, and never an epsilon.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _GOOD: Mapping[str, Callable[[Any], bool]] = {
     "key": _is_text,
     "signature": _is_text,
 }
-"""What each member must look like; whether it is true is for `verify` to find out."""
+"""The type of each member; `verify` checks whether its value is true."""
 
 FOLDER = "folder/1:"
 """Begins the digest of a folder."""
@@ -94,7 +94,7 @@ NOT_PROTECTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What is promised. Made by `state`, read by `from_json`."""
+    """A privacy statement. Made by `state`, read by `from_json`."""
 
     mechanism: Mapping[str, Any]
     guarantee: str
@@ -130,7 +130,7 @@ class Statement:
         return plain | ({"signature": self.signature} if signed else {})
 
     def to_json(self) -> str:
-        """As text, for people to read as well."""
+        """Serialise as indented JSON, which people can read as well."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, path: str | Path) -> None:
@@ -142,7 +142,7 @@ class Statement:
 
     @classmethod
     def from_json(cls, text: str) -> Statement:
-        """What `to_json` wrote; anything else is refused."""
+        """Parse the output of `to_json`; refuse anything else."""
         data = read_canonical(text, field="statement")
         if data.get("tacita") != KIND or set(data) != _MEMBERS:
             raise InvalidInput(f"must be a `{KIND}` with exactly its members", field="statement")
@@ -186,16 +186,17 @@ def state(
     files: Mapping[str, Path] | None = None,
     key: SigningKey,
 ) -> Statement:
-    """State what holds for a release, and sign it.
+    """State the guarantee of a release, and sign it.
 
     Args:
-        event: What making it cost.
+        event: The cost of the release.
         unit, neighbours: Who is protected and against what change.
         provenance: Recipe, versions, time.
-        delta: At which epsilon is stated; 0 for a pure one. What has no pure epsilon is stated at 1e-9 then.
-        guarantee: In a word; from the event if not given.
-        public: What was taken as public besides the schema.
-        files: What left, by the name that it is known by; its digest goes in.
+        delta: The delta at which epsilon is stated; 0 for a pure one. A cost without a pure epsilon is then stated
+            at 1e-9.
+        guarantee: The guarantee in words; by default from the event.
+        public: Facts that were assumed to be public besides the schema.
+        files: The released files by name; their digests are included.
         key: Signs it.
     """
     none = isinstance(event, NonPrivate) or provenance.simulated
@@ -204,7 +205,7 @@ def state(
     unprotected: tuple[str, ...] = NOT_PROTECTED
     if none:
         reason = event.reason if isinstance(event, NonPrivate) else "the noise can be repeated: it came from a seed"
-        unprotected = (f"Anybody in the data: no guarantee, because {reason}.", *NOT_PROTECTED)
+        unprotected = (f"Anyone in the data: no guarantee, because {reason}.", *NOT_PROTECTED)
     unsigned = Statement(
         mechanism=provenance.recipe,
         guarantee="none" if none else (guarantee or "differential privacy"),
@@ -231,7 +232,7 @@ def _is_pure(event: Event, neighbours: Neighbours) -> bool:
 
 
 def _epsilon(event: Event, delta: float, neighbours: Neighbours) -> float | None:
-    """What an event adds up to; None when no finite epsilon does."""
+    """Compute the epsilon of an event; None if it is not finite."""
     if delta:
         found = epsilon_at(event, delta, neighbours)
         return found if math.isfinite(found) else None
@@ -240,7 +241,7 @@ def _epsilon(event: Event, delta: float, neighbours: Neighbours) -> float | None
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file; of a folder, that of the list of its files, marked as such so that no file has the same."""
+    """Compute SHA-256 of a file; of a folder, that of the marked list of its files, so that no file has the same."""
     try:
         if path.is_dir():
             files = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
@@ -258,7 +259,7 @@ def _sha256(path: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that was checked."""
+    """Result of one check."""
 
     what: str
     good: bool
@@ -266,17 +267,17 @@ class Check:
 
 
 def verify(statement: Statement, *, files: Mapping[str, Path] | None = None, key: str | None = None) -> list[Check]:
-    """Check a statement without believing it.
+    """Verify a statement without trusting it.
 
     Args:
-        statement: As it was read.
-        files: Some or all of what left, by the name in the statement.
-        key: The public key that must have signed; without it, that of the statement is taken, which shows that it
-            was not changed since it was signed, and not who signed it.
+        statement: The statement.
+        files: Some or all of the released files, by their names in the statement.
+        key: The public key that must have signed. Without it, the key in the statement is used, which shows that the
+            statement was not changed since it was signed, but not who signed it.
     """
     signer = key or statement.key
     signed = check_signature(canonical(statement.as_dict(signed=False)), statement.signature, signer)
-    who = f"key {fingerprint_of(signer)}" + ("" if key else ", as the statement itself says")
+    who = f"key {fingerprint_of(signer)}" + ("" if key else ", as stated in the statement itself")
     checks = [Check(what="signature", good=signed and (key is None or key == statement.key), detail=who)]
     checks.append(_added_up(statement))
     checks.append(_words(statement))
@@ -286,16 +287,16 @@ def verify(statement: Statement, *, files: Mapping[str, Path] | None = None, key
             checks.append(Check(what=f"file {name}", good=digest_of(path) == digest, detail=str(path)))
     for name in files or {}:
         if name not in statement.digests:
-            checks.append(Check(what=f"file {name}", good=False, detail="the statement does not speak of it"))
+            checks.append(Check(what=f"file {name}", good=False, detail="the statement does not name it"))
     return checks
 
 
 def _added_up(statement: Statement) -> Check:
-    """The event, added up again, costs no more than what is stated."""
+    """Check that the event, composed again, costs no more than stated."""
     if statement.guarantee == "none":
         return Check(what="epsilon", good=statement.epsilon is None, detail="no guarantee is claimed")
     if statement.delta > MOST_DELTA:
-        detail = f"delta {statement.delta:g} promises next to nothing: it must be at most {MOST_DELTA:g}"
+        detail = f"delta {statement.delta:g} is too large to protect anyone: it must be at most {MOST_DELTA:g}"
         return Check(what="epsilon", good=False, detail=detail)
     if (
         statement.epsilon is None
@@ -317,7 +318,7 @@ def _added_up(statement: Statement) -> Check:
 
 
 def _words(statement: Statement) -> Check:
-    """A simulated or unprotected release does not claim a guarantee."""
+    """Check that a simulated or unprotected release does not claim a guarantee."""
     empty = isinstance(statement.event, NonPrivate) or bool(statement.provenance.get("simulated"))
     good = statement.guarantee == "none" if empty else statement.guarantee != "none"
     return Check(what="guarantee", good=good, detail=statement.guarantee)

@@ -1,7 +1,7 @@
-"""An adversary who chooses each question by the answers before it, played exactly.
+"""Exact evaluation of an adaptive adversary, who chooses each question by the answers before it.
 
 Events have privacy losses on a lattice, so that the loss of any history is a whole number of steps. Dynamic programming
-over (what was charged, loss so far) finds the best of all adaptive strategies against a rule of acceptance; single
+over (charged events, loss so far) finds the best of all adaptive strategies against a rule of acceptance; single
 strategies are followed through all their histories.
 """
 
@@ -25,7 +25,7 @@ _TAIL = 1e-30  # outputs rarer than this are counted as if they revealed everyth
 
 @dataclass(frozen=True)
 class LatticeEvent:
-    """The law of one event's privacy loss: probability of each number of steps; what is missing to 1 is infinite."""
+    """Distribution of one event's privacy loss: probability of each number of steps; the rest to 1 is infinite loss."""
 
     event: Event
     losses: npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class LatticeEvent:
 
 
 def lattice_event(event: Event, step: Fraction) -> LatticeEvent:
-    """The loss of an event whose losses are multiples of a step, for its worst pair."""
+    """Return the loss distribution of an event whose losses are multiples of a step, for its worst pair."""
     match event:
         case Pure(epsilon=epsilon):
             return lattice_event(DiscreteLaplaceNoise(scale=1 / Fraction(epsilon)), step)
@@ -65,7 +65,7 @@ def _excess(losses: npt.NDArray[np.floating], epsilon: float) -> npt.NDArray[np.
 
 
 def composed_delta(events: list[LatticeEvent], counts: Counts, step: Fraction, epsilon: float) -> float:
-    """Delta of events that were fixed beforehand: what loss distributions give."""
+    """Compute the delta of events that were fixed beforehand, from their loss distributions."""
     law, low, left = np.ones(1), 0, 1.0
     for event, count in zip(events, counts, strict=True):
         dense = np.zeros(event.losses[-1] - event.losses[0] + 1)
@@ -79,14 +79,14 @@ def composed_delta(events: list[LatticeEvent], counts: Counts, step: Fraction, e
 def best_strategy(
     events: list[LatticeEvent], accepts: Callable[[Counts], bool], step: Fraction, epsilon: float, most: int
 ) -> float:
-    """Largest delta at this epsilon that any adaptive strategy reaches, stopping whenever it likes.
+    """Compute the largest delta at this epsilon that any adaptive strategy reaches, with free stopping.
 
     Args:
-        events: What may be asked, each as often as the rule accepts.
+        events: Events that may be asked, each as often as the rule accepts.
         accepts: The rule: whether a history may be charged.
-        step: Of the lattice.
-        epsilon: Of the promise.
-        most: Losses beyond so many steps, either way, are rounded inwards to it below and count as everything above.
+        step: Step of the lattice.
+        epsilon: Epsilon of the guarantee.
+        most: Most steps in either direction: a smaller loss is rounded up to -most, a larger one counts as infinite.
     """
     stop = _excess(np.arange(-most, most + 1) * float(step), epsilon)
     known: dict[Counts, npt.NDArray[np.float64]] = {}
@@ -109,8 +109,8 @@ def best_strategy(
 
 
 def _step(after: npt.NDArray[np.float64], event: LatticeEvent, most: int) -> npt.NDArray[np.float64]:
-    """Expected value after one event, for each loss before it."""
-    total = np.full_like(after, max(0.0, 1 - event.probabilities.sum()))  # what is missing reveals everything
+    """Compute the expected value after one event, for each loss before it."""
+    total = np.full_like(after, max(0.0, 1 - event.probabilities.sum()))  # the missing probability reveals everything
     places = np.arange(2 * most + 1)
     for loss, probability in zip(event.losses, event.probabilities, strict=True):
         moved = places + loss
@@ -126,9 +126,9 @@ def random_strategy(
     rng: np.random.Generator,
     depth: int,
 ) -> float:
-    """Delta of one random strategy, exactly: at every answer it picks the next event, or stops, by chance.
+    """Compute exactly the delta of one random strategy: at every answer it picks the next event, or stops, by chance.
 
-    What it picks depends on the loss so far, which is all that matters of the answers, and on what was charged.
+    The choice depends on the loss so far, which is all that matters of the answers, and on the charged events.
     """
     states: dict[tuple[Counts, int], float] = {((0,) * len(events), 0): 1.0}
     delta = 0.0

@@ -1,16 +1,16 @@
-"""The contract of a channel: what it says of itself is what it does.
+"""Contract of a channel: its stated properties hold.
 
     class TestMyChannel(ChannelContract):
         def channels(self):
             return [MyChannel(...), ...]
 
-Every number is compared with one that is found another way: the loss with the enumerated integer weights,
-the estimator with the exact law, the covariance with all outcomes of a small collection, the sampler with
+Every number is compared with one that is computed another way: the loss with the enumerated integer weights,
+the estimator with the exact distribution, the covariance with all outcomes of a small collection, the sampler with
 every word it can read.
 
-`LawContract` is the half about the law: that the matrix is the sampler's, and the stated loss the matrix's. Channels
-whose estimate is not an unbiased one (Square Wave, hashing by a real mixer) pass that half and test the other one by
-their own means.
+`LawContract` is the half about the distribution: the matrix is that of the sampler, and the stated loss that of the
+matrix. Channels whose estimate is biased (Square Wave, hashing by a real mixer) pass that half and test the other one
+by their own means.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MOST_POSITIONS = 10**5
 
 
 class ListedWords:
-    """A source that gives the listed words in order and then fails: for enumeration only."""
+    """A source that returns the listed words in order and then fails: for enumeration only."""
 
     simulated = True
 
@@ -56,7 +56,7 @@ class ListedWords:
         self._left = words
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """The next listed words, fewer when they end."""
+        """Return the next listed words, fewer at the end."""
         assert self._left.size, "the sampler asked for more words than the law needs"
         given, self._left = self._left[:count], self._left[count:]
         return given
@@ -71,35 +71,35 @@ class ListedCalls:
         self._calls = iter(calls)
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """The next listed array, with zeros at its end."""
+        """Return the next listed array, padded with zeros."""
         listed = next(self._calls)
         assert len(listed) <= count, "the sampler asked for fewer words than the law needs"
         return np.array([*listed, *[0] * (count - len(listed))], dtype=np.uint64)
 
 
 class LawContract:
-    """Tests of the law of a channel: what it says of itself and how it draws."""
+    """Tests of the distribution of a channel: its stated properties and its sampler."""
 
     seed = 20_260_101
     one_word = True  # whether an answer reads one word of 53 bits; if not, override `cases`
 
     def channels(self) -> Sequence[EnumerableChannel]:
-        """The channels under test, small and large; those with a small total are enumerated word by word."""
+        """Return the channels under test, small and large; those with a small total are enumerated word by word."""
         raise NotImplementedError
 
     def columns(self, channel: EnumerableChannel, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """The column of the matrix for each report; override when reports are not codes."""
+        """Return the column of the matrix for each report; override when reports are not codes."""
         return np.asarray(reports, dtype=np.int64)
 
     def reports(self, channel: EnumerableChannel) -> NDArray[Any]:
-        """One report for each column of the matrix; override when reports are not codes."""
+        """Return one report for each column of the matrix; override when reports are not codes."""
         return np.arange(channel.weights().shape[1])
 
     def cases(self, channel: EnumerableChannel) -> Iterable[Sequence[Sequence[int]]]:
-        """Equally likely words that make one answer, all of them: an array for each time the source is called."""
+        """Return all equally likely words that make one answer: an array for each call of the source."""
         return ()
 
-    # -- what it says ----------------------------------------------------------------------------------
+    # -- stated properties -----------------------------------------------------------------------------
 
     def test_is_a_channel(self) -> None:
         for channel in self._some():
@@ -123,7 +123,7 @@ class LawContract:
             above = math.nextafter(channel.epsilon, math.inf)
             assert channel.epsilon <= channel.epsilon_upper <= above, channel
 
-    # -- what it does ----------------------------------------------------------------------------------
+    # -- sampler ---------------------------------------------------------------------------------------
 
     def test_sampled_answers_follow_the_matrix(self) -> None:
         # for a whole class of channels too: a right one fails in fewer than one of 1,000 seeds
@@ -179,7 +179,7 @@ class LawContract:
 
 
 class ChannelContract(LawContract):
-    """Tests that every channel must pass; a subclass named Test... says which channels."""
+    """Tests that every channel must pass; a subclass named Test... lists the channels."""
 
     def test_estimator_is_unbiased(self) -> None:
         # With total respondents who all hold x, the expected counts are the integer weights: no rounding
@@ -231,7 +231,7 @@ class ChannelContract(LawContract):
     def _moments(
         self, channel: EnumerableChannel, rows: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and covariance of the estimate over every outcome of independent answers with laws `rows`."""
+        """Compute mean and covariance of the estimate over all outcomes of independent answers with laws `rows`."""
         tallies = self._tallies(channel)
         chances, estimates = [], []
         for outcome in itertools.product(range(rows.shape[1]), repeat=len(rows)):
@@ -242,7 +242,7 @@ class ChannelContract(LawContract):
         return mean, (values - mean).T @ ((values - mean) * weight[:, None])
 
     def _tallies(self, channel: EnumerableChannel) -> NDArray[np.int64]:
-        """What each single report adds to the tally, one row for each column of the matrix."""
+        """Return the tally of each single report, one row for each column of the matrix."""
         return np.stack([channel.tally(report) for report in self.reports(channel)[:, None]])
 
 
@@ -259,7 +259,7 @@ class PackedBits:
 
 
 def worst_ratio(weights: NDArray[Any]) -> Fraction:
-    """The largest ratio between two inputs of the weight of one report, exactly."""
+    """Compute exactly the largest ratio between two inputs of the weight of one report."""
     assert (weights > 0).all(), "a report that some value never gives has an infinite loss"
     return max(
         Fraction(int(high), int(low)) for high, low in zip(weights.max(axis=0), weights.min(axis=0), strict=True)
@@ -271,17 +271,17 @@ def _few(levels: int) -> list[int]:
 
 
 def _people(channel: EnumerableChannel) -> int:
-    """How many respondents can be enumerated: all their joint reports are at most `_MOST_OUTCOMES`."""
+    """Return the number of respondents that can be enumerated: their joint reports are at most `_MOST_OUTCOMES`."""
     return min(int(math.log(_MOST_OUTCOMES) / math.log(channel.weights().shape[1])), 5)
 
 
 def chi_square_p(counts: NDArray[np.int64], law: NDArray[np.float64]) -> float:
-    """How likely counts at least so far from a law are.
+    """Compute the p-value of counts under a distribution.
 
-    The chi-square law holds where at least 5 are expected. Cells with fewer are one cell; if even that has fewer, its
-    count is held against its binomial law, and the smaller of both p-values counts twice. One draw where a hundredth
-    was expected would else look impossible, and happens every hundredth time. A draw where the law allows none is
-    impossible however few they are.
+    The chi-square approximation holds where at least 5 are expected. Cells with fewer are merged into one cell; if even
+    that has fewer, its count is tested against its binomial law, and the smaller of both p-values is doubled. Otherwise
+    one draw where a hundredth was expected would look impossible, although it happens every hundredth time. A draw in a
+    cell of probability 0 has the p-value 0.
     """
     if counts[law == 0].any():
         return 0.0
@@ -302,13 +302,13 @@ def chi_square_p(counts: NDArray[np.int64], law: NDArray[np.float64]) -> float:
 
 
 def zipf(levels: int, power: float = 1.1) -> NDArray[np.float64]:
-    """Shares proportional to 1 / rank**power."""
+    """Return shares proportional to 1 / rank**power."""
     shares = 1 / np.arange(1, levels + 1) ** power
     return np.asarray(shares / shares.sum())
 
 
 def error_over_theory(channel: Channel, *, people: int, runs: int, seed: int = 1) -> float:
-    """Mean squared error about the respondents over the predicted variance, all cells and runs together."""
+    """Compute the mean squared error about the respondents over the predicted variance, over all cells and runs."""
     source, rng = SeededSource(seed), np.random.default_rng(seed)
     found, predicted = 0.0, 0.0
     for _ in range(runs):
@@ -321,7 +321,7 @@ def error_over_theory(channel: Channel, *, people: int, runs: int, seed: int = 1
 
 
 def coverage(channel: Channel, *, people: int, runs: int, about: About, seed: int = 1) -> float:
-    """Share of 95 % intervals that hold the truth, over all cells and runs."""
+    """Compute the share of 95 % intervals that hold the truth, over all cells and runs."""
     source, rng = SeededSource(seed), np.random.default_rng(seed)
     pi, inside = zipf(channel.levels), []
     for _ in range(runs):

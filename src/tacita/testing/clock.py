@@ -1,7 +1,7 @@
-"""The promise that no clock shows: what a plan releases is the same, byte for byte, however long reading data took.
+"""Contract against timing effects: a plan releases the same bytes, however long reading data took.
 
-A `SlowEngine` gives what another engine gives, and an hour passes with every call: on the clocks of the `time` module,
-which it moves, so that no test has to wait. A loop that ends by time ends early then.
+A `SlowEngine` returns the answers of another engine, and an hour passes with every call: it moves the clocks of the
+`time` module, so that no test has to wait. A loop that ends by time then ends early.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Passing:
 
 @contextmanager
 def moved_clock() -> Iterator[_Passing]:
-    """All clocks of `time`, ahead by what has passed so far."""
+    """Move all clocks of `time` ahead by the time passed so far."""
     passing = _Passing()
     real = {name: getattr(time, name) for name in _CLOCKS}
 
@@ -71,11 +71,11 @@ def assert_no_clock(plan: Plan[Any], engine: Engine, seed: int = 1) -> None:
     with moved_clock() as passing:
         slow = _released(plan.run(SlowEngine(engine, passing), SeededSource(seed)))
         assert passing.seconds, "the plan read nothing through the engine"
-    assert fast == slow, "what is released depends on how long reading took"
+    assert fast == slow, "the release depends on how long reading took"
 
 
 def _released(answer: Answer) -> str:
-    """What leaves, but for the marks of the run that are drawn and dated apart from the data."""
+    """Serialise the release, without the ids and dates of the run, which do not depend on the data."""
 
     def stripped(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What every engine must do, as a suite that anybody's engine can be run through.
+"""Contract of an engine: a test suite for any engine, ours or a plug-in's.
 
     class TestMine(EngineContract):
         def make(self, domain, table):
@@ -41,7 +41,7 @@ ODD = ('a"b', "c'd", "e\\f", "größe", "日本", "%s", "{x}", "a,b", "-- ;", " 
 EXAMPLES = settings(
     max_examples=15,
     deadline=None,
-    # one body runs in many classes, each with its own fixtures, which is what contracts are for
+    # one body runs in many classes, each with its own fixtures, as contracts do
     suppress_health_check=[
         HealthCheck.differing_executors,
         HealthCheck.function_scoped_fixture,
@@ -51,34 +51,34 @@ EXAMPLES = settings(
 
 
 def cells_of(table: Table) -> dict[tuple[int, ...], int]:
-    """The cells of a table that are not zero."""
+    """Return the cells of a table that are not zero."""
     codes, counts = table.nonzero()
     return {tuple(row): int(count) for row, count in zip(codes.tolist(), counts.tolist(), strict=True)}
 
 
 class EngineContract:
-    """Subclass, say how an engine is made, and pytest does the rest."""
+    """Tests that every engine must pass; a subclass defines how an engine is made."""
 
     hostile: ClassVar[Sequence[str]] = ("whole", "real", "narrow", "cents", "words", "days", "truth", "times")
     """Kinds of hostile columns that the source can hold."""
 
     def make(self, domain: Domain, table: pa.Table) -> Engine:
-        """An engine over these rows."""
+        """Make an engine over these rows."""
         raise NotImplementedError
 
     def seen(self, table: pa.Table) -> pa.Table:
-        """The rows as the source holds them; differs where it has fewer types than Arrow."""
+        """Return the rows as the source holds them; they differ if it has fewer types than Arrow."""
         return table
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
     def agree(self, domain: Domain, table: pa.Table, *, max_rows: int | None = None, ways: int = 3) -> None:
-        """All tables over up to `ways` attributes are what the reference counts."""
+        """Check that all tables over up to `ways` attributes are those of the reference."""
         engine = self.make(domain, table)
         names = domain.countable
         keys = [key for n in range(1, ways + 1) for key in itertools.combinations(names, n)]
         unit = Unit.row()
-        if domain.person is not None:  # a bound that binds nobody still leaves out rows of nobody
+        if domain.person is not None:  # a bound that no person exceeds still skips rows without a person
             max_rows = max_rows or max(table.num_rows, 1)
             unit = Unit.of_person(domain.person, max_rows=max_rows)
         rows = reference_rows(domain, self.seen(table), max_rows)
@@ -88,12 +88,12 @@ class EngineContract:
             self.same(domain, rows, key, found[key])
 
     def same(self, domain: Domain, rows: Iterable[tuple[int, ...]], key: Sequence[str], table: Table) -> None:
-        """One table is what the reference counts."""
+        """Check that one table is that of the reference."""
         assert table.domain == domain.project(key)
         assert cells_of(table) == dict(reference_counts(domain, rows, key)), key
 
     def column(self, attribute: Attribute, values: pa.Array, nulls: Sequence[str] = ("",)) -> None:
-        """A single column is counted as the reference does, whatever buckets it has."""
+        """Check that a single column is counted as by the reference, whatever buckets it has."""
         for missing, other in itertools.product((False, True), repeat=2):
             chosen = attribute.model_copy(update={"missing": missing, "other": other})
             for cached in ("size", "all_labels"):
@@ -242,7 +242,7 @@ class EngineContract:
     # -- tables ----------------------------------------------------------------------------------------------
 
     def example(self, rows: int = 200) -> tuple[Domain, pa.Table]:
-        """A domain with one attribute of each kind, and rows of all sorts."""
+        """Return a domain with one attribute of each kind, and rows of all kinds of values."""
         domain = Domain(
             person="who",
             attributes=[
@@ -323,9 +323,9 @@ class EngineContract:
 
     def test_persons_with_odd_and_numeric_keys(self) -> None:
         attributes = [Identifier(name="who"), Numeric(name="x", bounds=(0, 9), integer=True)]
-        domain = Domain(person="who", attributes=attributes, nulls=("", "nobody"))
+        domain = Domain(person="who", attributes=attributes, nulls=("", "no one"))
         x = pa.array([i % 10 for i in range(48)])
-        odd = [*ODD, "", "nobody", "a|1", "|"]
+        odd = [*ODD, "", "no one", "a|1", "|"]
         self.agree(domain, pa.table({"who": odd * 3, "x": x}), max_rows=2, ways=1)
         self.agree(domain, pa.table({"who": [i % 5 for i in range(48)], "x": x}), max_rows=3, ways=1)
 
@@ -436,13 +436,13 @@ class EngineContract:
             engine.rows([])
 
     def recoder(self, domain: Domain, table: pa.Table) -> Recodes:
-        """An engine over these rows that can recode them."""
+        """Make an engine over these rows that can recode them."""
         engine = self.make(domain, table)
         assert isinstance(engine, Recodes)
         return engine
 
     def recoding(self, table: pa.Table) -> Recoding:
-        """Ages in decades, colours not at all, and rows of no declared colour suppressed; value by value."""
+        """Return a recoding of ages to decades; colours stay, and rows without a declared colour are suppressed."""
         ages = sorted({age for age in table.column("age").to_pylist() if age is not None})
         known = {OTHER if colour == "mauve" else colour for colour in table.column("colour").to_pylist()}
         colours = sorted(colour for colour in known if colour is not None)
@@ -547,7 +547,7 @@ class EngineContract:
 
     @pytest.mark.parametrize("seed", range(int(os.environ.get("TACITA_FUZZ_TABLES", "12"))))
     def test_hostile_tables(self, seed: int) -> None:
-        """Extreme values of every type, in wide and narrow bins: TACITA_FUZZ_TABLES=440 tries more of them."""
+        """Count extreme values of every type, in wide and narrow bins: TACITA_FUZZ_TABLES=440 tries more of them."""
         domain, table = hostile_table(random.Random(seed), self.hostile)
         self.agree(domain, table, max_rows=1 + seed % 3 if domain.person else None, ways=2)
 
@@ -592,7 +592,7 @@ HOSTILE: dict[str, tuple[Sequence[Any], pa.DataType]] = {
 
 
 def hostile_table(rng: random.Random, kinds: Sequence[str]) -> tuple[Domain, pa.Table]:
-    """A domain and rows at the ends of what types can hold."""
+    """Return a domain and rows at the limits of types."""
     rows = rng.randrange(1, 60)
     attributes: list[Any] = []
     columns: dict[str, pa.Array] = {}
@@ -647,7 +647,7 @@ NAMES = st.text(st.sampled_from("abcXYZ 'é\\%{}\".-"), min_size=1, max_size=6).
 
 @st.composite
 def domains_and_tables(draw: st.DrawFn) -> tuple[Domain, pa.Table]:
-    """A small domain of any kinds, and rows that are partly strangers to it."""
+    """Draw a small domain of any kinds, and rows that are partly out of domain."""
     names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
     rows = draw(st.integers(0, 25))
     pairs = [draw(_column(name, rows)) for name in names]

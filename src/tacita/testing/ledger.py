@@ -1,4 +1,4 @@
-"""The promises of a ledger, for any store it may live in.
+"""Contract of a ledger, for any store.
 
 Subclass `LedgerContract` in a test file and give it a `url` fixture with the address of an empty database. The
 races are run by real processes, some of which are killed with SIGKILL in the middle:
@@ -41,7 +41,7 @@ WHO: dict[str, Any] = {"question": "?", "unit": ROW, "neighbours": ADD, "princip
 
 @dataclass(frozen=True)
 class Race:
-    """What came out of a race: what the processes saw, and what the ledger holds."""
+    """Result of a race: what the processes saw, and what the ledger holds."""
 
     answered: tuple[str, ...]
     settled: frozenset[str]
@@ -54,7 +54,7 @@ class Race:
 def race(url: str, folder: Path, *, processes: int, charges: int, kills: int) -> Race:
     """Let processes charge one account of `charges` times 0.001 until it is empty, killing some on the way.
 
-    A killed process is replaced, so that all of the budget is fought for.
+    A killed process is replaced, so that the whole budget is charged.
     """
     ledger = Ledger(Database(url))
     ledger.open("race", unit=ROW, neighbours=ADD, budget=Budget.pure(charges / 1000))
@@ -91,7 +91,7 @@ def _wait_for(condition: Any, seconds: float = 120) -> None:
 
 
 class LedgerContract:
-    """What every ledger promises."""
+    """Tests that every ledger must pass."""
 
     @pytest.fixture
     def url(self) -> str:
@@ -232,7 +232,7 @@ class LedgerContract:
         open_ledger.open("e", **terms, data=other)  # the data is free again, and no reason is needed
 
     def test_replacing_and_closing_race_with_charging(self, ledger: Ledger) -> None:
-        """Either the charge comes first and the account stays, or it is charged under the new terms, or not at all."""
+        """Check that the charge comes first and the account stays, or it has the new terms, or there is no charge."""
         replaced: dict[str, Any] = {"unit": PERSON, "neighbours": ADD, "budget": Budget.pure(9.0)}
 
         def tried(work: Callable[[], Any]) -> bool:
@@ -255,7 +255,7 @@ class LedgerContract:
                 assert (account.charges, account.account.unit, account.account.budget) == (1, ROW, Budget.pure(1.0))
 
     def test_composition_over_many_charges(self, ledger: Ledger) -> None:
-        """A hundred charges of 0.1 cost 10 as a sum, and much less by the filter of an account with a delta."""
+        """Check that a hundred charges of 0.1 cost 10 as a sum, and much less by the filter of a delta account."""
         ledger.open("b", unit=ROW, neighbours=ADD, budget=Budget.approx(5.3, 1e-6))
         noise = DiscreteLaplaceNoise(scale=Fraction(10))
         for _ in range(100):
@@ -286,7 +286,7 @@ class LedgerContract:
 
     @pytest.mark.slow
     def test_racing_and_killed_processes(self, url: str, tmp_path: Path) -> None:
-        """Never one charge too many, none lost."""
+        """Check that there is never one charge too many, and none is lost."""
         seen = race(url, tmp_path, processes=4, charges=200, kills=2)
         assert seen.charges == 200
         assert seen.spent == Fraction(200, 1000)

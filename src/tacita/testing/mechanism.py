@@ -1,7 +1,7 @@
-"""The promises of a mechanism, for any recipe that releases tables.
+"""Contract of a mechanism, for any recipe that releases tables.
 
-Subclass `MechanismContract` in a test file and say in `recipes` which recipes to run through it. All are tried
-on a small table of smokers, so they must ask for tables over `smokes` and `age` only.
+Subclass `MechanismContract` in a test file and list in `recipes` the recipes to test. All are tried on a small
+table of smokers, so they must ask for tables over `smokes` and `age` only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BUDGETS = (Budget.pure(1.0), Budget.approx(1.0, 1e-6), Budget.zcdp(0.1))
 
 
 class FixedEngine:
-    """An engine over rows of codes held in memory, which remembers what it was asked for."""
+    """An engine over rows of codes in memory, which records the tables that it was asked for."""
 
     def __init__(self, domain: Domain, codes: Any) -> None:
         self.domain = domain
@@ -67,9 +67,9 @@ class FixedEngine:
 
 
 def audited_epsilon(hits: int, others: int, trials: int, *, delta: float = 0.0, confidence: float = 0.999) -> float:
-    """A lower bound on epsilon from an attack: an event seen `hits` times on one side, `others` on its neighbour.
+    """Bound epsilon from below by an attack: an event seen `hits` times on one side, `others` on its neighbour.
 
-    Clopper-Pearson bounds on both probabilities, each at half of what the confidence leaves.
+    Uses Clopper-Pearson bounds on both probabilities, each at half of the error probability.
     """
     alpha = (1 - confidence) / 2
     low = stats.beta.ppf(alpha, hits, trials - hits + 1) if hits else 0.0
@@ -78,17 +78,17 @@ def audited_epsilon(hits: int, others: int, trials: int, *, delta: float = 0.0, 
 
 
 class MechanismContract:
-    """What every mechanism promises."""
+    """Tests that every mechanism must pass."""
 
     def recipes(self) -> Iterable[Recipe]:
-        raise NotImplementedError("say which recipes to try")
+        raise NotImplementedError("list the recipes to try")
 
     def plans(self, neighbours: Neighbours = ADD) -> Iterable[Calibrated]:
         for recipe in self.recipes():
             for budget in BUDGETS:
                 try:
                     yield recipe.calibrate(SMOKERS, budget, unit=ROW, neighbours=neighbours)
-                except InvalidInput:  # not every recipe speaks every currency
+                except InvalidInput:  # not every recipe supports every currency
                     continue
 
     def engine(self, extra: Iterable[tuple[int, int]] = ()) -> FixedEngine:
@@ -106,7 +106,7 @@ class MechanismContract:
                         continue
                     spent = cost([(plan.event, 1)], budget, neighbours)
                     assert spent <= exact(budget.amount)
-                    assert spent > 0.97 * exact(budget.amount), "budget is left lying about"
+                    assert spent > 0.97 * exact(budget.amount), "a part of the budget is not used"
                     tried += 1
         assert tried, "no recipe could be calibrated"
 
@@ -167,12 +167,12 @@ class MechanismContract:
 
     @pytest.mark.slow
     def test_an_attacker_finds_no_more_than_was_claimed(self) -> None:
-        """Is the person (daily, adult) there or not? The noisy cell is thresholded at every place that pays."""
+        """Attack whether the person (daily, adult) is in the data, by every useful threshold of the noisy cell."""
         for plan in self.plans():
             self.attack(plan)
 
     def attack(self, plan: Calibrated, trials: int = 4000) -> None:
-        """Fail when the mechanism gives away more than its event claims."""
+        """Fail if the mechanism reveals more than its event claims."""
         key = plan.workload.keys[0]
         seen = []
         for seed, extra in ((5, []), (6, [(2, 1)])):

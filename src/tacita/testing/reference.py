@@ -1,7 +1,7 @@
-"""Counting the slow way: one value at a time, in plain Python, without any code that engines use.
+"""Reference implementation of counting: one value at a time, in plain Python, without any code of the engines.
 
-What a value means is written down here a second time, from the domain's description alone, so that a mistake
-must be made twice to stay unseen.
+The encoding of values is implemented here a second time, from the domain's description alone, so that only a
+mistake that is made twice stays undetected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Cells = Counter[tuple[int, ...]]
 
 
 def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",)) -> int:
-    """The code of one Python value; bytes are text, or nothing that was declared."""
+    """Return the code of one Python value; bytes are text, or out of domain."""
     declared = len(attribute.labels)
     nowhere = declared + attribute.other + attribute.missing
     other = declared if attribute.other else nowhere
@@ -33,7 +33,7 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
     if isinstance(value, bytes):
         text = _text(value)
         return other if text is None else reference_code(attribute, text, nulls)
-    # a typed number, date or truth value is what it is; what is compared as text may mean "missing"
+    # a typed number, date or truth value is never missing; a value that is compared as text may mean "missing"
     typed = isinstance(attribute, Numeric | Date) or (isinstance(attribute, Boolean) and isinstance(value, bool))
     if (
         value is None
@@ -55,7 +55,7 @@ def reference_code(attribute: Attribute, value: Any, nulls: Sequence[str] = ("",
 
 
 def spell(value: Any) -> str:
-    """The text by which a value is compared with levels."""
+    """Return the text by which a value is compared with levels."""
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, dt.time):
@@ -88,7 +88,7 @@ def _day(attribute: Date, value: Any, other: int) -> int:
         day = value
     low, high = attribute.bounds
     day = low if day < low else high if day > high else day
-    periods: list[Any] = []  # the different periods from the lower bound on; the code is how many came before
+    periods: list[Any] = []  # the different periods from the lower bound on; the code is the number of earlier ones
     for number in range(low.toordinal(), day.toordinal() + 1):
         period = _period(attribute.by, dt.date.fromordinal(number))
         if period not in periods[-1:]:
@@ -109,7 +109,7 @@ def _period(by: str, day: dt.date) -> tuple[int, ...]:
 
 
 def reference_rows(domain: Domain, table: pa.Table, max_rows: int | None = None) -> list[tuple[int, ...]]:
-    """Codes of all countable attributes of the rows that count."""
+    """Return the codes of all countable attributes of the rows that count."""
     columns = {name: _values(domain[name], table.column(name)) for name in domain.names}
     rows = [
         tuple(reference_code(domain[name], columns[name][i], domain.nulls) for name in domain.countable)
@@ -129,7 +129,7 @@ def reference_rows(domain: Domain, table: pa.Table, max_rows: int | None = None)
 
 
 def _key(value: Any) -> str | None:
-    """A person's key: a text, or a number spelled in the one way that all equal numbers share."""
+    """Return a person's key: a text, or a number in a spelling that all equal numbers share."""
     if value is None or isinstance(value, bytes):
         return None if value is None else _text(value)
     whole = int(value)
@@ -147,7 +147,7 @@ def _text(raw: bytes) -> str | None:
 
 
 def _values(attribute: Attribute, column: pa.ChunkedArray) -> list[Any]:
-    """Python's values of a column: texts as bytes, days as dates (the last one Python has for all that are later)."""
+    """Return a column as Python values: texts as bytes, days as dates (Python's last date for all later ones)."""
     kind = column.type
     if kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
         return list(column.cast(pa.large_binary()).to_pylist())
@@ -171,7 +171,7 @@ def _date(days: int) -> dt.date:
 
 
 def reference_counts(domain: Domain, rows: Iterable[tuple[int, ...]], key: Sequence[str]) -> Cells:
-    """Rows by their codes along a key; rows with a value outside the domain are left out."""
+    """Count rows by their codes along a key; rows with a value outside the domain are left out."""
     places = [domain.countable.index(name) for name in key]
     sizes = [domain[name].size for name in key]
     cells = (tuple(row[place] for place in places) for row in rows)

@@ -1,7 +1,7 @@
 """Many respondents at once, for tests, benches and rehearsals: the channels of the devices, in bulk.
 
-Real devices draw one answer at a time. Here the same channels draw thousands, with the same secure randomness, and what
-reaches the campaign are reports in the wire's packed form, nothing else.
+Real devices draw one answer at a time. Here the same channels draw thousands, with the same secure randomness, and the
+campaign receives only reports in the wire's packed form.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["answer_campaign"]
 
 
 def answer_campaign(campaigns: Campaigns, id: str, codes: Mapping[str, NDArray[Any]], *, seed: int = 0) -> Campaign:
-    """Let people answer the block that is open, each one view by lot.
+    """Let people answer the open block, each one random view.
 
     Args:
-        campaigns: Where the campaign is.
+        campaigns: The store of the campaign.
         id: The campaign.
         codes: True codes of every attribute, one row for each person.
-        seed: Of the lot alone.
+        seed: Seed of the choice of views alone.
     """
     campaign = campaigns.get(id)
     views = campaign.design.lot(campaign.block)
@@ -63,7 +63,7 @@ def _packed(campaign: Campaign, number: int, asked: Asked, codes: Mapping[str, N
 
 
 def _draw_id(campaign: Campaign) -> bytes:
-    """A random id that belongs to this aggregator."""
+    """Draw a random id that belongs to this aggregator."""
     place, parts = campaign.terms.shard or (0, 1)
     drawn = iter(partial(secrets.token_bytes, 16), b"")
     return next(id for id in drawn if shard_of(id.hex(), parts) == place)
