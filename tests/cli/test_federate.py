@@ -76,7 +76,7 @@ def test_a_run_over_http_is_paid_by_each_holder(serving, folder):
     assert done.code == 0, done.err
     assert pq.read_table("made.parquet").num_rows == 500
     assert "not local privacy" in done.out
-    assert "Made-up rows of several holders" in (folder / "r.html").read_text()
+    assert "Synthetic rows of several holders" in (folder / "r.html").read_text()
     model = json.loads((folder / "m.json").read_text())
     assert model["event"]["kind"] == "parallel"
     assert not model["provenance"]["simulated"]

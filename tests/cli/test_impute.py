@@ -94,7 +94,7 @@ def test_releases_are_assessed_by_default(folder):
     (folder / "held.csv").write_text("age,sex,income\n" + "".join(f"{i % 90},f,{i * 7 % 1000}\n" for i in range(200)))
     shown = made("--replace", "income", "--m", "2", "--no-guarantee", "--control", "held.csv")
     assert shown.code == 0, shown.err
-    assert "risk, the most that an attack achieved" in shown.out
+    assert "risk, the largest success of an attack" in shown.out
     found = json.loads((folder / "out.assessment.json").read_text())
     assert (found["tacita"], found["people"], found["control"], found["releases"]) == ("assessment/1", 400, 200, 2)
     assert sorted(path.name for path in (folder / "out").iterdir()) == [

@@ -40,7 +40,7 @@ def test_rows_are_paid_for_and_written(folder):
     assert shown.code == 0, shown.err
     assert "remaining" in shown.out
     assert pq.read_table("rows.parquet").num_rows == 300
-    assert "Made-up rows" in (folder / "r.html").read_text()
+    assert "Synthetic rows" in (folder / "r.html").read_text()
     assert json.loads((folder / "m.json").read_text())["guarantee"] == "central"
     assert spent() == 1
     again = json.loads(made("--epsilon", "1", "--key", "first", "--json", "--decode", "low", output="rows.csv").out)

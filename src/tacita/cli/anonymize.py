@@ -1,4 +1,4 @@
-"""`tacita anonymize`: rows in which nobody stands out."""
+"""`tacita anonymize`: k-anonymous rows."""
 
 from __future__ import annotations
 
@@ -28,46 +28,48 @@ from tacita.synthesize.writing import write_file
 __all__ = ["anonymize"]
 
 _NOTE = (
-    "Anonymous in the sense of the conditions above, about these quasi-identifiers and this one release. No "
-    "differential privacy: releases of the same people add up in ways that nothing here bounds."
+    "Anonymous in the sense of the conditions above, for these quasi-identifiers and this one release. No "
+    "differential privacy: the risk of several releases of the same people is not bounded."
 )
 
 
 def anonymize(
     data: Data,
     schema: SchemaFile,
-    k: Annotated[int, typer.Option("--k", help="Least people that nobody can tell apart.")],
+    k: Annotated[int, typer.Option("--k", help="Least number of indistinguishable people in a class.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
     qi: Annotated[
         str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
     ] = None,
     sensitive: Annotated[str | None, typer.Option(help="Sensitive attributes; from the schema if not given.")] = None,
-    keep: Annotated[str | None, typer.Option(help="What else leaves, unchanged.")] = None,
+    keep: Annotated[str | None, typer.Option(help="Other attributes to release unchanged.")] = None,
     diversity: Annotated[float, typer.Option("--l", help="Least diversity of sensitive values in a class.")] = 1,
-    l_kind: Annotated[Diversity, typer.Option(help="What diversity means.")] = "distinct",
+    l_kind: Annotated[Diversity, typer.Option(help="The measure of diversity.")] = "distinct",
     c: Annotated[float, typer.Option(help="The constant of recursive diversity.")] = 1.0,
     closeness: Annotated[
-        float | None, typer.Option("--t", help="Most distance of a class's sensitive values from the whole.")
+        float | None, typer.Option("--t", help="Largest distance of a class's sensitive values from those of all rows.")
     ] = None,
     t_distance: Annotated[
         Distance | None, typer.Option(help="The distance; by the kind of attribute by default.")
     ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Most share of one sensitive value in a class.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Largest share of one sensitive value in a class.")] = None,
     presence: Annotated[
         str | None,
         typer.Option(
-            help="Delta-presence: least and most share of a class's population that is in the data, 0.05:0.5."
+            help="Delta-presence: least and largest share of a class's population that is in the data, 0.05:0.5."
         ),
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option(help="For presence: a boolean attribute; its rows may leave, the others are the population."),
+        typer.Option(
+            help="For presence: a boolean attribute; its rows may be released, the others are the population."
+        ),
     ] = None,
     population: Annotated[
         str | None,
         typer.Option(help="For presence: a public file with the quasi-identifiers of everyone, these people included."),
     ] = None,
-    suppress: Annotated[float, typer.Option(help="Most share of rows that may be left out.")] = 0.0,
+    suppress: Annotated[float, typer.Option(help="Largest share of rows that may be suppressed.")] = 0.0,
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", help="attribute=file.csv or .yaml. Several may be given.")
     ] = None,
@@ -175,7 +177,7 @@ def _hierarchy(text: str) -> tuple[str, Hierarchy]:
 
 
 def _sections(result: Anonymized, warnings: tuple[str, ...]) -> list[Section]:
-    """What holds and what was lost, for the terminal and the page."""
+    """Build the sections about the conditions that hold and the information loss, for the terminal and the page."""
     found, lost = result.achieved, result.loss
     held = [("people in the smallest class (k)", f"{found.k:,}"), ("classes", f"{found.classes:,}")]
     for name in found.l:
@@ -198,7 +200,7 @@ def _sections(result: Anonymized, warnings: tuple[str, ...]) -> list[Section]:
     ]
     each = [(name, number(value, share=True, digits=2)) for name, value in lost.by_attribute.items()]
     return [
-        Section(title="What holds for the rows, counted on them", text=" ".join((*warnings, _NOTE)), facts=held),
+        Section(title="Conditions that hold, counted on the rows", text=" ".join((*warnings, _NOTE)), facts=held),
         Section(title="What was lost", facts=costs),
         Section(title="Loss of each quasi-identifier", facts=each),
     ]

@@ -1,4 +1,4 @@
-"""`tacita assess` and `tacita compare`: what releases give away, what they are worth, which to choose."""
+"""`tacita assess` and `tacita compare`: risk and utility of releases, and which one to choose."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["assess", "compare"]
 
 
 def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
-    """The columns of the schema that the source has; a release may lack some, and may hold labels."""
+    """Read the columns of the schema that the source has; a release may lack some, and may hold labels."""
     path = Path(source)
     if path.suffix.lower() == ".parquet" or path.is_dir():
         import pyarrow.parquet as pq
@@ -59,13 +59,15 @@ def assess(
     schema: SchemaFile,
     control: Annotated[
         str | None,
-        typer.Option(help="Rows of people like them that were not used. Without, leaks cannot be told from guesses."),
+        typer.Option(help="Rows of similar people that were not used. Without them, leaks look like guesses."),
     ] = None,
-    secret: Annotated[list[str] | None, typer.Option(help="What nobody should infer; may be repeated.")] = None,
-    target: Annotated[str | None, typer.Option(help="What classifiers learn to predict.")] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option(help="Sensitive attribute that attacks try to infer; may be repeated.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Attribute that classifiers predict.")] = None,
     group: Annotated[str | None, typer.Option(help="Compare accuracy over the levels of this attribute.")] = None,
     scenario: Annotated[
-        Path | None, typer.Option(help="YAML: what an intruder knows. Needs --origins or --same-order.")
+        Path | None, typer.Option(help="YAML: the knowledge of an intruder. Needs --origins or --same-order.")
     ] = None,
     origins: Annotated[
         Path | None,
@@ -75,7 +77,7 @@ def assess(
         bool, typer.Option("--same-order", help="For a scenario: row i of the release was made from row i of --real.")
     ] = False,
     population: Annotated[
-        str | None, typer.Option(help="Everybody, the real rows first; for a scenario that does not know who is in.")
+        str | None, typer.Option(help="The whole population, real rows first; for a scenario with unknown membership.")
     ] = None,
     kind: Annotated[str, typer.Option(help="How several releases are combined: plain, partial or full.")] = "plain",
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
@@ -84,7 +86,7 @@ def assess(
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page.")] = None,
     json: Json = False,
 ) -> None:
-    """Attack a release and measure what it keeps. For the owner: figures are read off exact rows.
+    """Attack a release and measure its utility. For the owner: figures come from exact rows.
 
     [dim]tacita assess made.parquet --real used.parquet --control held.parquet -s census.yaml --report r.html[/]
     """
@@ -101,7 +103,7 @@ def assess(
     check_files(PAGE, report=report)
     if scenario is not None and (origins is None) is not same_order:
         raise InvalidInput(
-            "say which real row each released row was made from: --origins KEY, or --same-order, not both",
+            "state which real row each released row was made from: --origins KEY, or --same-order, not both",
             field="scenario",
             value=scenario,
             hint=(
@@ -159,12 +161,12 @@ def assess(
 
 
 def compare(
-    plan: Annotated[Path, typer.Argument(help="What to compare, YAML.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the page goes, HTML.")] = None,
-    data: Annotated[Path | None, typer.Option("--json-file", help="Where all figures go, JSON.")] = None,
+    plan: Annotated[Path, typer.Argument(help="The plan of the comparison, YAML.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page to write, HTML.")] = None,
+    data: Annotated[Path | None, typer.Option("--json-file", help="The file for all figures, JSON.")] = None,
     json: Json = False,
 ) -> None:
-    """Make several releases in simulation, assess them alike, and recommend one with reasons.
+    """Simulate several releases, assess them in the same way, and recommend one with reasons.
 
     [dim]tacita compare plan.yaml -o comparison.html[/]
     """

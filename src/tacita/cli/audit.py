@@ -1,4 +1,4 @@
-"""`tacita audit`: attack a mechanism and see whether it costs what it claims."""
+"""`tacita audit`: attack a mechanism and test its claimed epsilon."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def audit(
     ] = None,
     one: Annotated[str, typer.Option(help="An input, as JSON.")] = "0",
     other: Annotated[str, typer.Option(help="Its neighbour, as JSON.")] = "1",
-    epsilon: Annotated[float | None, typer.Option(help="What the function claims.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
     delta: Annotated[float, typer.Option(help="The delta of the claim.")] = 0.0,
     score: Annotated[
         str | None,
@@ -48,10 +48,10 @@ def audit(
 ) -> None:
     """Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.
 
-    A function gives one output at a call: a number, a list of numbers, or anything that can be compared. A breach comes
-    with its reason: the low bits of floating point, support, or bias.
+    A function returns one output per call: a number, a list of numbers, or anything that can be compared. A breach
+    comes with its reason: the low bits of floating point, support, or bias.
 
-    Exit status 3 when something costs more than it claims (with --broken: when one is not caught).
+    Exit status 3 if a mechanism costs more than it claims (with --broken: if one is not caught).
 
     [dim]tacita audit mine.py:answer --one 0 --other 1 --epsilon 1[/]
     """
@@ -66,7 +66,7 @@ def audit(
         raise InvalidInput("is for a function of your own", field="score", value=score)
     trials = trials if trials is not None else 100_000 if model is None else 2_000
     if (function is not None or model is not None) and (epsilon is None or not epsilon >= 0):
-        raise InvalidInput("say what is claimed, 0 or more", field="epsilon", value=epsilon)
+        raise InvalidInput("state the claimed epsilon, 0 or more", field="epsilon", value=epsilon)
     if model is not None:
         from tacita.assess.audit.models import audit_model
 
@@ -106,7 +106,7 @@ def audit(
             for verdict in verdicts
         ]
         show.grid(f"Epsilon, audited with {trials:,} trials", ("", ">claimed", ">exact", ">audited", "", ""), rows)
-        show.say("Audited is a lower bound: what an attack showed. `consistent` is not a proof.")
+        show.say("Audited is a lower bound that an attack found. `consistent` is not a proof.")
     wrong = [verdict for verdict in verdicts if (verdict.word == "consistent") is broken]
     if wrong:
         raise typer.Exit(3)
@@ -125,7 +125,7 @@ def _input(field: str, text: str) -> Any:
 
 
 def _from_file(path: Path) -> Any:
-    """A module by its file, whatever else has its name."""
+    """Load a module from its file, also if another module has its name."""
     spec = importlib.util.spec_from_file_location(f"audited_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("cannot be loaded")
@@ -136,7 +136,7 @@ def _from_file(path: Path) -> Any:
 
 
 def _load(text: str, field: str = "function") -> Any:
-    """A function by its module, or by its file, and its name."""
+    """Load a function by its module, or by its file, and its name."""
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise InvalidInput("must be module:name or file.py:name", field=field, value=text)

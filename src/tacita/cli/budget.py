@@ -1,4 +1,4 @@
-"""`tacita budget`: open accounts, see what was spent."""
+"""`tacita budget`: open accounts, show what was spent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def open_account(
     rho: Rho = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS; else the schema says."),
+        typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS; from the schema if not given."),
     ] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Take the unit from this schema: its person, or a row.")
@@ -44,7 +44,7 @@ def open_account(
     ] = False,
     state: State = None,
 ) -> None:
-    """Open an account: how much may be spent in all, on whose behalf.
+    """Open an account: the total budget, and the unit that it protects.
 
     [dim]tacita budget open people -s people.yaml --epsilon 1[/]
     """
@@ -58,13 +58,13 @@ def open_account(
     if schema is not None and unit is None and max_rows is None and protected.person is not None:
         show.say(
             f"Persons are protected, by {escape(protected.person)}: one row of each is counted. "
-            "If persons have more rows, say how many may count: --max-rows."
+            "If persons have more rows, state how many may count: --max-rows."
         )
     show.balance(ledger.balance(name))
 
 
 def _unit(text: str | None, domain: Domain | None, max_rows: int | None) -> Unit:
-    """Who is protected, as the options say, or as the schema does."""
+    """Return the protected unit, from the options or from the schema."""
     if domain is None:
         if max_rows is not None:
             hint = "Give the schema (-s), or write --unit person:COLUMN:MAX_ROWS"
@@ -123,7 +123,7 @@ def export(name: Name, state: State = None) -> None:
 
 @app.command("raise")
 def raise_budget(name: Name, epsilon: Epsilon = None, delta: Delta = 0.0, rho: Rho = None, state: State = None) -> None:
-    """Allow more; stands in the history."""
+    """Raise the budget; the history records it."""
     ledger = ledger_of(state)
     ledger.raise_budget(name, budget_of(epsilon, delta, rho), principal="command line")
     show.balance(ledger.balance(name))

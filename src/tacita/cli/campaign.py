@@ -39,7 +39,7 @@ CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign.")]
 
 
 def campaigns_of(state: str | None) -> Campaigns:
-    """The campaigns in the state that the option or the settings name."""
+    """Return the campaigns in the state that the option or the settings name."""
     return Campaigns(database_of(state))
 
 
@@ -64,7 +64,7 @@ def _show(campaign: Campaign) -> None:
     ]
     if (rule := campaign.terms.stop) is not None and rule.planned is not None:
         show.say(
-            f"Closes when every share of the wanted tables is known to within {rule.half_width:g}: planned for "
+            f"Closes when every share of the workload's tables is known to within {rule.half_width:g}: planned for "
             f"{rule.planned:,} respondents, {campaign.respondents:,} so far; the next look is at "
             f"{rule.size_of(max(rule.due(campaign.respondents), campaign.looks) + 1):,}"
         )
@@ -110,7 +110,7 @@ def _read_json(path: Path, field: str) -> dict[str, Any]:
 @app.command()
 def create(
     schema: SchemaFile,
-    title: Annotated[str, typer.Option(help="What respondents see.")],
+    title: Annotated[str, typer.Option(help="The title that respondents see.")],
     respondents: Respondents,
     epsilon: Epsilon,
     by: By = None,
@@ -119,11 +119,13 @@ def create(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
-    minimum: Annotated[int, typer.Option(help="Publish no table before so many have answered for it.")] = 100,
-    closes: Annotated[str | None, typer.Option(help="When it closes by itself.")] = None,
-    block: Annotated[int | None, typer.Option(help="Run in blocks of so many reports; needs --channel rr.")] = None,
+    minimum: Annotated[int, typer.Option(help="Least number of answers to a table before it is published.")] = 100,
+    closes: Annotated[str | None, typer.Option(help="Time at which it closes by itself.")] = None,
+    block: Annotated[int | None, typer.Option(help="Run in blocks of this many reports; needs --channel rr.")] = None,
     floor: Annotated[float, typer.Option(help="With --block: weight of the uniform among the fakes.")] = 0.5,
-    block_seconds: Annotated[float | None, typer.Option(help="With --block: it closes after so long.")] = None,
+    block_seconds: Annotated[
+        float | None, typer.Option(help="With --block: seconds after which a block closes.")
+    ] = None,
     half_width: Annotated[float | None, typer.Option(help="Close when every share is known to within this.")] = None,
     level: Annotated[float, typer.Option(help="With --half-width: with this probability.")] = 0.95,
     keep_reports: Annotated[bool, typer.Option(help="Keep reports after they were counted.")] = False,
@@ -138,7 +140,7 @@ def create(
     invited: Annotated[
         bool, typer.Option(help="Respondents need one-time codes: `tacita collect invite` makes them.")
     ] = False,
-    draft: Annotated[bool, typer.Option(help="Ask nobody yet; `tacita collect open` does.")] = False,
+    draft: Annotated[bool, typer.Option(help="Ask no one yet; `tacita collect open` does.")] = False,
     id: Annotated[
         str | None, typer.Option(help="A readable id, or that of the same campaign at another aggregator.")
     ] = None,
@@ -215,7 +217,7 @@ def close(id: CampaignId, state: State = None, json: Json = False) -> None:
 def export(
     id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
 ) -> None:
-    """Write what was counted, for another aggregator of the same campaign, as JSON."""
+    """Write the tally, for another aggregator of the same campaign, as JSON."""
     check_files(JSON, out=out)
     write_text(out, jsonlib.dumps(campaigns_of(state).export(id)))
     show.say(f"Wrote {out}.")
@@ -263,7 +265,7 @@ def block(
 @app.command()
 def adopt(
     id: CampaignId,
-    block: Annotated[Path, typer.Argument(help="What the first aggregator has written with `collect block`.")],
+    block: Annotated[Path, typer.Argument(help="The file that the first aggregator has written with `collect block`.")],
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -274,9 +276,9 @@ def adopt(
 @app.command()
 def merge(
     id: CampaignId,
-    tally: Annotated[Path, typer.Argument(help="What another aggregator has exported.")],
+    tally: Annotated[Path, typer.Argument(help="The tally that another aggregator has exported.")],
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Add what another aggregator has counted; refused when a report was sent to both."""
+    """Add the tally of another aggregator; refused if a report was sent to both."""
     _out(campaigns_of(state).merge(id, _read_json(tally, "tally")), json)

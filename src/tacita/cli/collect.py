@@ -1,4 +1,4 @@
-"""`tacita collect`: plan a collection, and rehearse it on data. Campaigns and what comes out of them stand beside."""
+"""`tacita collect`: plan a collection, and simulate it on data. `campaign` and `findings` add the other commands."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ app = typer.Typer(no_args_is_help=True)
 
 By = Annotated[
     list[str] | None,
-    typer.Option("--by", "-b", help="A table that matters: --by age,sex. Several may be given."),
+    typer.Option("--by", "-b", help="A table of the workload: --by age,sex. Several may be given."),
 ]
-Pairs = Annotated[bool, typer.Option("--pairs", help="All pairs of attributes matter.")]
-Respondents = Annotated[int, typer.Option(help="How many are expected to answer.")]
-Epsilon = Annotated[float, typer.Option(help="What answering may cost each of them.")]
+Pairs = Annotated[bool, typer.Option("--pairs", help="The workload is all pairs of attributes.")]
+Respondents = Annotated[int, typer.Option(help="Expected number of respondents.")]
+Epsilon = Annotated[float, typer.Option(help="Epsilon of each respondent.")]
 Mode = Annotated[Literal["auto", "singles", "tables", "views"], typer.Option(help="What to ask for.")]
 Answers = Annotated[
     Literal["one", "view"],
@@ -53,21 +53,21 @@ Channel = Annotated[
     Literal["auto", "rr"], typer.Option(help="The best channel for each question, or randomized response throughout.")
 ]
 Dependence = Annotated[
-    float, typer.Option(help="How far tables are expected to lie from independent (total variation). A guess of yours.")
+    float, typer.Option(help="Expected distance of tables from independence (total variation). Your own guess.")
 ]
 
 
 def workload_of(domain: Domain, by: list[str] | None, pairs: bool) -> Workload:
-    """The tables that the options name."""
+    """Return the tables that the options name."""
     if pairs:
         return Workload.all(domain, 2)
     if not by:
-        raise InvalidInput("say which tables matter: --by age,sex, or --pairs", field="by")
+        raise InvalidInput("state the tables of the workload: --by age,sex, or --pairs", field="by")
     return Workload.of(*(tuple(part.strip() for part in text.split(",")) for text in by))
 
 
 def show_design(design: CollectionDesign) -> None:
-    """A plan: what is asked of how many, and how exact each table alone will be."""
+    """Show a plan: the questions, their numbers of respondents, and the expected error of each table alone."""
     rows = [
         (
             " x ".join(question.attributes),
@@ -99,11 +99,11 @@ def plan(
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     half_width: Annotated[
-        float | None, typer.Option(help="Say how many respondents it takes to know every share to within this.")
+        float | None, typer.Option(help="Compute the respondents needed to know every share to within this.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what to ask of whom, and how exact it will be, before anybody is asked."""
+    """Plan the questions, and predict the error of each table, before anyone is asked."""
     domain = Domain.read(schema)
     design = plan_collection(
         domain,
@@ -129,7 +129,7 @@ def plan(
 
 
 def _needed(design: CollectionDesign, half_width: float) -> dict[str, int]:
-    """Respondents until the wanted tables are known so well: by a stop rule, and each share by itself."""
+    """Compute the respondents needed for this precision: by a stop rule, and for each share by itself."""
     widest = max(half_widths(design, 1).values())
     each = math.ceil((widest / half_width) ** 2)
     return {"needed": respondents_planned(design, StopRule(half_width=half_width)), "needed_each": each}
@@ -151,7 +151,7 @@ def simulate(
     table: TableName = None,
     json: Json = False,
 ) -> None:
-    """Carry out a plan over data, every row a respondent. The result is simulated: not private, not for release."""
+    """Simulate a plan on data, every row a respondent. The result is simulated: not private, not for release."""
     domain = Domain.read(schema)
     workload = workload_of(domain, by, pairs)
     design = plan_collection(
@@ -177,4 +177,4 @@ def simulate(
         show.say(line)
     for release in wanted:
         show.release(release)
-    show.say("Simulated: these numbers could be repeated by whoever knows the seed.")
+    show.say("Simulated: anyone who knows the seed could repeat these numbers.")

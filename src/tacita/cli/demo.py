@@ -15,9 +15,9 @@ __all__ = ["demo"]
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--folder", "-f", help="Where everything goes.")] = Path("demo-out"),
-    people: Annotated[int, typer.Option(help="Rows of the made-up census.", min=1000)] = 60_000,
-    respondents: Annotated[int, typer.Option(help="How many answer on a device of their own.", min=100)] = 2_000,
+    folder: Annotated[Path, typer.Option("--folder", "-f", help="The folder to write to.")] = Path("demo-out"),
+    people: Annotated[int, typer.Option(help="Rows of the simulated census.", min=1000)] = 60_000,
+    respondents: Annotated[int, typer.Option(help="Respondents who answer on a device of their own.", min=100)] = 2_000,
 ) -> None:
     """Simulate a census, release private statistics, collect one attribute from respondents, write a report."""
     from tacita.demo.run import run
@@ -37,7 +37,7 @@ def demo(
     for release in found.releases.values():
         show.release(release)
     show.statistics(found.statistics)
-    show.release(found.collected, title="smoking, collected from people who told nobody")
+    show.release(found.collected, title="smoking, collected with local privacy")
     show.say(f"Each respondent lost at most epsilon {found.device_loss:.4f}, as computed by the device.")
     show.balance(found.balance)
     show.say(f"The same as a page: [bold]{found.page}[/]")

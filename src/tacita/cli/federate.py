@@ -1,4 +1,4 @@
-"""`tacita federate`: one model of the data of several holders, from private answers only."""
+"""`tacita federate`: one model of the data of several holders, from differentially private answers only."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True)
 
 HoldersFile = Annotated[Path, typer.Option("--holders", help="YAML with name, url and token_file of each holder.")]
-Attributes = Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")]
+Attributes = Annotated[str | None, typer.Option(help="Attributes: age,sex. All that can be counted by default.")]
 Degree = Annotated[int, typer.Option(help="Most parents of an attribute.")]
-Quorum = Annotated[int | None, typer.Option(help="How many holders must answer a step; all by default.")]
+Quorum = Annotated[int | None, typer.Option(help="Holders that must answer a step; all by default.")]
 Overlapping = Annotated[Overlap, typer.Option(help="Whether one person may be at several holders.")]
-People = Annotated[int | None, typer.Option(help="How many rows all holders have together, where that is public.")]
+People = Annotated[int | None, typer.Option(help="Rows of all holders together, if that number is public.")]
 Split = Annotated[float, typer.Option(help="Share of the budget for the structure.")]
-Theta = Annotated[float, typer.Option(help="How far a mean cell must stand above the noise.")]
+Theta = Annotated[float, typer.Option(help="Least ratio of a mean cell to the noise.")]
 
 Facts = list[tuple[str, str]]
 
@@ -62,7 +62,7 @@ def plan(
     neighbours: Notion = Neighbours.ADD_REMOVE,
     json: Json = False,
 ) -> None:
-    """Show what each method would cost and how much noise it would have; asks nobody."""
+    """Show the cost and the noise of each method; contacts no holder."""
     domain = Domain.read(schema)
     terms = _terms(
         domain,
@@ -108,8 +108,10 @@ def plan(
 def run(
     holders: HoldersFile,
     schema: SchemaFile,
-    method: Annotated[Sharing, typer.Option(help="What holders share: SL1 tables, SL2 votes and tables, SL3 models.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    method: Annotated[
+        Sharing, typer.Option(help="Answers that holders share: SL1 tables, SL2 votes and tables, SL3 models.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
@@ -117,7 +119,7 @@ def run(
         str | None, typer.Option("--run", help="Name of the run; the same name and terms again cost nothing.")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="How many; about as many as the holders have if not given.")
+        int | None, typer.Option("--rows", "-n", help="Number of rows; about as many as the holders have if not given.")
     ] = None,
     attributes: Attributes = None,
     degree: Degree = 1,
@@ -129,13 +131,13 @@ def run(
     unit: UnitText = "row",
     neighbours: Notion = Neighbours.ADD_REMOVE,
     deadline: Annotated[float, typer.Option(help="Seconds that holders have for each step.", min=0.1)] = 60.0,
-    fit: Annotated[Fit, typer.Option(help="What is made of the tables of SL1.")] = "auto",
-    decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    fit: Annotated[Fit, typer.Option(help="Model fitted to the tables of SL1.")] = "auto",
+    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
     model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     json: Json = False,
 ) -> None:
-    """Ask all holders step by step, and write made-up rows. Each holder pays from its own account.
+    """Ask all holders step by step, and write synthetic rows. Each holder pays from its own account.
 
     [dim]tacita federate run --holders holders.yaml -s people.yaml --method SL2 --epsilon 1 -o made.parquet[/]
     """
@@ -168,7 +170,7 @@ def run(
         for address in addresses
     }
     if not json:
-        show.say(f"Run {terms.run}")  # before anybody is asked: it is the way back to what holders have answered
+        show.say(f"Run {terms.run}")  # before the first request: the name is needed to fetch stored answers again
     with paid_already(f"What holders answered is stored: the same command with --run {terms.run} asks for it again"):
         try:
             parties = [Party(name=each, ask=client.ask) for each, client in clients.items()]
@@ -176,13 +178,13 @@ def run(
         finally:
             for client in clients.values():
                 client.close()
-        if model is not None:  # first, since all else can be made of it
+        if model is not None:  # first, since everything else can be derived from it
             write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
         result.write(output, wanted, np.random.default_rng(), policy=decode)
         sections = _sections(result, terms, wanted)
         if report is not None:
-            write(report, "Made-up rows of several holders", f"{wanted:,} rows in {output.name}", sections)
+            write(report, "Synthetic rows of several holders", f"{wanted:,} rows in {output.name}", sections)
     if json:
         plain = {key: value for key, value in result.as_dict().items() if key != "model"}
         show.print_json(plain | {"rows": wanted, "run": terms.run})
@@ -203,7 +205,7 @@ def _terms(domain: Domain, *, names: list[str], attributes: str | None, quorum: 
 
 
 def _sections(result: Synthesized, terms: Terms, rows: int) -> list[Section]:
-    """What is promised and what was done, for the terminal and the page."""
+    """Build the sections about the guarantee and the run, for the terminal and the page."""
     total = float(cost([(result.event, 1)], terms.budget, terms.neighbours))
     facts: Facts = [
         ("rows written", f"{rows:,}"),

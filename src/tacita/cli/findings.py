@@ -1,4 +1,4 @@
-"""`tacita collect tables|test|network|rules|synthesize`: what came out of a campaign. All of it is free."""
+"""`tacita collect tables|test|network|rules|synthesize`: results of a campaign, at no further cost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _influence(found: Mapping[str, Any]) -> str:
-    """How far one sender could have moved a table."""
+    """Describe how far one sender could have moved a table."""
     if found["one_report"] is None:
         kind = "Invited" if found["participation"] == "invited" else "Open"
         return f"{kind}: how far one report moves it is stated for tables as they were counted (--published raw) only."
@@ -60,7 +60,10 @@ def tables(
             "unbiased, from all reports that hold an attribute. raw: unbiased, each table alone. All have intervals."
         ),
     ] = "auto",
-    check: Annotated[bool, typer.Option(help="Say what liars could have done, and whether it shows.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option(help="Show how far false reports could move a share, and test whether the tally looks honest."),
+    ] = False,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -94,20 +97,22 @@ def tables(
                 f"{each.reports:,}",
                 f"{each.one_report:.2g}",
                 f"{each.one_percent:.2g}",
-                "cannot tell" if each.p_value is None else f"{each.p_value:.3g}",
+                "not known" if each.p_value is None else f"{each.p_value:.3g}",
             )
             for each in findings.integrity(tally)
         ]
         columns = ("question", ">reports", ">one report moves", ">1 % of them move", ">p of the support")
-        show.grid("What liars could do to a share, and whether the tally looks honest", columns, rows)
+        show.grid("Effect of false reports on a share, and a test of the tally", columns, rows)
 
 
 @app.command("test")
 def independence(
     id: CampaignId,
-    by: Annotated[str, typer.Option("--by", "-b", help="What may be independent: --by smokes,sex.")],
+    by: Annotated[str, typer.Option("--by", "-b", help="Attributes to test for independence: --by smokes,sex.")],
     given: Annotated[str, typer.Option(help="Within each combination of these.")] = "",
-    simulations: Annotated[int | None, typer.Option(help="Simulate the protocol so often; for few reports.")] = None,
+    simulations: Annotated[
+        int | None, typer.Option(help="Simulate the protocol this many times; for few reports.")
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
     state: State = None,
     json: Json = False,
@@ -133,13 +138,13 @@ def network(
     level: Level = 0.05,
     structure: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="A campaign of other people that says what depends on what."),
+        typer.Option(metavar="ID", help="A campaign of other people, to learn the structure from."),
     ] = None,
     bif: Annotated[Path | None, typer.Option(help="Write the network to this file.")] = None,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Learn which attributes tell about which, and how."""
+    """Learn a Bayesian network of the attributes."""
     campaigns = campaigns_of(state)
     other = None if structure is None else campaigns.tally(structure)
     learned = findings.network(campaigns.tally(id), degree=degree, level=level, structure=other)
@@ -163,14 +168,14 @@ def network(
 @app.command()
 def rules(
     id: CampaignId,
-    confidence: Annotated[float, typer.Option(help="What the confidence must exceed, beyond doubt.")] = 0.0,
-    lift: Annotated[float, typer.Option(help="What the lift must exceed, beyond doubt.")] = 1.0,
-    support: Annotated[float, typer.Option(help="What the estimated support must reach.")] = 0.0,
+    confidence: Annotated[float, typer.Option(help="The confidence must exceed this, beyond doubt.")] = 0.0,
+    lift: Annotated[float, typer.Option(help="The lift must exceed this, beyond doubt.")] = 1.0,
+    support: Annotated[float, typer.Option(help="The estimated support must reach this.")] = 0.0,
     level: Level = 0.05,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """List association rules that noise does not make."""
+    """List association rules that are not explained by noise."""
     releases = campaigns_of(state).tally(id).releases()
     found = find_rules(releases, confidence=confidence, lift=lift, support=support, level=level)
     if json:
@@ -192,16 +197,16 @@ def rules(
 @app.command()
 def synthesize(
     id: CampaignId,
-    rows: Annotated[int, typer.Option(help="How many made-up rows.", min=1)],
+    rows: Annotated[int, typer.Option(help="Number of synthetic rows.", min=1)],
     out: Annotated[Path, typer.Option("--out", "-o", help="A .csv or .parquet file.")],
     by: Annotated[Literal["classes", "network"], typer.Option(help="The model they are drawn from.")] = "classes",
     degree: Degree = 1,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same rows.")] = None,
     state: State = None,
 ) -> None:
-    """Write made-up rows with about the tables that were collected."""
+    """Write synthetic rows whose tables are close to the collected ones."""
     check_files(ROWS, out=out)
     tally = campaigns_of(state).tally(id)
     table = findings.synthetic(tally, rows, np.random.default_rng(seed), by=by, degree=degree)
     write_file(out, iter([table]))
-    show.say(f"Wrote {rows:,} made-up rows to {out}.")
+    show.say(f"Wrote {rows:,} synthetic rows to {out}.")

@@ -1,4 +1,4 @@
-"""`tacita function`: functions of private rows, released once and asked for ever; fitted models in bundles too."""
+"""`tacita function`: functions of private rows, released once and queried without limit; fitted models in bundles."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ def _registry(state: str | None) -> Registry:
 def release(
     data: Data,
     schema: SchemaFile,
-    name: Annotated[str, typer.Option("--name", help="What it is called; a name that is taken gets a new version.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the function; a name that is taken gets a new version.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     kind: Annotated[FunctionKind, typer.Option(help="Which function.")],
-    features: Annotated[str, typer.Option(help="What it is a function of: age,income.")],
+    features: Annotated[str, typer.Option(help="Inputs of the function: age,income.")],
     target: Annotated[str | None, typer.Option(help="The response, or the class.")] = None,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
     kernel: Annotated[str, typer.Option(help="gaussian, matern12, matern32 or matern52.")] = "gaussian",
-    bandwidth: Annotated[float, typer.Option(help="How far it reaches, as a share of the public ranges.")] = 0.1,
-    form: Annotated[Form, typer.Option(help="`features` has constant memory and may be shown.")] = "path",
+    bandwidth: Annotated[float, typer.Option(help="Bandwidth, as a share of the public ranges.")] = 0.1,
+    form: Annotated[Form, typer.Option(help="`features` has constant memory and public parameters.")] = "path",
     random: Annotated[int, typer.Option(help="Random frequencies, for the form `features`.")] = 256,
     calibration: Annotated[Calibration, typer.Option(help="How noise is calibrated.")] = "analytic",
     noise: Annotated[float, typer.Option(help="For a Gaussian process: variance of noise over signal.")] = 0.1,
-    c: Annotated[float, typer.Option("--c", help="For a kernel machine: what rows weigh against its norm.")] = 10.0,
-    people: Annotated[int | None, typer.Option(help="About how many rows there are, where it is not public.")] = None,
+    c: Annotated[float, typer.Option("--c", help="For a kernel machine: weight of rows against its norm.")] = 10.0,
+    people: Annotated[int | None, typer.Option(help="Approximate number of rows, if it is not public.")] = None,
     public_inputs: Annotated[
         bool,
         typer.Option("--public-inputs", help="For a Gaussian process: you know that only responses are protected."),
@@ -83,13 +83,13 @@ def release(
         bool, typer.Option("--accept-noise", help="Release it even if its noise is larger than the range of answers.")
     ] = False,
     table: TableName = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the cost; touches no data.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
     again: Again = None,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Release a function, paid from an account; asking it costs nothing more.
+    """Release a function, paid from an account; queries cost nothing more.
 
     [dim]tacita function release p.csv -s p.yaml -a p --name f --kind density --features age --epsilon 1 --delta 1e-6[/]
     """
@@ -168,7 +168,7 @@ def predict(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Ask a function at some points; the same point has the same answer for ever.
+    """Query a function at some points; the same point always has the same answer.
 
     [dim]tacita function predict ages --at 34 --at 71[/]
     """
@@ -207,14 +207,14 @@ def _said(value: float) -> str:
 
 def _said_noise(about: Mapping[str, Any]) -> str:
     noise = about["noise_std"]
-    return "not told: it is in the parameters" if noise is None else _said(noise)
+    return "not stated: see the parameters" if noise is None else _said(noise)
 
 
 def _point(entry: Entry, names: list[str], texts: list[str]) -> list[Any]:
-    """Numbers where the schema has numbers; a level may be called 1, and is a text."""
+    """Parse a point: numbers where the schema has numbers; a level named 1 stays a text."""
     kinds = Domain.from_dict(entry.about["domain"])
     if len(texts) != len(names):
-        return [text.strip() for text in texts]  # refused for its length where all points are
+        return [text.strip() for text in texts]  # the function refuses points of a wrong length
     numbers = Numeric if entry.about["form"] in ("table", "parameters") else Numeric | Boolean
     return [
         _value(text) if isinstance(kinds[name], numbers) else text.strip()
@@ -243,7 +243,7 @@ def _read(path: Path | None, names: list[str]) -> list[list[str]]:
 
 @app.command("list")
 def list_(state: State = None, json: Json = False) -> None:
-    """All functions, newest first."""
+    """List all functions, newest first."""
     found = _registry(state).list(limit=1000)
     if json:
         show.print_json([entry.as_dict() for entry in found])
@@ -261,7 +261,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; it must not exist yet.")],
     state: State = None,
 ) -> None:
-    """Write a function as a signed bundle. One with a noise path is moved: it answers no new points here any more.
+    """Write a function as a signed bundle. One with a noise path is moved: it answers no new points here afterwards.
 
     [dim]tacita function export ages -o ages.bundle.json[/]
     """
@@ -281,7 +281,7 @@ def export(
 
 @app.command()
 def load(
-    bundle: Annotated[Path, typer.Argument(help="What `tacita function export` wrote.")],
+    bundle: Annotated[Path, typer.Argument(help="A bundle that `tacita function export` wrote.")],
     signed_by: Annotated[
         list[str] | None, typer.Option("--signed-by", help="A public key that you trust. One's own if not given.")
     ] = None,
@@ -291,7 +291,7 @@ def load(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Take up a function from a bundle, if the signature is right and by somebody you trust.
+    """Load a function from a bundle, if it is signed by a key that you trust.
 
     [dim]tacita function load ages.bundle.json --signed-by FOr1…=[/]
     """
@@ -306,9 +306,9 @@ def load(
 
 @app.command("after-restore")
 def after_restore(state: State = None) -> None:
-    """Run this once after the state was put back from a backup: no function with a noise path answers new points.
+    """Run this once after restoring the state from a backup: no function with a noise path answers new points.
 
-    Points that were answered after the backup are not in it; asked again, they would get a second noise.
+    The backup lacks points that were answered after it; asked again, they would get a second noise.
 
     [dim]tacita function after-restore[/]
     """
@@ -318,13 +318,13 @@ def after_restore(state: State = None) -> None:
 
 @app.command()
 def parameters(ref: Ref, state: State = None) -> None:
-    """The numbers that a function answers from, as JSON; refused where they are private rows."""
+    """Print the parameters of a function as JSON; refused if they are private rows."""
     registry = _registry(state)
     show.print_json(registry.model(registry.get(ref)).parameters())
 
 
 @app.command()
 def delete(ref: Ref, state: State = None) -> None:
-    """Forget what a function answers from, and its answers. What it cost stays spent."""
+    """Delete the parameters of a function, and its answers. Its cost stays spent."""
     entry = _registry(state).delete(ref)
     show.say(f"{entry.name}@{entry.version} is deleted.")

@@ -1,4 +1,4 @@
-"""`tacita holder`: take part in a federated synthesis with data that stays where it is."""
+"""`tacita holder`: take part in a federated synthesis; the data stays in place."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
-def token(file: Annotated[Path, typer.Argument(help="Where the new token goes; must not exist.")]) -> None:
-    """Write a new token to a file that only you can read. Give a copy to the analyst, by a safe way."""
+def token(file: Annotated[Path, typer.Argument(help="The file for the new token; must not exist.")]) -> None:
+    """Write a new token to a file that only you can read. Give a copy to the analyst over a secure channel."""
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -44,13 +44,13 @@ def serve(
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     token_file: Annotated[Path, typer.Option("--token-file", help="The file with the token an analyst must show.")],
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)],
-    name: Annotated[str | None, typer.Option(help="What the terms call this holder; the account by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of this holder in the terms; the account by default.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     most: Annotated[
         float | None, typer.Option(help="Most that one run may cost, in the currency of the account.")
     ] = None,
     methods: Annotated[str, typer.Option(help="Which are allowed.")] = ",".join(SHARING),
-    overlap: Annotated[bool, typer.Option(help="Whether terms may say that people are at several holders.")] = True,
+    overlap: Annotated[bool, typer.Option(help="Whether terms may allow people at several holders.")] = True,
     table: TableName = None,
     again: Again = None,
     state: State = None,
@@ -76,7 +76,7 @@ def serve(
         again=again,
         principal="federated analyst",
     )
-    session.engine.check()  # what does not fit the schema is said now, to the operator, and not in the middle of a run
+    session.engine.check()  # data that does not fit the schema fails now, and not in the middle of a run
     limits = Limits(most=most, methods=_methods(methods), overlap=overlap)
     holder = Holder(name=name or paying.name, session=session, ledger=ledger, limits=limits)
     app_ = create_holder_app(holder, token=secret, database=database)

@@ -38,10 +38,10 @@ def impute(
     schema: SchemaFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist yet.")],
     no_guarantee: Annotated[
-        bool, typer.Option("--no-guarantee", help="Required: that you know that nothing protects the rows.")
+        bool, typer.Option("--no-guarantee", help="Required: confirms that you know that nothing protects the rows.")
     ] = False,
     replace: Annotated[
-        str | None, typer.Option(help="What is drawn anew, in order: income,age. All, for the kind `all`.")
+        str | None, typer.Option(help="Attributes to draw anew, in order: income,age. All, for the kind `all`.")
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -52,15 +52,17 @@ def impute(
         Literal["linear", "cart", "forest", "network"], typer.Option(help="The model that draws.")
     ] = "cart",
     m: Annotated[int, typer.Option("--m", help="How many releases.")] = 5,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Of a release, for `all` and `frame`.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows of a release, for `all` and `frame`.")] = None,
     frame: Annotated[
         str | None, typer.Option(help="For the kind `frame`: a file with people who are not in the data.")
     ] = None,
     frame_schema: Annotated[Path | None, typer.Option(help="The schema of the frame.")] = None,
-    attributes: Annotated[str | None, typer.Option(help="What leaves. All that can be counted by default.")] = None,
-    fit_on: Annotated[FitOn, typer.Option(help="What models are fitted to.")] = "original",
-    train_on: Annotated[TrainOn, typer.Option(help="Which rows models are fitted to.")] = "auto",
-    given: Annotated[Given, typer.Option(help="What a value is drawn from.")] = "others",
+    attributes: Annotated[
+        str | None, typer.Option(help="Attributes to release. All that can be counted by default.")
+    ] = None,
+    fit_on: Annotated[FitOn, typer.Option(help="Values that models are fitted to.")] = "original",
+    train_on: Annotated[TrainOn, typer.Option(help="Rows that models are fitted to.")] = "auto",
+    given: Annotated[Given, typer.Option(help="Attributes that a value is drawn from.")] = "others",
     missing: Annotated[Missing, typer.Option(help="Whether missing cells stay missing.")] = "keep",
     form: Annotated[Literal["csv", "parquet"], typer.Option(help="Of the files.")] = "parquet",
     table: TableName = None,
@@ -70,10 +72,10 @@ def impute(
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the releases.")] = None,
     control: Annotated[
         str | None,
-        typer.Option(help="For the assessment: rows of people like them that are not in the data."),
+        typer.Option(help="For the assessment: rows of similar people who are not in the data."),
     ] = None,
     assessment: Annotated[
-        bool, typer.Option(help="Attack what was made, and write what was found beside the folder, for the owner.")
+        bool, typer.Option(help="Attack the releases, and write the assessment beside the folder, for the owner.")
     ] = True,
     json: Json = False,
 ) -> None:
@@ -85,7 +87,7 @@ def impute(
         raise InvalidInput(
             "rows made by imputation have no privacy guarantee",
             field="no-guarantee",
-            hint="Say --no-guarantee if you know that, and assess them before they leave; or use `tacita synthesize`",
+            hint="Pass --no-guarantee if you know that, and assess them before release; or use `tacita synthesize`",
         )
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new folder in one that exists", field="output", value=output)
@@ -135,7 +137,7 @@ def impute(
     sections = _sections(result, backend, origins_at if linked else None)
     found = None
     if assessment:
-        with paid_already(f"The releases are in {output}; assess them with `tacita assess` before they leave"):
+        with paid_already(f"The releases are in {output}; assess them with `tacita assess` before release"):
             found = _assessed(result, engine, held)
             write_text(found_at, json_text.dumps(found.as_dict(), ensure_ascii=False))
         sections.append(_headline(found, found_at))
@@ -167,7 +169,7 @@ def _rows(engine: Engine, names: list[str]) -> pa.Table:
 
 
 def _write_origins(result: Imputed, engine: Engine, path: Path) -> None:
-    """Keep which real row each released row was made from, for `tacita assess --scenario`."""
+    """Write the key of origins, for `tacita assess --scenario`: the real row of each released row."""
     from tacita.assess.origins import Origins
 
     real = _rows(engine, _names_of(result, engine))
@@ -175,7 +177,7 @@ def _write_origins(result: Imputed, engine: Engine, path: Path) -> None:
 
 
 def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assessment:
-    """Attacks on the releases, with the rows that they were made from; exact, hence for the owner."""
+    """Attack the releases, with the rows that they were made from; the result is exact, hence for the owner."""
     from tacita.assess.assessment import AssessmentOptions, assess
     from tacita.assess.case import read_case
 
@@ -198,17 +200,17 @@ def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assess
 
 def _headline(found: Assessment, path: Path) -> Section:
     facts = [
-        ("risk, the most that an attack achieved", f"{found.risk:.3f} ({found.worst})"),
+        ("risk, the largest success of an attack", f"{found.risk:.3f} ({found.worst})"),
         ("kept of all pairs", f"{found.kept:.3f}"),
-        ("control group", f"{found.control:,} rows" if found.control else "none: a guess cannot be told from a leak"),
+        ("control group", f"{found.control:,} rows" if found.control else "none: leaks look like guesses"),
         ("all of it, for the owner", str(path)),
     ]
-    text = f"{found.headline} A small risk is no guarantee. Figures were read off exact rows."
+    text = f"{found.headline} A small risk is no guarantee. Figures come from exact rows."
     return Section(title="Assessment", text=text, facts=facts)
 
 
 def _masks(replace: str | None, where: list[str]) -> tuple[str, ...]:
-    """The attributes in order, with the rule of each that has one."""
+    """Return the attributes in order, with the rule of each that has one."""
     rules = {text.partition(":")[0].strip(): text for text in where}
     names = list(rules) if replace is None else _names(replace)
     for name, text in rules.items():
@@ -222,7 +224,7 @@ def _names(text: str) -> list[str]:
 
 
 def _sections(result: Imputed, backend: str, origins: Path | None) -> list[Section]:
-    """What was made, for the terminal and the page."""
+    """Build the sections about the releases, for the terminal and the page."""
     facts = [
         ("releases", f"{len(result.releases)}"),
         ("rows of each", f"{result.releases[0].num_rows:,}"),

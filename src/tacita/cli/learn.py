@@ -1,4 +1,4 @@
-"""`tacita learn`: models under a budget, what they predict, and what privacy costs them."""
+"""`tacita learn`: models under a budget, their predictions, and the cost of privacy."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _wholes(text: str, field: str) -> list[int]:
 
 
 def _pairs(text: str | None, field: str) -> tuple[tuple[float, float], ...] | None:
-    """`10,100:0.5` is ridge of size 10, and elastic net of size 100."""
+    """Parse penalties: `10,100:0.5` is ridge of size 10, and elastic net of size 100."""
     if text is None:
         return None
     try:
@@ -92,49 +92,54 @@ def fit(
     data: Data,
     schema: SchemaFile,
     target: Annotated[str, typer.Option(help="What to predict.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model, as JSON.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="What kind of model.")] = "linear",
-    features: Annotated[str | None, typer.Option(help="What to predict from: age,sex. All others by default.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Attributes to predict from: age,sex. All others by default.")
+    ] = None,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
     method: Annotated[
-        MethodName | None, typer.Option(help="How a line is fitted; `auto`, the default, picks and says why.")
+        MethodName | None, typer.Option(help="Method of fitting a line; `auto`, the default, picks one and states why.")
     ] = None,
     penalty: Annotated[float | None, typer.Option(help="Size of the penalty of a line; 0 by default.")] = None,
     alpha: Annotated[float | None, typer.Option(help="1, the default, is ridge, 0 is LASSO.")] = None,
     penalties: Annotated[
         str | None, typer.Option(help="Penalties to choose from privately: 10,100:0.5 (size, or size:alpha).")
     ] = None,
-    share: Annotated[float | None, typer.Option(help="Of the rows, that choose a penalty; 0.2 by default.")] = None,
+    share: Annotated[
+        float | None, typer.Option(help="Share of the rows that choose a penalty; 0.2 by default.")
+    ] = None,
     narrow: Annotated[
-        float | None, typer.Option(help="Share of the budget that first finds narrower bounds privately: 0.2, say.")
+        float | None, typer.Option(help="Share of the budget that first finds narrower bounds privately, such as 0.2.")
     ] = None,
     convexify: Annotated[
         Convexify | None, typer.Option(help="How a noisy objective gets a minimum; floor by default.")
     ] = None,
     norm: Annotated[
-        float | None, typer.Option(help="The longest that a row of features from -1 to 1 may be; longer ones shrink.")
+        float | None, typer.Option(help="Largest norm of a row of features from -1 to 1; longer rows are scaled down.")
     ] = None,
     intercept: Annotated[
-        bool | None, typer.Option("--intercept/--no-intercept", help="Whether a line has one; it has by default.")
+        bool | None,
+        typer.Option("--intercept/--no-intercept", help="Whether a line has an intercept; it has one by default."),
     ] = None,
     outside: Annotated[
         Outside | None,
         typer.Option(help="Rows beyond the bounds: clip moves them there (default), leave-out refuses them."),
     ] = None,
-    depth: Annotated[int | None, typer.Option(help="Of trees; 5 by default.")] = None,
-    trees: Annotated[int | None, typer.Option(help="How many trees; 1 by default.")] = None,
-    task: Annotated[NetworkTask | None, typer.Option(help="Of a network: classes (default), or linear.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Depth of trees; 5 by default.")] = None,
+    trees: Annotated[int | None, typer.Option(help="Number of trees; 1 by default.")] = None,
+    task: Annotated[NetworkTask | None, typer.Option(help="Task of a network: classes (default), or linear.")] = None,
     hidden: Annotated[str | None, typer.Option(help="Widths of a network's hidden layers: 32,16; 0 for none.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="How often a network sees a row; 20 by default.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes of a network over the rows; 20 by default.")] = None,
     batch: Annotated[int | None, typer.Option(help="Rows in a step of a network; 1024 by default.")] = None,
-    clip: Annotated[float | None, typer.Option(help="The norm that gradients are clipped to; 1 by default.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="How far a step of a network goes.")] = None,
-    people: Annotated[int | None, typer.Option(help="About how many rows there are, where that is public.")] = None,
+    clip: Annotated[float | None, typer.Option(help="Norm that gradients are clipped to; 1 by default.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Step size of a network.")] = None,
+    people: Annotated[int | None, typer.Option(help="Approximate number of rows, if that is public.")] = None,
     table: TableName = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
     again: Again = None,
     state: State = None,
@@ -219,7 +224,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model that `learn fit` wrote.")],
     data: Annotated[str, typer.Argument(help="Rows with the features: a CSV or Parquet file.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where predictions go: .csv or .parquet, one row for each row.")
+        Path, typer.Option("--output", "-o", help="The file for predictions: .csv or .parquet, one row for each row.")
     ],
     json: Json = False,
 ) -> None:
@@ -242,19 +247,19 @@ def predict(
 @app.command("serve")
 def serve(
     models: Annotated[list[Path], typer.Argument(help="Models that `learn fit` wrote, and bundles of functions.")],
-    host: Annotated[str, typer.Option(help="Address to listen on: everybody who reaches it may ask.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on: anyone who reaches it may query.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
     signed_by: Annotated[
         list[str] | None,
         typer.Option("--signed-by", help="A public key whose bundles you trust. One's own if not given."),
     ] = None,
     no_guarantee: Annotated[
-        bool, typer.Option("--no-guarantee", help="Serve also models that promise nothing, and say so.")
+        bool, typer.Option("--no-guarantee", help="Also serve models without a guarantee, and state that.")
     ] = False,
 ) -> None:
     """Serve models by themselves: POST /v1/models/NAME/predict. Needs no dataset, no ledger and no token.
 
-    Whoever reaches the port may ask, so keep it on this machine or behind something that knows who asks.
+    Anyone who reaches the port may query, so keep it on this machine or behind a proxy that authenticates users.
 
     [dim]tacita learn serve model.json trees.json --port 8000[/]
     """
@@ -265,11 +270,11 @@ def serve(
 
     def told(unguarded: list[str]) -> None:
         show.say(f"Models are served at http://{host}:{port}/v1/models  (stop: Ctrl-C)")
-        show.say("No token is needed: whoever reaches this address may ask, and may read all parameters.")
+        show.say("No token is needed: anyone who reaches this address may query, and may read all parameters.")
         if host not in _HERE:
-            show.say(f"{host} is not only this machine: keep strangers out by other means.")
+            show.say(f"{host} can be reached from other machines: restrict access by other means.")
         for name in unguarded:
-            show.say(f"{name} has NO GUARANTEE: it may tell about the rows that it was made from.")
+            show.say(f"{name} has NO GUARANTEE: it may reveal the rows that it was made from.")
 
     serve_models(models, trusted=trusted, host=host, port=port, no_guarantee=no_guarantee, told=told)
 
@@ -279,27 +284,27 @@ def compare(
     against: Annotated[
         Against | None, typer.Option(help="Along one axis: epsilon, delta, n, dimension or queries.")
     ] = None,
-    values: Annotated[str | None, typer.Option(help="Along that axis: 0.1,1,10. Usual ones by default.")] = None,
+    values: Annotated[str | None, typer.Option(help="Values of that axis: 0.1,1,10. Common ones by default.")] = None,
     epsilon: Annotated[str, typer.Option(help="Epsilons: 0.1,1,4.")] = "0.1,1,4",
-    delta: Annotated[float, typer.Option(help="A delta for all of them; 0 for pure.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="A delta for all epsilons; 0 for pure.")] = 0.0,
     rows: Annotated[str, typer.Option(help="Numbers of rows: 3000,30000.")] = "3000,30000",
     features: Annotated[str | None, typer.Option(help="Numbers of features: 4,11 by default.")] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Which methods: auto,functional,sufficient,objective,output by default.")
+        str | None, typer.Option(help="Methods; auto,functional,sufficient,objective,output by default.")
     ] = None,
     task: Annotated[
-        Literal["linear", "logistic"] | None, typer.Option(help="What to predict; linear by default.")
+        Literal["linear", "logistic"] | None, typer.Option(help="Kind of regression; linear by default.")
     ] = None,
     neighbours: Annotated[
-        Neighbours | None, typer.Option(help="Against what change: add-remove (default) or replace-one.")
+        Neighbours | None, typer.Option(help="Neighbours: add-remove (default) or replace-one.")
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws of the noise for each figure.")] = 10,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page; goes with --against.")] = None,
     json: Json = False,
 ) -> None:
-    """What privacy costs: errors of methods on made-up rows. Touches no data and no budget.
+    """Compare the errors of methods on synthetic rows: the cost of privacy. Reads no data and spends no budget.
 
-    Without `--against` all settings are combined; with it, all but the axis are the first that is given.
+    Without `--against` all settings are combined; with it, each other setting has its first value.
 
     [dim]tacita learn compare --epsilon 0.1,1 --rows 3000,300000 --features 4,20[/]
     [dim]tacita learn compare --against queries --report queries.html[/]
@@ -383,5 +388,5 @@ def _write_page(path: Path, curves: TradeOff) -> None:
     if lifted:
         text = "Share of draws in which noisy moments had to be made convex."
         sections.append(Section(title="Stability", text=text, facts=lifted))
-    lead = f"Medians over draws of the noise, with the 20th and 80th percentile; {curves.fixed}. On made-up rows."
-    write(path, f"What privacy costs: {curves.error} against {curves.against}", lead, sections)
+    lead = f"Medians over draws of the noise, with the 20th and 80th percentile; {curves.fixed}. On synthetic rows."
+    write(path, f"The cost of privacy: {curves.error} against {curves.against}", lead, sections)

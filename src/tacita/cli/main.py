@@ -60,12 +60,12 @@ def _options(
 
 
 def exit_code(error: errors.TacitaError) -> int:
-    """The exit code of an error: that of the nearest class in the table."""
+    """Return the exit code of an error: that of the nearest class in the table."""
     return next((EXIT_CODES[cls] for cls in type(error).__mro__ if cls in EXIT_CODES), 1)
 
 
 def main() -> None:
-    """Entry point: errors become one readable message, or one JSON object with `--json`, and an exit code."""
+    """Run the command line: errors become one readable message, or one JSON object with `--json`, and an exit code."""
     try:
         app()
     except SystemExit as ended:

@@ -55,13 +55,13 @@ def query(
         list[str] | None,
         typer.Option("--by", "-b", help="A table by these attributes: --by age,sex. Several are one request."),
     ] = None,
-    count: Annotated[bool, typer.Option("--count", help="Also how many rows there are in all.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Also the total number of rows.")] = False,
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
     family: Annotated[str, typer.Option(help="Noise: auto, laplace or gaussian.")] = "auto",
     table: TableName = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show cost and error; touches no data.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show cost and error; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
@@ -86,7 +86,7 @@ def query(
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     check_files(TABLES, output=output)
     if account is None and not sql:
-        raise InvalidInput("say which account pays: --account", field="account")
+        raise InvalidInput("state which account pays: --account", field="account")
     paying = ledger.account(account or _table_of(question))
     plan: Plan[Any]
     if sql:
@@ -137,7 +137,7 @@ def _table_of(text: str) -> str:
 
 
 def _version(data: str, table: str | None) -> str:
-    """Which state of the data is asked: files that were written anew are asked anew; a database stays what it is."""
+    """Return the version of the data: rewritten files have a new version; a database has only one."""
     path = Path(data).expanduser()
     if not path.exists():
         return f"{data} {table}"
@@ -150,7 +150,7 @@ _PER = {"answer": "", "rows": "/ rows of the group, at most", "rank": "ranks"}
 
 
 def _show_plan(plan: Plan[Any]) -> None:
-    """What it costs, how the budget is split, and how exact it will be."""
+    """Print the cost, the budget split, and the expected errors."""
     if not isinstance(plan, CalibratedAggregates):
         show.plan(plan)  # type: ignore[arg-type]
         return

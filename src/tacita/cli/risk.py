@@ -1,4 +1,4 @@
-"""`tacita risk`: how sure a loss stays below epsilon, and what it would cost if it did not."""
+"""`tacita risk`: the confidence that a loss stays below epsilon, and the price of a larger loss."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Level = Annotated[
 
 @app.command("at-risk")
 def at_risk_command(
-    epsilon: Annotated[float | None, typer.Option(help="What the loss should stay below.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="How sure that should be: 0 to 1.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Upper limit of the loss.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Confidence of that limit: 0 to 1.")] = None,
     noise: Level = None,
     kind: Annotated[Noise, typer.Option(help="Of the noise.")] = "laplace",
-    sides: Annotated[Sides, typer.Option(help="Whether evidence for somebody's absence counts as well.")] = "two",
+    sides: Annotated[Sides, typer.Option(help="Whether evidence for a person's absence counts as well.")] = "two",
     calculus: Annotated[
         Calculus, typer.Option(help="Exact, or the published heuristic, which is no guarantee.")
     ] = "exact",
-    dimensions: Annotated[int, typer.Option(help="How many numbers are answered; for the heuristic.")] = 1,
+    dimensions: Annotated[int, typer.Option(help="Number of released values; for the heuristic.")] = 1,
     json: Json = False,
 ) -> None:
-    """Give two of epsilon, confidence and noise level; the third comes out.
+    """Compute one of epsilon, confidence and noise level from the other two.
 
     [dim]tacita risk at-risk --epsilon 0.4 --noise 1[/]
     """
@@ -72,18 +72,20 @@ def _facts(risk: Risk) -> list[tuple[str, str]]:
 
 @app.command()
 def price(
-    compensation: Annotated[float, typer.Option(help="Of one person, with no guarantee at all.")],
-    people: Annotated[int, typer.Option(help="How many would be compensated.")],
+    compensation: Annotated[float, typer.Option(help="Compensation of one person, with no guarantee at all.")],
+    people: Annotated[int, typer.Option(help="Number of people who would be compensated.")],
     noise: Annotated[float | None, typer.Option(help="The noise level of one release.")] = None,
     error: Annotated[float | None, typer.Option(help="The mean absolute error that users accept, instead.")] = None,
-    sensitivity: Annotated[float, typer.Option(help="Of the answer; goes with --error.")] = 1.0,
+    sensitivity: Annotated[float, typer.Option(help="Sensitivity of the answer; goes with --error.")] = 1.0,
     releases: Annotated[int, typer.Option(help="To the same people.")] = 1,
     steepness: Annotated[float, typer.Option(help="How fast compensation grows with epsilon.")] = 1.0,
     least: Annotated[float, typer.Option(help="Compensation under a perfect guarantee.")] = 0.0,
-    money: Annotated[float | None, typer.Option(help="What there is; says which epsilons keep within it.")] = None,
+    money: Annotated[
+        float | None, typer.Option(help="Available money; shows the epsilons that keep within it.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """What a loss would cost, plainly and at the best epsilon of each calculus.
+    """Compute the cost of a loss, plainly and at the best epsilon of each calculus.
 
     [dim]tacita risk price --compensation 5500 --people 100 --error 2[/]
     """

@@ -26,25 +26,25 @@ app = typer.Typer(no_args_is_help=True)
 @app.command()
 def infer(
     data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a folder of them.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the draft goes.")] = Path("schema.yaml"),
-    force: Annotated[bool, typer.Option(help="Overwrite the file if it is there.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the draft.")] = Path("schema.yaml"),
+    force: Annotated[bool, typer.Option(help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Draft a schema from the data. All of it counts as private until you confirm it."""
+    """Draft a schema from the data. All of it is treated as private until you confirm it."""
     check_files(SCHEMA, output=output)
     if output.exists() and not force:
-        raise Conflict("is there already", field="output", value=str(output), hint="Use --force to overwrite it")
+        raise Conflict("exists already", field="output", value=str(output), hint="Use --force to overwrite it")
     source = open_source(data)
     domain = infer_domain(Rows(source, source.columns), title=Path(data).stem)
     domain.write(output)
     show.say(f"Wrote a draft of {len(domain)} attributes to {output}.")
     show.say(_who(domain))
-    show.say("Everything in it was read off private data. Look at each line: would you publish it?")
+    show.say("Everything in it was read from private data. Check each line: would you publish it?")
     show.say(f"Correct it, then run: tacita schema confirm {output}")
 
 
 @app.command()
 def check(data: Data, schema: SchemaFile, table: TableName = None, json: Json = False) -> None:
-    """Tell the owner how well the data fits its schema. Prints exact counts: do not pass them on."""
+    """Check how well the data fits its schema. Prints exact counts for the owner: do not pass them on."""
     domain = Domain.read(schema)
     found = connect(data, domain, table).check()
     if json:
@@ -58,7 +58,7 @@ def check(data: Data, schema: SchemaFile, table: TableName = None, json: Json = 
     if not found.fits:
         bad = [column.name for column in found.columns if not column.fits]
         raise DataError(
-            "has values without a place in the schema; their rows would not be counted",
+            "has out-of-domain values; their rows would not be counted",
             field=", ".join(bad),
             hint="Add the levels, or the buckets `other` and `missing`",
         )
@@ -70,7 +70,7 @@ def confirm(
     attribute: Annotated[list[str] | None, typer.Option(help="Confirm only these; all, if none are named.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Confirm that what the schema says is public knowledge, or may become so."""
+    """Confirm that the content of the schema is public knowledge, or may become so."""
     domain = Domain.read(schema)
     named = set(attribute or domain.unconfirmed)
     confirmed = domain.confirm(named)
@@ -88,7 +88,7 @@ def confirm(
 
 
 def _to_confirm(domain: Domain, pending: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Everything that is about to be confirmed: who is a person, and all bounds and levels, however many."""
+    """Yield everything that is about to be confirmed: the person, and all bounds and levels, however many."""
     yield _who(domain)
     for name, parts in pending.items():
         attribute = domain[name]

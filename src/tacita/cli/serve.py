@@ -56,15 +56,15 @@ def serve(
 
 
 def _reachable(host: str) -> str:
-    """The address as a browser on this machine writes it."""
+    """Return the address as a browser on this machine writes it."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     return f"[{host}]" if ":" in host else host
 
 
 def _open(address: str, link: str, home: Path) -> None:
-    """Show the page when the server answers, where there is somebody to show it to.
+    """Open the page in a browser when the server answers, if there is a display.
 
-    The browser is given a file that leads to the link: others on this machine can read what programs are started with.
+    The browser opens a file that redirects to the link: other users of this machine can read command lines.
     """
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""`tacita synthesize`: made-up rows under a privacy budget."""
+"""`tacita synthesize`: synthetic rows under a privacy budget."""
 
 from __future__ import annotations
 
@@ -44,40 +44,44 @@ from tacita.synthesize.writing import check_parts, check_target
 __all__ = ["synthesize"]
 
 _MOST_DRAWN = 24
-_LEAST_BITS = 0.005  # less is not worth an arrow
+_LEAST_BITS = 0.005  # edges with less mutual information are not drawn
 _NOTE = (
-    "Made-up rows are good for many unknown uses. For one known task, such as one classifier, private training on the "
-    "real rows is usually better at the same budget."
+    "Synthetic rows are good for many unknown uses. For one known task, such as one classifier, private training on "
+    "the real rows is usually better at the same budget."
 )
 
 
 def synthesize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="How many; about as many as the data has if not given.")
+        int | None, typer.Option("--rows", "-n", help="Number of rows; about as many as the data has if not given.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="How; `quality` picks one.")] = "quality",
-    attributes: Annotated[str | None, typer.Option(help="Which: age,sex. All that can be counted by default.")] = None,
-    people: Annotated[int | None, typer.Option(help="About how many rows the data has, where that is public.")] = None,
-    decode: Annotated[Decode, typer.Option(help="What stands for a bin.")] = "label",
+    method: Annotated[Method, typer.Option(help="The method; `quality` picks one.")] = "quality",
+    attributes: Annotated[
+        str | None, typer.Option(help="Attributes: age,sex. All that can be counted by default.")
+    ] = None,
+    people: Annotated[
+        int | None, typer.Option(help="Approximate number of rows of the data, if that is public.")
+    ] = None,
+    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
     rules: Annotated[
         Path | None, typer.Option(help="YAML of public rules that every row must keep; costs nothing.")
     ] = None,
     key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
-    parts: Annotated[int | None, typer.Option(help="Write a folder of so many files instead of one file.")] = None,
+    parts: Annotated[int | None, typer.Option(help="Write a folder of this many files instead of one file.")] = None,
     table: TableName = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; touches no data.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     statement: Annotated[
-        Path | None, typer.Option(help="Write a signed statement of what is promised; `tacita verify` checks it.")
+        Path | None, typer.Option(help="Write a signed statement of the guarantee; `tacita verify` checks it.")
     ] = None,
     again: Again = None,
     state: State = None,
@@ -121,7 +125,7 @@ def synthesize(
     with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
         if public is not None:
             result = result.with_rules(public)
-        if model is not None:  # first, since all else can be made of it
+        if model is not None:  # first, since everything else can be derived from it
             write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
         with show.progress("rows", wanted) as tell:
@@ -141,7 +145,7 @@ def synthesize(
             ).write(statement)
         sections = _sections(result, wanted)
         if report is not None:
-            write(report, "Made-up rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
+            write(report, "Synthetic rows", f"{wanted:,} rows in {output.name}", [*sections, _picture(result)])
     if json:
         plain = {name: value for name, value in result.as_dict().items() if name != "model"}
         show.print_json(plain | {"rows": wanted, "key": key, "balance": session.balance().as_dict()})
@@ -153,14 +157,14 @@ def synthesize(
 
 
 def _public(people: int | None, rules: Rules | None) -> tuple[str, ...]:
-    """What was taken as public besides the schema."""
+    """Return the facts that were assumed to be public besides the schema."""
     about = () if people is None else (f"about {people} rows",)
     plain = [] if rules is None else rules.as_dict()["rules"]
     return (*about, *(f"rule: {json_text.dumps(rule, ensure_ascii=False)}" for rule in plain))
 
 
 def _sections(result: Synthesized, rows: int) -> list[Section]:
-    """What is promised and what was done, for the terminal and the page."""
+    """Build the sections about the guarantee and the run, for the terminal and the page."""
     recipe = result.provenance.recipe
     facts = [
         ("rows written", f"{rows:,}"),
@@ -178,7 +182,7 @@ def _sections(result: Synthesized, rows: int) -> list[Section]:
 
 
 def _picture(result: Synthesized) -> Section:
-    """The model's own network, or the tree of what tells most about each other; post-processing."""
+    """Draw the model's own network, or its tree of largest mutual information; post-processing."""
     names = result.domain.names[:_MOST_DRAWN]
     told = {frozenset(pair): mutual_information(result.project(pair), pair[:1]) for pair in combinations(names, 2)}
     if isinstance(result.model, BayesianNetwork) and len(names) == len(result.domain.names):
@@ -186,9 +190,9 @@ def _picture(result: Synthesized) -> Section:
     else:
         parents = chow_liu(names, lambda a, b: told[frozenset((a, b))], least=_LEAST_BITS)
     weights = {(parent, child): told[frozenset((parent, child))] for child in parents for parent in parents[child]}
-    title = "How the attributes hang together"
+    title = "Dependencies between attributes"
     return Section(
         title=title,
-        text="An arrow leads from what an attribute follows; a wide one tells much. Read off the private model.",
+        text="Arrows lead from parent to child; a wide one means strong dependence. Read from the private model.",
         picture=draw_network(parents, weights=weights, title=title),
     )

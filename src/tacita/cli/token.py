@@ -22,7 +22,7 @@ def create(
     name: Annotated[str, typer.Argument(help="Whose token it is.")],
     role: Annotated[Role, typer.Option(help="What it may do.")],
     dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets; all, if none are named.")] = None,
-    days: Annotated[int | None, typer.Option(help="Expires after so many days.", min=1)] = 90,
+    days: Annotated[int | None, typer.Option(help="Days until it expires.", min=1)] = 90,
     state: State = None,
     json: Json = False,
 ) -> None:

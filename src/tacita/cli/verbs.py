@@ -12,7 +12,7 @@ __all__ = ["VERBS", "Verbs"]
 
 
 class Verb(NamedTuple):
-    """Where a verb is, and what `tacita --help` says of it: the help of a group, the first line of a command's."""
+    """Module of a verb, and its line in `tacita --help`: the help of a group, or the first line of a command's help."""
 
     help: str
     module: str
@@ -40,12 +40,12 @@ VERBS = {
     "federate": Verb("Synthesize from several holders; their data stays with them.", "federate"),
     "holder": Verb("Take part in a federated synthesis; the data stays here.", "holder"),
     "assess": Verb(
-        "Attack a release and measure what it keeps. For the owner: figures are read off exact rows.",
+        "Attack a release and measure its utility. For the owner: figures come from exact rows.",
         "assess",
         "assess",
     ),
     "compare": Verb(
-        "Make several releases in simulation, assess them alike, and recommend one with reasons.", "assess", "compare"
+        "Simulate several releases, assess them in the same way, and recommend one with reasons.", "assess", "compare"
     ),
     "audit": Verb(
         "Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.",
@@ -73,16 +73,16 @@ VERBS = {
 
 
 class Verbs(TyperGroup):
-    """The group of all verbs: help is written from the table, and a verb's module is imported when it is asked for."""
+    """The group of all verbs: help is written from the table, and a verb's module is imported when it is used."""
 
     _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order of the table."""
+        """Return all names, in the order of the table."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A verb; while help is written only its name and line."""
+        """Return a verb; while help is written only its name and line."""
         verb = VERBS.get(cmd_name)
         if verb is None:
             return None

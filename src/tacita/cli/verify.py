@@ -1,4 +1,4 @@
-"""`tacita verify`: check a privacy statement without believing it."""
+"""`tacita verify`: check a privacy statement without trusting it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["verify"]
 def verify(
     statement: Annotated[Path, typer.Argument(help="The statement, JSON.")],
     file: Annotated[
-        list[Path] | None, typer.Option("--file", "-f", help="What left; its digest is compared. May be repeated.")
+        list[Path] | None,
+        typer.Option("--file", "-f", help="A released file; its digest is compared. May be repeated."),
     ] = None,
     key: Annotated[str | None, typer.Option(help="The public key that must have signed it.")] = None,
     json: Json = False,
@@ -50,8 +51,8 @@ def verify(
         show.grid("What it says", ("", ""), facts)
         unchecked = [name for name in read.digests if name not in given]
         if unchecked:
-            show.say(f"Not looked at: {', '.join(unchecked)}. Give it with --file.")
+            show.say(f"Not checked: {', '.join(unchecked)}. Give it with --file.")
         if key is None:
-            show.say("Whose key it is, nobody has checked: compare it with one that you trust, and give it with --key.")
+            show.say("The owner of the key is not verified: compare it with one that you trust; give it with --key.")
     if not good:
         raise typer.Exit(3)

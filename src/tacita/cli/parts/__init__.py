@@ -1,1 +1,1 @@
-"""What the commands share: options, output, files, the log of releases."""
+"""Parts that the commands share: options, output, files, the log of releases."""

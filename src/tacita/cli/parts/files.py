@@ -1,4 +1,4 @@
-"""Files that commands write: the suffix says the format, and is looked at before anything is paid for."""
+"""Files that commands write: the suffix names the format, and is checked before anything is charged."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WORKBOOK = (".xlsx", ".xls", ".ods")
 
 
 def check_files(suffixes: Sequence[str] | None = None, /, **paths: Path | None) -> None:
-    """Refuse files that cannot be written, by the names of their options; before anything is paid for.
+    """Refuse files that cannot be written, by the names of their options, before anything is charged.
 
     Args:
-        suffixes: How they may end; anyhow if not given.
+        suffixes: Allowed suffixes; any if not given.
         **paths: By option; None where the option was not given.
     """
     for field, path in paths.items():
@@ -48,7 +48,7 @@ def check_files(suffixes: Sequence[str] | None = None, /, **paths: Path | None) 
 
 @contextmanager
 def paid_already(hint: str) -> Iterator[None]:
-    """While the block runs, every error says how to get what was paid for."""
+    """Add to every error in the block how to get the result that was paid for."""
     try:
         yield
     except TacitaError as error:
@@ -60,7 +60,7 @@ def paid_already(hint: str) -> Iterator[None]:
 
 
 def write_answer(answer: Answer | Releases, path: Path) -> None:
-    """Write an answer as its suffix says: JSON holds all of it, CSV and Parquet a row for each cell or group."""
+    """Write an answer in the format of the suffix: JSON holds all of it, CSV and Parquet a row per cell or group."""
     if path.suffix.lower() in JSON:
         write_text(path, answer.to_json())
     else:
@@ -68,7 +68,7 @@ def write_answer(answer: Answer | Releases, path: Path) -> None:
 
 
 def as_table(answer: Answer | Releases) -> pa.Table:
-    """An answer as one table, with standard errors and 95 % intervals as columns; empty where none is claimed.
+    """Convert an answer to one table, with standard errors and 95 % intervals as columns; empty where none is claimed.
 
     Several tables become one: a column `table` names them, and attributes that one lacks are empty there.
     """

@@ -41,14 +41,16 @@ __all__ = [
     "session_of",
 ]
 
-_LOOKED_AT = 1000  # rows that are looked at for labels
+_LOOKED_AT = 1000  # rows that are checked for labels
 
 Data = Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or postgresql://…")]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
 TableName = Annotated[str | None, typer.Option("--from", help="The table, when the data is in a database.")]
 Again = Annotated[
     str | None,
-    typer.Option("--again", help="Why this account may pay for data that another account was charged for; it is kept."),
+    typer.Option(
+        "--again", help="Reason why this account may pay for data that another account was charged for; it is stored."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Epsilon = Annotated[float | None, typer.Option(help="Budget: epsilon.")]
@@ -63,31 +65,31 @@ State = Annotated[
 
 
 def budget_of(epsilon: float | None, delta: float, rho: float | None) -> Budget:
-    """The budget that the three options mean."""
+    """Return the budget of the three options."""
     if epsilon is None and rho is None:
-        raise InvalidInput("say how much may be spent: --epsilon, or --rho", field="budget")
+        raise InvalidInput("state how much may be spent: --epsilon, or --rho", field="budget")
     return Budget(epsilon=epsilon, delta=delta, rho=rho)
 
 
 def database_of(state: str | None) -> Database:
-    """The state that the option or the settings name."""
+    """Return the state database that the option or the settings name."""
     return Database(state or Settings.load().state_url)
 
 
 def ledger_of(state: str | None) -> Ledger:
-    """The ledger in that state; where it is kept is printed, since another one has other budgets."""
+    """Return the ledger in that state, and print its location, since another one has other budgets."""
     return ledger_at(database_of(state))
 
 
 def ledger_at(database: Database) -> Ledger:
-    """The ledger in a database that is open."""
+    """Return the ledger in an open database."""
     ledger = Ledger(database)
     show.note(f"Ledger: {ledger.place}")
     return ledger
 
 
 def engine_of(data: str, domain: Domain, table: str | None = None) -> Engine:
-    """The engine for the user's own data; files that hold labels of a release instead of values are refused."""
+    """Return the engine for the user's own data; refuse files that hold labels of a release instead of values."""
     from tacita.engines.labelled import check_values
     from tacita.engines.local import LocalEngine
 
@@ -110,7 +112,7 @@ def session_of(
     principal: str = "command line",
     version: str = "",
 ) -> Session:
-    """Whoever asks this data on this account; other accounts on the same data are refused without a reason."""
+    """Open a session on this data and account; a second account on the same data is refused without a reason."""
     return Session(
         engine=engine_of(data, domain, table),
         ledger=ledger,

@@ -18,7 +18,7 @@ DatasetName = Annotated[
     str | None,
     typer.Option(
         "--dataset",
-        help="What these people are called in the log of releases; where the data is if not given. Releases of the "
+        help="Name of these people in the log of releases; the source of the data if not given. Releases of the "
         "same people should have the same name.",
     ),
 ]
@@ -35,7 +35,7 @@ def log_release(
     classes: pa.Table,
     recipient: str,
 ) -> tuple[str, ...]:
-    """Write a release down before it leaves, and say which earlier ones it could be joined with."""
+    """Log a release before the rows are written, and warn about earlier ones that it could be joined with."""
     entry = Released(
         dataset=dataset[-200:],
         kind=kind,
@@ -48,7 +48,7 @@ def log_release(
 
 
 def dataset_name(name: str | None, data: str, table: str | None) -> str:
-    """What the data is called in the log: its name, or where it is, without a credential."""
+    """Return the name of the data in the log: its name, or its address without credentials."""
     if name is not None:
         return name
     if "://" in data:

@@ -1,4 +1,4 @@
-"""How things look in a terminal."""
+"""Output in a terminal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
     "statistics",
 ]
 
-# no emoji: a text such as person:KEY:3 is not a picture of a key
+# no emoji: a text such as person:KEY:3 must not become a picture of a key
 out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
 
 _BAR = 28
@@ -57,35 +57,35 @@ _notes: list[str] = []
 
 
 def note(text: str) -> None:
-    """A line for the end of a command that succeeds."""
+    """Add a line to print at the end of a command that succeeds."""
     _notes.append(text)
 
 
 def print_notes() -> None:
-    """The notes of a command, once each, on standard error: what is piped, and errors in JSON, stay as they are."""
+    """Print the notes of a command, once each, on standard error: piped output and errors in JSON stay unchanged."""
     for text in dict.fromkeys(_notes):
         err.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def forget_notes() -> None:
-    """The next command begins without any."""
+    """Drop all notes."""
     _notes.clear()
 
 
 def print_json(data: Any) -> None:
-    """Plain JSON on standard output, whatever the terminal."""
+    """Print plain JSON on standard output, whatever the terminal."""
     print(json.dumps(data, ensure_ascii=False))
 
 
 def problem(error: TacitaError) -> None:
-    """An error for the owner of the data, so with its private part."""
+    """Print an error for the owner of the data, so with its private part."""
     err.print(f"[bold red]{escape(error.title)}[/]: {escape(str(error))}")
     if error.private:
         err.print(f"  [dim]{escape(error.private)}[/]")
 
 
 def fault(error: Exception) -> None:
-    """An error that no one foresaw: what kind and where, without its text and its causes, which may quote a row."""
+    """Print the kind and place of an unexpected error, without its text and its causes, which may quote a row."""
     err.print("[bold red]A fault in Tacita[/]: please report these lines. They hold no value of your data.")
     err.print(f"  {type(error).__name__}")
     for frame in traceback.extract_tb(error.__traceback__)[-_FRAMES:]:
@@ -94,7 +94,7 @@ def fault(error: Exception) -> None:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal while the block runs; nothing where nobody looks."""
+    """Show a progress bar while the block runs; nothing if the output is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total)
@@ -102,7 +102,7 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """A table of texts; columns that start with > are aligned to the right."""
+    """Print a table of texts; columns that start with > are aligned to the right."""
     table = Grid(
         title=title,
         title_justify="left",
@@ -120,7 +120,7 @@ def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> N
 
 
 def plan(calibrated: Calibrated) -> None:
-    """What a plan costs and how exact it will be."""
+    """Print the cost of a plan and its expected errors."""
     data = calibrated.as_dict()
     rows = [
         (" x ".join(p.attributes) or "total", str(p.cells), f"{p.std:.4g}", f"± {p.half_width:g}")
@@ -134,7 +134,7 @@ def plan(calibrated: Calibrated) -> None:
 
 
 def release(released: Release, title: str | None = None, level: float = 0.95) -> None:
-    """A release as rows with error bars drawn in text."""
+    """Print a release as rows with error bars drawn in text."""
     table = released.to_arrow(level)
     share = released.quantity == "share"
     rows = table.slice(0, _MOST_ROWS).to_pylist()
@@ -158,24 +158,24 @@ def release(released: Release, title: str | None = None, level: float = 0.95) ->
 
 
 def _bar(row: dict[str, float], top: float) -> str:
-    """A bar up to the lower end, then a line over the interval; up to the estimate where there is no interval."""
+    """Draw a bar up to the lower end, then a line over the interval; up to the estimate if there is no interval."""
     ends = [row[name] if math.isfinite(row[name]) else row["estimate"] for name in ("low", "high")]
     low, high = (round(max(0.0, end) / top * _BAR) for end in ends)
     return "█" * low + "─" * (high - low)
 
 
 def statistics(found: Iterable[Statistic]) -> None:
-    """Statistics with their intervals."""
+    """Print statistics with their intervals."""
     rows = []
     for statistic in found:
         share = statistic.name.startswith("share")
         numbers = [number(value, share=share, digits=2) for value in (statistic.value, *statistic.interval())]
         rows.append((statistic.name, numbers[0], f"{numbers[1]} … {numbers[2]}"))
-    grid("Statistics, read off the releases at no further cost", ("", ">estimate", ">95 % interval"), rows)
+    grid("Statistics, from the releases at no further cost", ("", ">estimate", ">95 % interval"), rows)
 
 
 def balance(found: Balance) -> None:
-    """Where an account stands."""
+    """Print the balance of an account."""
     data = found.as_dict()
     spent = "infinite" if data["spent"] is None else f"{data['spent']:.6g}"
     grid(
