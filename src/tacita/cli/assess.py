@@ -59,7 +59,9 @@ def assess(
     schema: SchemaFile,
     control: Annotated[
         str | None,
-        typer.Option(help="Rows of similar people that were not used. Without them, leaks look like guesses."),
+        typer.Option(
+            help="Rows of similar people that were not used. Without, leaks cannot be distinguished from guesses."
+        ),
     ] = None,
     secret: Annotated[
         list[str] | None, typer.Option(help="Sensitive attribute that attacks try to infer; may be repeated.")

@@ -202,7 +202,10 @@ def _headline(found: Assessment, path: Path) -> Section:
     facts = [
         ("risk, the largest success of an attack", f"{found.risk:.3f} ({found.worst})"),
         ("kept of all pairs", f"{found.kept:.3f}"),
-        ("control group", f"{found.control:,} rows" if found.control else "none: leaks look like guesses"),
+        (
+            "control group",
+            f"{found.control:,} rows" if found.control else "none: leaks cannot be distinguished from guesses",
+        ),
         ("all of it, for the owner", str(path)),
     ]
     text = f"{found.headline} A small risk is no guarantee. Figures come from exact rows."

@@ -93,7 +93,7 @@ def test_every_release_is_made_or_told_why_not(found):
     assert "k" in found.results[-1].error
     by_name = {each.name: each for each in found.results}
     assert by_name["counts"].made.epsilon == 1
-    assert by_name["collect epsilon 3"].made.trust == "nobody"
+    assert by_name["collect epsilon 3"].made.trust == "no one"
     assert by_name["synthesize epsilon 2, delta 1e-06"].guarantee
     assert not by_name["anonymize k 5"].guarantee
 

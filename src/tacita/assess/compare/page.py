@@ -33,7 +33,10 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
     facts = [
         ("people in the data", f"{found.people:,}"),
         ("released rows", f"{found.rows:,}" + (f" in each of {found.releases}" if found.releases > 1 else "")),
-        ("people held back", f"{found.control:,}" if found.control else "none: leaks cannot be separated from guesses"),
+        (
+            "people held back",
+            f"{found.control:,}" if found.control else "none: leaks cannot be distinguished from guesses",
+        ),
     ]
     sections = [Section(title="In short", text=lead, facts=facts), _risks(found)]
     if found.disclosure is not None:

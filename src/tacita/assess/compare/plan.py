@@ -66,7 +66,7 @@ class ComparePlan:
     def __post_init__(self) -> None:
         if not 0 < self.control < 1:
             raise InvalidInput(
-                "must be between 0 and 1: without people who were not used, leaks look like guesses",
+                "must be between 0 and 1: without unused people, leaks cannot be distinguished from guesses",
                 field="control",
                 value=self.control,
             )

@@ -211,7 +211,7 @@ class Comparison:
         return (*words, *self._missing(failed))
 
     def _missing(self, failed: list[str]) -> list[str]:
-        return [f"Not looked at, because they could not be made: {', '.join(failed)}."] if failed else []
+        return [f"Not assessed, because they could not be made: {', '.join(failed)}."] if failed else []
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, for the owner: the figures come from exact rows."""

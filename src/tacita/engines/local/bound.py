@@ -1,4 +1,4 @@
-"""Contribution bounding: at most so many rows of each person, the same ones in every engine.
+"""Contribution bounding: at most `max_rows` rows of each person, the same ones in every engine.
 
 Of a person with more rows than allowed, those with the smallest
 
