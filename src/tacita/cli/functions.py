@@ -69,7 +69,9 @@ def release(
     rho: Rho = None,
     kernel: Annotated[str, typer.Option(help="gaussian, matern12, matern32 or matern52.")] = "gaussian",
     bandwidth: Annotated[float, typer.Option(help="Bandwidth, as a share of the public ranges.")] = 0.1,
-    form: Annotated[Form, typer.Option(help="`features` has constant memory and public parameters.")] = "path",
+    form: Annotated[
+        Form, typer.Option(help="`features` has constant memory; its parameters may be published.")
+    ] = "path",
     random: Annotated[int, typer.Option(help="Random frequencies, for the form `features`.")] = 256,
     calibration: Annotated[Calibration, typer.Option(help="How noise is calibrated.")] = "analytic",
     noise: Annotated[float, typer.Option(help="For a Gaussian process: variance of noise over signal.")] = 0.1,
