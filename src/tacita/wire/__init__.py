@@ -1,4 +1,6 @@
-"""What travels over HTTP, as pydantic models: the server checks with them, the client reads with them.
+"""Request and response bodies of the HTTP API, as pydantic models.
+
+The server validates with them, and the client reads with them.
 
 No model has a field that could hold a `Table` or an exact count. Answers about data are releases, whose JSON
 is made by `Release.as_dict` alone.

@@ -1,4 +1,4 @@
-"""What releases give away, for stewards."""
+"""Assessments of the disclosure risk of releases, for stewards."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ class AssessmentRequest(RequestModel):
 
     release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
     control: Name | None = Field(
-        default=None, description="A dataset of people like them who were not used; without, leaks look like guesses."
+        default=None,
+        description="A dataset of similar people who are not in the release. Without it, leaks look like guesses.",
     )
     attempts: int = Field(default=2000, ge=50, le=100_000, description="Trials of each attack.")
-    secrets: list[str] | None = Field(default=None, description="What nobody should infer.")
-    target: str | None = Field(default=None, description="What classifiers learn to predict.")
+    secrets: list[str] | None = Field(default=None, description="Attributes that no one should infer.")
+    target: str | None = Field(default=None, description="The attribute that classifiers learn to predict.")
     group: str | None = Field(default=None, description="Compare accuracy over its levels.")
     seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
 
 
 class ComparisonRequest(RequestModel):
-    """Make several releases in simulation and assess them alike."""
+    """Simulate several releases and assess them in the same way."""
 
     dataset: Name
     releases: list[dict[str, Any]] = Field(min_length=1, max_length=20, description="As in `tacita compare`.")
@@ -41,13 +42,13 @@ class ComparisonRequest(RequestModel):
     seed: int = Field(default=0, ge=0)
 
     def plan(self) -> dict[str, Any]:
-        """As a plan's file would say it."""
+        """Return the request as the content of a plan file."""
         given = self.model_dump(exclude={"dataset"}, exclude_none=True)
         return given | {"data": self.dataset, "schema": self.dataset}
 
 
 class ComparisonInfo(ResponseModel):
-    """Several releases side by side; figures were read off exact rows, and all noise was simulated."""
+    """Several releases compared. The figures come from exact rows, and all noise was simulated."""
 
     tacita: Literal["comparison/1"]
     dataset: str
@@ -64,7 +65,7 @@ class ComparisonInfo(ResponseModel):
 
 
 class AssessmentInfo(ResponseModel):
-    """What a release gives away and what it is worth; figures were read off exact rows, for their owner."""
+    """Risk and utility of a release. The figures come from exact rows, and are for the owner of the data."""
 
     tacita: Literal["assessment/1"]
     release: str
@@ -74,7 +75,7 @@ class AssessmentInfo(ResponseModel):
     control: int
     risk: float
     shown: float | None = Field(
-        default=None, description="What is more than chance: the largest lower end of an attack's interval."
+        default=None, description="Risk beyond chance: the largest lower end of an attack's interval."
     )
     interval: tuple[float, float] | None = Field(
         default=None, description="Of the risk, at 95 % for all attacks together; null in assessments from before."

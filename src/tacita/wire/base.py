@@ -1,4 +1,4 @@
-"""What all bodies share, and the one shape of errors."""
+"""Base classes of all bodies, and the one shape of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RequestModel(BaseModel):
 
 
 class ResponseModel(BaseModel):
-    """What the service answers: made by its own code, so more members do no harm."""
+    """A response body: written by the service itself, so unknown members are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -32,7 +32,7 @@ class RaiseBudget(RequestModel):
 
 
 class Balance(ResponseModel):
-    """Where an account stands, in the currency of its budget."""
+    """State of an account, in the currency of its budget."""
 
     account: str
     unit: str

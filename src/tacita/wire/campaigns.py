@@ -1,4 +1,4 @@
-"""Campaigns, and what comes out of them."""
+"""Campaigns and their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class CollectionPlan(RequestModel):
-    """What is to be known, of whom, and what answering may cost each of them."""
+    """The tables to estimate, the number of respondents, and the most that answering may cost each of them."""
 
     domain: dict[str, Any] = Field(alias="schema", description="Attributes and levels, as `tacita schema` writes.")
     tables: list[list[str]] = Field(min_length=1, description="The tables that matter.")
@@ -60,7 +60,7 @@ class RoundsModel(RequestModel):
 
 
 class StopModel(RequestModel):
-    """When a campaign is accurate enough to close by itself."""
+    """The accuracy at which a campaign closes by itself."""
 
     half_width: float = Field(gt=0, description="Half the width of every cell's interval.")
     level: float = Field(default=0.95, gt=0, lt=1)
@@ -86,7 +86,7 @@ class NewCampaign(CollectionPlan):
         default=False,
         description="Respondents have raised the limits of their devices; otherwise epsilon above 2 is refused.",
     )
-    draft: bool = Field(default=False, description="Ask nobody yet; open it later.")
+    draft: bool = Field(default=False, description="Ask no one yet; open it later.")
     id: Name | None = Field(
         default=None, description="A readable id, or that of the same campaign at another aggregator."
     )
@@ -104,7 +104,7 @@ class PlannedQuestion(ResponseModel):
 
 
 class PlannedCollection(ResponseModel):
-    """What would be asked of whom, and how exact it would be."""
+    """Questions of a planned collection, and the predicted accuracy."""
 
     mode: Literal["singles", "tables"]
     answers: int = Field(description="Questions that one respondent answers.")
@@ -153,13 +153,13 @@ class CampaignInfo(ResponseModel):
 class Sheet(ResponseModel):
     """The questions for one respondent; a device checks them before it answers."""
 
-    title: str = Field(description="What the campaign calls itself.")
+    title: str = Field(description="The title of the campaign.")
     questions: list[dict[str, Any]]
     digests: list[str] = Field(description="Of all questions of the block; with the title they give the fingerprint.")
 
 
 class TallyModel(RequestModel):
-    """What another aggregator of the same campaign has counted."""
+    """Counts by another aggregator of the same campaign."""
 
     tacita: Literal["tally/1"]
     campaign: str
@@ -199,7 +199,7 @@ class BlockInfo(ResponseModel):
 
 
 class NewInvitations(RequestModel):
-    """How many one-time codes to make."""
+    """The number of one-time codes to make."""
 
     count: int = Field(ge=1, le=100_000)
 
@@ -211,7 +211,7 @@ class InvitationCodes(ResponseModel):
 
 
 class InvitationsInfo(ResponseModel):
-    """How many codes there are, and how many were traded for a token."""
+    """Number of codes made, and of codes traded for a token."""
 
     made: int
     used: int
@@ -272,7 +272,7 @@ class RuleInfo(ResponseModel):
 
 
 class IntegrityInfo(ResponseModel):
-    """How far liars could have moved one table, and whether its tally looks like honest reports."""
+    """Largest effect of false reports on one table, and whether its tally looks like honest reports."""
 
     attributes: list[str]
     block: int
@@ -291,7 +291,7 @@ class ReportBatch(RequestModel):
 
 
 class Accepted(ResponseModel):
-    """What became of a batch; durable when it is sent."""
+    """Outcome of a batch; the reports are stored durably before this is sent."""
 
     accepted: int
     replayed: list[str] = Field(description="Ids that had counted before.")

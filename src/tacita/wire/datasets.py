@@ -21,8 +21,8 @@ class NewDataset(RequestModel):
     domain: dict[str, Any] = Field(alias="schema", description="The schema, as `tacita schema` writes it.")
     unit: str | None = Field(
         default=None,
-        description="Who is protected: `row` or `person:KEY:MAX_ROWS`. Without it the schema says: its person with one "
-        "row, or a row.",
+        description="Who is protected: `row` or `person:KEY:MAX_ROWS`. If not given, the schema decides: its person with "
+        "one row, or a row.",
     )
     neighbours: str = Field(description="`add-remove` or `replace-one`.")
     budget: BudgetModel
@@ -42,7 +42,7 @@ class ReplaceAccount(RequestModel):
 
 
 class DatasetInfo(ResponseModel):
-    """What anybody with access may know of a dataset. How many rows it has is not among it."""
+    """Facts about a dataset for anyone with access. The number of rows is not one of them."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Holders of data elsewhere, and runs with them."""
+"""Holders of data elsewhere, and federated runs with them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FederatedRequest(RequestModel):
 
 
 class FederatedPlan(ResponseModel):
-    """What a run would cost, and how much noise it would have; asks nobody."""
+    """Cost and noise of a run; no holder is asked."""
 
     method: str
     cost_of_a_holder: float

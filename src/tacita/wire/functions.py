@@ -102,7 +102,7 @@ class FitRequest(RequestModel):
     learning_rate: float | None = Field(default=None, description="How far a step of a network goes.")
 
     def options(self) -> dict[str, Any]:
-        """What was said of the recipe, by name."""
+        """Return the options of the recipe that were given, by name."""
         return self.model_dump(exclude=_OF_THE_FIT, exclude_none=True)
 
 
@@ -110,7 +110,7 @@ _OF_THE_FIT = {"dataset", "name", "kind", "target", "features", "budget", "purpo
 
 
 class BundleRequest(RequestModel):
-    """A signed bundle to take up."""
+    """A signed bundle to import."""
 
     bundle: dict[str, Any] = Field(description="What the export of a function or a model gave.")
     signed_by: list[str] | None = Field(
@@ -120,7 +120,7 @@ class BundleRequest(RequestModel):
 
 
 class FunctionPlanInfo(ResponseModel):
-    """What a function or a model would cost."""
+    """Cost of a function or a model."""
 
     recipe: dict[str, Any]
     unit: str
@@ -138,7 +138,7 @@ class FunctionPlanInfo(ResponseModel):
 
 
 class FunctionInfo(ResponseModel):
-    """What is public about a function or a fitted model."""
+    """Public facts about a function or a fitted model."""
 
     id: str
     name: str

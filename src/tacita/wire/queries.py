@@ -28,7 +28,7 @@ class TableQuery(RequestModel):
     weights: list[float] | None = Field(default=None, description="How much each table matters; all the same.")
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     budget: BudgetModel
-    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Is stored in the history.")
 
 
 class QueryRequest(TableQuery):
@@ -38,7 +38,7 @@ class QueryRequest(TableQuery):
 
 
 class Plan(ResponseModel):
-    """What a query would cost and how good it would be, before any data is read."""
+    """Cost and predicted error of a query, before any data is read."""
 
     recipe: dict[str, Any]
     unit: str
@@ -83,7 +83,7 @@ class SqlRequest(RequestModel):
     budget: BudgetModel
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     level: float = Field(default=0.95, gt=0, lt=1, description="Of the intervals.")
-    purpose: str = Field(default="query", min_length=1, max_length=200, description="Stands in the history.")
+    purpose: str = Field(default="query", min_length=1, max_length=200, description="Is stored in the history.")
     fresh: bool = Field(default=False, description="Pay for new noise although it has been answered before.")
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
@@ -103,7 +103,7 @@ class StatisticsModel(ResponseModel):
 
 
 class SqlPlan(ResponseModel):
-    """What a question would cost, how its budget is split, and how exact the answer would be."""
+    """Cost of a question, the split of its budget, and the expected error of the answer."""
 
     recipe: dict[str, Any]
     cost: float

@@ -68,7 +68,7 @@ class BadRequest(TacitaError):
 
 
 class UnknownSource(TacitaError):
-    """What the compatibility routes answer for a source they do not know; clients expect this status."""
+    """Error of the compatibility routes for an unknown source; clients expect this status."""
 
     code = "unknown-source"
     title = "There is no such source"
@@ -111,17 +111,17 @@ class TooManyRequests(TacitaError):
         super().__init__(rule, **parts)
 
     def extra(self) -> dict[str, Any]:
-        """When to come back, in seconds."""
+        """Return the time after which to try again, in seconds."""
         return {"retry_after": self.retry_after}
 
 
 def from_nobody() -> InternalError:
-    """What a caller is told about a fault of ours: that there was one."""
+    """Return the error that a caller sees for a fault of the server: without any details."""
     return InternalError("the server could not finish this request")
 
 
 def unreachable(error: SourceUnavailable, what: str, *, ask: str) -> SourceUnavailable:
-    """The same error without the address of the source.
+    """Return the same error without the address of the source.
 
     Args:
         error: What happened.
@@ -138,7 +138,7 @@ def unreachable(error: SourceUnavailable, what: str, *, ask: str) -> SourceUnava
 
 @contextmanager
 def without_details(what: str, *, ask: str, value: str | None = None) -> Iterator[None]:
-    """What goes wrong at a source, told without its details: they are the owner's, and the caller is somebody else.
+    """Raise errors of a source without their details: these are for the owner of the data, not for the caller.
 
     Args:
         what: What has the source: a dataset, a holder.

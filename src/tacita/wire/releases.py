@@ -1,4 +1,4 @@
-"""Rows that leave: policies, anonymized and made-up rows, statements."""
+"""Releases of rows: policies, anonymized rows, synthetic rows and privacy statements."""
 
 from __future__ import annotations
 
@@ -28,27 +28,36 @@ __all__ = [
 
 
 class PolicyModel(RequestModel):
-    """What an owner lets leave as rows."""
+    """A release policy: the rows that an owner allows to be released, and on which conditions."""
 
-    quasi: list[str] = Field(min_length=1, description="What somebody could know; leaves generalised.")
-    sensitive: list[str] = Field(default=[], description="What nobody should learn; leaves as it is.")
-    keep: list[str] = Field(default=[], description="What else leaves as it is.")
-    k: int = Field(ge=2, description="Least people that nobody can tell apart.")
+    quasi: list[str] = Field(
+        min_length=1, description="Quasi-identifiers: attributes that an attacker could know. Released generalised."
+    )
+    sensitive: list[str] = Field(
+        default=[], description="Sensitive attributes, which no one should learn of a person. Released unchanged."
+    )
+    keep: list[str] = Field(default=[], description="Other attributes that are released unchanged.")
+    k: int = Field(ge=2, description="k-anonymity: the least number of people in a class.")
     l: float | None = Field(  # noqa: E741
         default=None,
         ge=1,
-        description="Least diversity of sensitive values; 1 for none. Where there are any, l or t must be given.",
+        description="l-diversity of the sensitive values; 1 for none. Sensitive attributes need l or t.",
     )
-    t: float | None = Field(default=None, ge=0, le=1, description="Most distance of sensitive values from the whole.")
-    suppress: float = Field(default=0.0, ge=0, lt=1, description="Most share of rows that may be left out.")
+    t: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="t-closeness: the largest distance of a class's sensitive values from those of all rows.",
+    )
+    suppress: float = Field(default=0.0, ge=0, lt=1, description="Largest share of rows that may be suppressed.")
     hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
-    several: bool = Field(default=False, description="Whether rows may leave in other classes than before.")
+    several: bool = Field(default=False, description="Whether rows may be released in other classes than before.")
     presence: tuple[float, float] | None = Field(
         default=None, description="Delta-presence: least and most share of a class's population that is released."
     )
     part: str | None = Field(
         default=None,
-        description="For presence: a boolean attribute; its rows may leave, the others are the population.",
+        description="For presence: a boolean attribute. Rows where it is true may be released; the others complete the population.",
     )
 
     @model_validator(mode="after")
@@ -63,7 +72,7 @@ class PolicyModel(RequestModel):
 
 
 class PolicyInfo(ResponseModel):
-    """What an owner lets leave as rows."""
+    """A release policy as it is stored."""
 
     quasi: list[str]
     sensitive: list[str]
@@ -79,7 +88,7 @@ class PolicyInfo(ResponseModel):
 
 
 class ReleasedInfo(ResponseModel):
-    """One release that left, for the owner."""
+    """One past release, for the owner."""
 
     id: str
     kind: str
@@ -99,27 +108,29 @@ class ReleaseKindInfo(ResponseModel):
 
 
 class AnonymizedRequest(RequestModel):
-    """A release of rows that goes at least as far as the owner asks."""
+    """A release of anonymized rows, at least as strict as the owner's policy."""
 
     dataset: Name
     k: int = Field(ge=2)
     l: float | None = Field(default=None, ge=1)  # noqa: E741
     t: float | None = Field(default=None, ge=0, le=1)
     suppress: float | None = Field(default=None, ge=0, lt=1)
-    columns: list[str] | None = Field(default=None, description="Among those that may leave; all if not given.")
+    columns: list[str] | None = Field(
+        default=None, description="Columns among those that may be released; all if not given."
+    )
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
 
     def asked(self) -> dict[str, Any]:
-        """What a policy makes a recipe of."""
+        """Return the conditions from which a policy makes a recipe."""
         return self.model_dump(exclude={"dataset", "columns", "purpose"})
 
 
 class SyntheticRequest(RequestModel):
-    """Made-up rows, paid for by the account of the dataset."""
+    """Synthetic rows, charged to the account of the dataset."""
 
     dataset: Name
     budget: BudgetModel
-    method: Method = Field(default="quality", description="`quality` picks one and says why.")
+    method: Method = Field(default="quality", description="`quality` picks one and states why.")
     attributes: list[str] | None = Field(default=None, description="All that can be counted if not given.")
     rows: int | None = Field(
         default=None, ge=0, le=100_000_000, description="How many; about as many as the data has if not given."
@@ -131,12 +142,12 @@ class SyntheticRequest(RequestModel):
         le=3600,
         description="About how long fitting may take; it fixes the number of steps before data is read.",
     )
-    decode: Decode = Field(default="label", description="What stands for a bin.")
+    decode: Decode = Field(default="label", description="How a bin is written.")
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
 
 
 class SyntheticPlan(ResponseModel):
-    """What made-up rows would cost, and how they would be made."""
+    """Cost of synthetic rows, and the method that would make them."""
 
     recipe: dict[str, Any]
     unit: str
@@ -152,7 +163,7 @@ class SyntheticPlan(ResponseModel):
 
 
 class SyntheticInfo(ResponseModel):
-    """What is known of made-up rows: what they cost, what is promised, how they were made."""
+    """Facts about synthetic rows: their cost, their guarantee and how they were made."""
 
     tacita: Literal["synthesized/1"]
     guarantee: str
@@ -160,7 +171,7 @@ class SyntheticInfo(ResponseModel):
     event: dict[str, Any]
     unit: dict[str, Any]
     neighbours: str
-    people: float = Field(description="About how many rows the data has, read off noise.")
+    people: float = Field(description="About how many rows the data has: an estimate with noise.")
     people_std: float
     notes: list[str]
     rows: int
@@ -169,7 +180,7 @@ class SyntheticInfo(ResponseModel):
 
 
 class StatementInfo(ResponseModel):
-    """What is promised about a release, signed; `tacita verify` checks it."""
+    """A signed statement of the guarantee of a release; `tacita verify` checks it."""
 
     tacita: Literal["privacy-statement/1"]
     mechanism: dict[str, Any]
@@ -188,7 +199,7 @@ class StatementInfo(ResponseModel):
 
 
 class AnonymizedPlan(ResponseModel):
-    """What a release would be, before any data is read."""
+    """Columns and conditions of a release, before any data is read."""
 
     columns: list[str]
     generalised: list[str]
@@ -197,7 +208,7 @@ class AnonymizedPlan(ResponseModel):
 
 
 class AnonymizedInfo(ResponseModel):
-    """What is known of a release: what was asked, what holds for its rows, what was lost."""
+    """Facts about anonymized rows: the conditions asked for, those that hold, and the information lost."""
 
     tacita: Literal["anonymized/1"]
     guarantee: Literal["none"] = Field(description="In the sense of differential privacy.")

@@ -1,4 +1,4 @@
-"""What a token may do, as one word. Here by itself, so that a client needs no database to know it."""
+"""Roles of tokens. This module imports nothing else, so that a client needs no database."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Where data lies."""
+"""Sources of data."""
 
 from __future__ import annotations
 
