@@ -49,12 +49,12 @@ _THREADS = 10  # with those of pages and intake, no more than the state database
 _DESCRIPTION = """Collect, release and audit sensitive data under privacy guarantees that anyone can check.
 
 Every error is `application/problem+json` in one shape. Answers about data are releases: estimates with their
-error, their privacy cost and their provenance. There is no route that returns an exact count of anybody's
+error, their privacy cost and their provenance. No route returns an exact count of sensitive
 data."""
 
 
 def create_app(settings: Settings, *, engine_for: EngineFor | None = None) -> FastAPI:
-    """The server as an ASGI application.
+    """Make the server, as an ASGI application.
 
     Args:
         settings: From `Settings.load()`.

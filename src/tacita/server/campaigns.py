@@ -56,7 +56,7 @@ async def design_of(
 
 
 def terms_of(body: NewCampaign) -> Terms:
-    """What the owner decided."""
+    """Return the terms that the owner chose."""
     return Terms(
         minimum=body.minimum,
         closes=body.closes,

@@ -1,8 +1,8 @@
 """Group commit: batches that arrive while the disk is busy are written together.
 
 A commit waits for the disk, which takes as long for a thousand reports as for one. So there is one writer in each
-process: while it writes, what arrives is gathered, and goes with the next commit. Nobody waits for company, and an
-answer is sent when its own batch is on disk.
+process: reports that arrive while it writes are gathered for the next commit. No batch waits for others to arrive, and
+an answer is sent when its own batch is on disk.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""The audit log as it is read, and written where a deed is no transaction of the database.
+"""The audit log: read here, and written here for actions that are no transaction of the database.
 
     events = Events(database)
     events.record("rows-fetched", "patients", token.principal, job=id, format="csv")
     newest = events.list(limit=100)
     older = events.list(limit=100, before=newest[-1].id)
 
-In the transaction of the deed, so that neither is there without the other: tokens, datasets, policies, budgets,
-charges, rows that left, jobs asked for and cancelled, campaigns, merged tallies, functions deleted, taken up or
-moved. By themselves, right after the deed: files brought and removed, deleted releases, signing in and out, refused
-tokens (see `refused_tokens`: counted, so that a flood writes few lines), files that could not be anonymized. By
-themselves, before anything is sent: rows and models of releases, files anonymized, drafts of schemas, tallies, bundles;
-where the line cannot be written, nothing leaves.
+Written in the transaction of the action, so that neither exists without the other: tokens, datasets, policies, budgets,
+charges, released rows, jobs submitted and cancelled, campaigns, merged tallies, functions deleted, imported or moved.
+Written separately, right after the action: files uploaded and removed, deleted releases, signing in and out, refused
+tokens (see `refused_tokens`: counted, so that a flood writes few lines), files that could not be anonymized. Written
+separately, before anything is sent: rows and models of releases, files anonymized, drafts of schemas, tallies, bundles;
+if the line cannot be written, nothing is sent.
 
-A charge has its line here with its id, so that one list tells everything in one order; what it cost and what became of
-it stands in the ledger, which stays the proof.
+A charge has a line here with its id, so that one list has everything in one order. Its cost and outcome are stored in
+the ledger, which remains the proof.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Events:
 
 
 def principal_of(connection: sa.Connection, token: str) -> str:
-    """How the token of an id stands in the log; its id alone where nobody knows it."""
+    """Return name and id of a token as the log states them; the id alone for an unknown token."""
     name = connection.execute(sa.select(tokens.c.name).where(tokens.c.id == token)).scalar_one_or_none()
     return token if name is None else f"{name} ({token})"
 

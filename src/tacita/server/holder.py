@@ -93,7 +93,7 @@ def create_holder_app(holder: Holder, *, token: str, database: Database) -> Fast
 
     @app.get("/v1/holder", dependencies=[Depends(authenticated)])
     def describe() -> dict[str, Any]:
-        """What an analyst must know to write terms; nothing about data."""
+        """Return the facts that an analyst needs to write terms; none is about the data."""
         balance = ledger.balance(holder.account.name).as_dict()
         return {
             "name": holder.name,

@@ -74,7 +74,7 @@ def create_models_app(
     errors.install(app)
     app.include_router(models.router)
     app.include_router(health.router)
-    anybody = Token(id="local", name="anybody", role="analyst", datasets=None, created=now())
+    anybody = Token(id="local", name="anyone", role="analyst", datasets=None, created=now())
     app.dependency_overrides[authenticated] = lambda: anybody
     return app
 
@@ -88,7 +88,10 @@ def serve_models(
     no_guarantee: bool = False,
     told: Callable[[list[str]], None] = lambda unguarded: None,
 ) -> None:
-    """Serve them until a signal ends it; `told` hears which of them promise nothing, once all files are sound."""
+    """Serve models until a signal ends it.
+
+    The callback gets the names of the models without a guarantee, once all files have been checked.
+    """
     logs.configure("info")
     home = Path(tempfile.mkdtemp(prefix="tacita-models-"))
     app = create_models_app(files, trusted=trusted, home=home, no_guarantee=no_guarantee)
@@ -146,8 +149,8 @@ def _check_alone(registry: Registry, name: str, file: Path) -> None:
 def _check_promise(event: Mapping[str, Any], file: Path, no_guarantee: bool) -> None:
     if _promises_nothing(event) and not no_guarantee:
         raise InvalidInput(
-            "has no guarantee: it may tell about the rows that it was made from",
+            "has no guarantee: it may reveal the rows that it was made from",
             field="model",
             value=file,
-            hint="Say --no-guarantee to serve it all the same",
+            hint="Pass --no-guarantee to serve it all the same",
         )

@@ -1,4 +1,4 @@
-"""What a server or a worker process holds: one of each, made from the settings."""
+"""Services of a server or a worker process: one of each, made from the settings."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Services:
         return (self.settings.home, *(() if file is None else (file.parent,)))
 
     def engine(self, dataset: Dataset, purpose: str, domain: Domain | None = None) -> Engine:
-        """Where the data of a dataset is; only of those who agreed to the purpose, where they were asked.
+        """Return the engine of a dataset; where it has consents, only for the people who consented to the purpose.
 
         Args:
             dataset: Whose data.

@@ -21,8 +21,8 @@ class NewDataset(RequestModel):
     domain: dict[str, Any] = Field(alias="schema", description="The schema, as `tacita schema` writes it.")
     unit: str | None = Field(
         default=None,
-        description="Who is protected: `row` or `person:KEY:MAX_ROWS`. If not given, the schema decides: its person with "
-        "one row, or a row.",
+        description="Who is protected: `row` or `person:KEY:MAX_ROWS`. If not given, the schema decides: its person "
+        "with one row, or a row.",
     )
     neighbours: str = Field(description="`add-remove` or `replace-one`.")
     budget: BudgetModel

@@ -57,7 +57,7 @@ class PolicyModel(RequestModel):
     )
     part: str | None = Field(
         default=None,
-        description="For presence: a boolean attribute. Rows where it is true may be released; the others complete the population.",
+        description="For presence: a boolean attribute. Rows with true may be released; the others are the population.",
     )
 
     @model_validator(mode="after")

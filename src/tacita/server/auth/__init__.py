@@ -1,1 +1,1 @@
-"""Who asks, what they may do, and how often."""
+"""Authentication, authorisation and rate limits."""

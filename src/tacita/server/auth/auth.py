@@ -1,7 +1,7 @@
-"""Who asks, and may they: dependencies of the routes.
+"""Authentication and authorisation, as dependencies of the routes.
 
-A token travels in the Authorization header and nowhere else. An admin may do everything; other roles only
-what a route names; and a token with a scope only what is in it, whether or not it exists.
+A token is accepted in the Authorization header only. An admin may use every route; another role needs a route that
+names it. A token with a scope is refused everything outside it, whether or not that exists.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="An API 
 
 
 def services_of(request: Request) -> Services:
-    """What the app was made with."""
+    """Return the services of the application."""
     found: Services = request.app.state.services
     return found
 
@@ -52,7 +52,7 @@ def check_anonymous(scope: Scope, services: Services, count: int = 1) -> None:
 
 
 def _sender(address: str) -> str:
-    """Who an address belongs to: one who has an IPv6 address has the 2**64 addresses around it."""
+    """Return the party that an address belongs to: for IPv6 the /64 network, whose 2**64 addresses one party has."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -63,15 +63,15 @@ def _sender(address: str) -> str:
 
 
 def limited(request: Request, services: Services_) -> None:
-    """A dependency of routes that need no token: counts the request against its address."""
+    """Count a request against its address: a dependency of routes that need no token."""
     check_anonymous(request.scope, services)
 
 
 def check_sender(request: Request, services: Services) -> bool:
-    """Count a request that brings reports: whether its sender is a gateway, with a token, or a respondent without one.
+    """Count a request with reports, and return whether its sender is a gateway: gateways have a token.
 
-    A respondent's further reports count against the address too (`check_anonymous`): were only requests limited, one
-    address could outvote everybody with large batches.
+    All reports of a respondent, who has no token, count against the address (`check_anonymous`). If only requests
+    were limited, one address could outvote all other respondents with large batches.
     """
     if "authorization" not in request.headers:
         check_anonymous(request.scope, services)
@@ -83,14 +83,14 @@ def check_sender(request: Request, services: Services) -> bool:
 
 
 def authenticated(request: Request, services: Services_, _shown: Annotated[object, Depends(_BEARER)]) -> Token:
-    """The token that the request carries; checked and counted once."""
+    """Return the token of the request; it is checked and counted once."""
     found: Token | None = request.scope["state"].get("authenticated")
     if found is not None:
         return found
     try:
         token = services.tokens.authenticate(_text(request))
     except Unauthorized as error:
-        if "authorization" in request.headers:  # who shows none has tried none
+        if "authorization" in request.headers:  # a request without a token is no attempt
             note_refused(request, services, error)
         check_anonymous(request.scope, services)  # so that guessing is slow
         raise
@@ -123,7 +123,7 @@ Has = Annotated[Token, Depends(authenticated)]
 
 
 def allow(*roles: Role) -> Callable[[Token], Token]:
-    """A dependency that lets these roles through, and admins."""
+    """Make a dependency that admits these roles, and admins."""
 
     def allowed(token: Has) -> Token:
         _check_role(token, roles)

@@ -1,4 +1,4 @@
-"""How often one party may ask: a bucket that refills, in the memory of one process."""
+"""Rate limits: a token bucket for each party, in the memory of one process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 20_000
 
 
 class RateLimiter:
-    """Allows each party so many requests a minute, in bursts of at most a minute's worth.
+    """Limit of requests a minute for each party, in bursts of at most a minute's worth.
 
     Args:
         clock: Seconds that only rise; tests pass their own.

@@ -1,15 +1,14 @@
-"""Tokens that were refused, as lines of the audit log: few, however many are tried.
+"""Refused tokens in the audit log: few lines, however many tokens are tried.
 
     refused = RefusedTokens(events)
     refused.note("api", "is not known", route="/v1/datasets")
 
-What is alike (the door, why, whose token) has one line a minute in each process; a line says for how many tries it
-stands. The first try is written at once, what comes after it is counted, and the count is written with the next try
-that is a minute later, when somebody reads the log, or when the server ends. A process that is killed loses a count,
-never a line.
+Attempts with the same door, reason and principal share one line a minute in each process; the line has their number.
+The first attempt is written at once. Later ones are counted, and the count is written with the first attempt after a
+minute, when the log is read, or when the server ends. A process that is killed loses a count, never a line.
 
-Privacy: nothing of what was sent is written, nor where it came from. Whose token it was stands there only if its
-secret was right: it had ended.
+Privacy: neither what was sent nor its origin is written. The principal is written only if the secret of the token was
+right, which means that the token had ended.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _SECONDS = 60.0
 
 @dataclass
 class _Tries:
-    """Of one key: when it was written last, and what came since."""
+    """Attempts with one key: the time of the last line, and those counted since."""
 
     written: float | None = None
     waiting: int = 0
@@ -39,7 +38,7 @@ class _Tries:
 
 
 class RefusedTokens:
-    """Counts what is refused and writes it down.
+    """Counter of refused tokens that writes them to the audit log.
 
     Args:
         events: Where lines go.
@@ -51,7 +50,7 @@ class RefusedTokens:
         self._tries: dict[tuple[Door, str, str], _Tries] = {}
 
     def note(self, door: Door, reason: str, *, whose: str | None = None, route: str | None = None) -> None:
-        """Count one refused token. Never raises: a try is refused, whether or not it can be written down.
+        """Count one refused token. Never raises: an attempt is refused, whether or not it can be written.
 
         Args:
             door: Where it was shown.
@@ -86,6 +85,6 @@ class RefusedTokens:
             count, tries.waiting, tries.written, route = tries.waiting, 0, now, tries.route
         try:
             self._events.record("token-refused", "", principal, door=door, reason=reason, route=route, tries=count)
-        except Exception:  # whatever is wrong with the database: they are told of when it is back
+        except Exception:  # any fault of the database: the count is written when it is back
             with self._lock:
                 tries.waiting += count

@@ -1,7 +1,7 @@
 """Routes that check the token before they read the body.
 
-The framework reads and parses a body before it asks who sent it: without this, anybody could make the server read
-megabytes of JSON.
+The framework reads and parses a body before it checks the token. Without this module, anyone could make the server
+read megabytes of JSON.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ _NOBODY = "0" * 64  # compared with when there is no such token, so that both ca
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """Who may do what, on which datasets. Holds no secret.
+    """A token: a principal with a role and a scope. Holds no secret.
 
     Attributes:
-        datasets: The names of datasets, and ids of campaigns, that it is good for; None for all.
+        datasets: The names of datasets, and ids of campaigns, in its scope; None for all.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Token:
 
     @property
     def principal(self) -> str:
-        """How it stands in a ledger's history."""
+        """Name and id, as stored in the history of a ledger."""
         return f"{self.name} ({self.id})"
 
     def as_dict(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Tokens:
         return _current(_read(row))
 
     def get(self, id: str) -> Token:
-        """The token with this id."""
+        """Return the token with this id."""
         with self._database.reading() as connection:
             row = connection.execute(tokens.select().where(tokens.c.id == id)).one_or_none()
         if row is None:
@@ -166,7 +166,7 @@ class Tokens:
         return _read(row)
 
     def list(self) -> list[Token]:
-        """All tokens, oldest first, also those that have ended."""
+        """Return all tokens, oldest first, including those that have ended."""
         with self._database.reading() as connection:
             return [_read(row) for row in connection.execute(tokens.select().order_by(tokens.c.created, tokens.c.id))]
 
@@ -184,7 +184,7 @@ class Tokens:
         return self.get(id)
 
     def note(self, kind: Literal["signed-in", "signed-out"], id: str) -> None:
-        """Write into the audit log that somebody begins or ends to act with a token."""
+        """Write a sign-in or a sign-out with a token to the audit log."""
         with self._database.writing() as connection:
             append(connection, kind, id, principal_of(connection, id))
 

@@ -46,7 +46,7 @@ class Dataset:
     created: dt.datetime
 
     def as_dict(self) -> dict[str, Any]:
-        """What anybody with access may know. Nothing here was counted."""
+        """Return the facts that anyone with access may know, as plain data. None of them was counted."""
         return {
             "name": self.name,
             "title": self.domain.title,
@@ -89,14 +89,14 @@ class Datasets:
         principal: str = LOCAL,
         again: str | None = None,
     ) -> Dataset:
-        """Open the account and remember the dataset, after reading the whole source once.
+        """Open the account and store the dataset, after reading the whole source once.
 
-        What is broken in a source is told now, to its steward, and not to somebody who has paid for an answer.
-        Values outside the schema are no fault: they are not counted. A source is registered once: a second
-        dataset over it would be a second budget for the same people.
+        So the steward sees faults of the source now, and not an analyst who has paid for an answer. Values out of
+        domain are no fault: they are not counted. A source is registered once: a second dataset over it would be a
+        second budget for the same people.
 
         Raises:
-            NotPublic: A part of the schema came from private data and nobody has confirmed it.
+            NotPublic: A part of the schema came from private data and no one has confirmed it.
             SourceUnavailable, DataError: The source cannot be reached or read, or lacks a column.
             Conflict: The name or the source is taken, or the source is the same data as another, or has an account.
         """
@@ -105,7 +105,7 @@ class Datasets:
         self._check_free(name, source)
         engine = self.open_engine(source, domain, known=False)
         self._check_same_data(source)
-        # reads everything; what it counted is for nobody
+        # reads the whole source; its counts are discarded
         for advice in engine.check().advice:
             line("advice", level=logging.WARNING, source=source, advice=advice)
         place = self._place(source)
@@ -124,7 +124,7 @@ class Datasets:
                 connection.execute(datasets.insert().values(row))
                 stated = {"unit": str(unit), "neighbours": str(neighbours), "budget": budget.as_dict()}
                 append(connection, "dataset-registered", name, principal, source=source, **stated)
-        except sa.exc.IntegrityError:  # somebody was faster
+        except sa.exc.IntegrityError:  # registered by another process meanwhile
             self._check_free(name, source)
             raise
         return self.get(name)
@@ -170,15 +170,15 @@ class Datasets:
         return self._read(row)
 
     def list(self) -> list[Dataset]:
-        """All datasets, by name."""
+        """Return all datasets, sorted by name."""
         with self._database.reading() as connection:
             rows = connection.execute(datasets.select().order_by(datasets.c.name)).all()
         return [self._read(row) for row in rows]
 
     def engine(self, dataset: Dataset) -> Engine:
-        """Where its data is, after reaching for it: a source that is away is noticed before it is paid for.
+        """Return the engine of a dataset, after reaching its source, so that an unavailable one is seen before a charge.
 
-        The engine of a file is kept, because it remembers what it has read.
+        The engine of a file is kept, because it caches what it has read.
         """
         place = self._place(dataset.source)
         if place.path is None:
@@ -194,17 +194,19 @@ class Datasets:
             return found
 
     def consent(self, dataset: Dataset) -> ConsentFilter | None:
-        """Who agreed to what, where the source has such a list."""
+        """Return the list of consents, where the source has one."""
         place = self._place(dataset.source).consent
         return None if place is None else ConsentFile(place.expanduser())
 
     def version(self, dataset: Dataset, purpose: str) -> str:
-        """Which state of the data an answer is about: files that were written anew are asked anew.
+        """Return a digest of the state of the data. Stored answers are repeated only while it is the same.
 
-        Where consent decides whose rows are read, nothing is handed out again: consents
-        begin and end at any moment, and a purpose has people of its own.
+        It changes when a file of the source is written.
 
-        A database is taken as it is: who wants an answer about what has changed in it asks for a fresh one.
+        Where consent decides whose rows are read, it is new at each call, so that no answer is repeated: consents
+        begin and end at any moment, and each purpose has its own people.
+
+        Changes in a database do not change it: to see them, ask for a fresh answer.
         """
         place = self._place(dataset.source)
         roots = [found.expanduser() for found in (place.path, place.consent) if found is not None]
@@ -227,7 +229,7 @@ class Datasets:
             given = self._limits.open(place, domain.names, known=known)
             # a file that is named in the settings is opened anew when it changes
             return connect(given if place.brought else place.address, domain)
-        # registering checks the source; no query may fail on what somebody's document became later
+        # registering checks the source; no query may fail on a document that changed later
         return connect(
             place.address,
             domain,

@@ -1,7 +1,7 @@
-"""What the owner of a dataset allows to leave it as rows: which columns, and how far nobody may stand out.
+"""Release policies: the columns of a dataset that may be released as rows, and the least privacy conditions.
 
-A buyer chooses how much further to go, never what is a quasi-identifier and what leaves unchanged: whoever could choose
-that would download the table.
+A buyer may choose stricter conditions. Only the owner chooses the quasi-identifiers and the columns that are released
+unchanged: a buyer who could choose them would download the table.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ __all__ = ["Policies", "Policy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What may leave.
+    """A release policy.
 
     Attributes:
-        quasi: What somebody could know; leaves generalised.
-        sensitive: What nobody should learn; leaves as it is.
-        keep: What else leaves as it is.
-        k, l, t: The least that every release must hold.
-        suppress: Most share of rows that may be left out.
+        quasi: Quasi-identifiers: attributes that an attacker could know. Released generalised.
+        sensitive: Attributes that no one should learn of a person. Released unchanged.
+        keep: Other attributes that are released unchanged.
+        k, l, t: The least that every release must satisfy.
+        suppress: Largest share of rows that may be suppressed.
         hierarchies: Rows of levels, leaf first, for some attributes.
         presence: Least and most share of a class's population that is in the released part.
-        part: For presence: a boolean attribute; rows with true may leave, the others are the rest of the population.
-        several: Whether rows may leave in other classes than in an earlier release. Who has both could intersect them,
-            so without this the first classes that left are the only ones.
+        part: For presence: a boolean attribute; rows with true may be released, the others complete the population.
+        several: Whether rows may be released in other classes than in an earlier release. A recipient of both could
+            intersect them, so without this all releases have the classes of the first.
     """
 
     quasi: tuple[str, ...]
@@ -54,7 +54,7 @@ class Policy:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that may leave."""
+        """All columns that may be released."""
         return (*self.quasi, *self.sensitive, *self.keep)
 
     def recipe(
@@ -65,7 +65,7 @@ class Policy:
         t: float | None = None,
         suppress: float | None = None,
     ) -> Anonymize:
-        """The recipe for a release that goes at least as far as the policy, over all columns that may leave.
+        """Return the recipe for a release at least as strict as the policy, over all columns that may be released.
 
         Args:
             k: At least the policy's.
@@ -119,12 +119,12 @@ class Policy:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the audit log says of it: of hierarchies, only which there are."""
+        """The policy as the audit log states it: with only the names of the hierarchies."""
         return self.as_dict() | {"hierarchies": sorted(self.hierarchies)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """What `as_dict` wrote, or a request holds."""
+        """Read a policy from plain data: the output of `as_dict`, or a request."""
         try:
             lists: dict[str, Any] = {name: tuple(data[name]) for name in ("quasi", "sensitive", "keep")}
             presence = data.get("presence")

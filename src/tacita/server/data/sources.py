@@ -33,11 +33,11 @@ _KINDS: tuple[Kind, ...] = ("csv", "parquet")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingLimits:
-    """What sources may take to read.
+    """Limits on reading sources.
 
     Args:
         max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it.
-        max_reader_bytes: Most memory for reading a file that was brought.
+        max_reader_bytes: Most memory for reading an uploaded file.
         database_seconds: Most seconds for one statement in a database.
     """
 
@@ -82,7 +82,7 @@ class ReadingLimits:
         return source
 
     def draft(self, place: SourceSettings, title: str) -> dict[str, Any]:
-        """A draft of the schema of a file; that of a file that was brought is made where the file is opened."""
+        """Draft the schema of a file; that of an uploaded file is drafted in the process that opens it."""
         try:
             source = self.open(place)
             if isinstance(source, IsolatedSource):
@@ -94,21 +94,21 @@ class ReadingLimits:
 
 
 class BroughtSettings(SourceSettings):
-    """Where a file is stored that came over the network."""
+    """Settings of a file that was uploaded over the network."""
 
     @property
     def brought(self) -> bool:
-        """It did."""
+        """Always true."""
         return True
 
 
 class Sources(Mapping[str, SourceSettings]):
-    """All sources by name; what was brought is looked up at every use, because several processes share the folder.
+    """All sources by name. Uploaded files are looked up at every use, because several processes share the folder.
 
     Args:
         named: Those of the settings.
-        folder: Where files that are brought are stored.
-        limits: What they may take to read.
+        folder: Where uploaded files are stored.
+        limits: Limits on reading them.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class Sources(Mapping[str, SourceSettings]):
         return sum(1 for _ in self)
 
     def is_brought(self, name: str) -> bool:
-        """Whether it is a file that somebody has brought."""
+        """Whether it is an uploaded file."""
         return name not in self._named and self._brought(name) is not None
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While the block runs, no process replaces or removes a file that was brought."""
+        """Lock the folder: while the block runs, no other process replaces or removes an uploaded file."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -149,17 +149,17 @@ class Sources(Mapping[str, SourceSettings]):
     async def bring(
         self, name: str, kind: Kind, chunks: AsyncIterator[bytes], *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep a file, whole or not at all. Its name was checked; its rows are read, to see that they can be.
+        """Store an uploaded file, whole or not at all. Its name was checked; its rows are read to check them.
 
         Args:
-            name: What it is called.
-            kind: What it is said to be.
+            name: Name of the source.
+            kind: The stated format.
             chunks: Its content.
-            check: Called when all of it is here and nobody else can change anything: raises if it must not be kept.
+            check: Called when the file is complete and the folder is locked; raises if it must not be stored.
 
         Raises:
-            Conflict: The settings name a source so, or the very same file is there under another name.
-            DataError: It cannot be read as what it is said to be.
+            Conflict: A source of the settings has this name, or the same file is stored under another name.
+            DataError: It cannot be read in the stated format.
         """
         if name in self._named:
             raise Conflict("is a source of the settings", field="source", value=name, hint="Choose another name")
@@ -175,7 +175,7 @@ class Sources(Mapping[str, SourceSettings]):
             new.unlink(missing_ok=True)
 
     def remove(self, name: str, *, check: Callable[[], None] = lambda: None) -> None:
-        """Delete a file that was brought; `check` as above."""
+        """Delete an uploaded file; `check` as in `bring`."""
         with self.held():
             path = self._brought(name)
             if name in self._named or path is None:
@@ -206,19 +206,20 @@ class Sources(Mapping[str, SourceSettings]):
         return next((path for path in paths if path.parent == self._folder and path.is_file()), None)
 
     def _check_new(self, name: str, new: Path) -> None:
-        """Refuse the very same bytes under another name: two names would be two budgets.
+        """Refuse the same bytes under another name: two names would be two budgets.
 
-        It catches accidents. The same rows written otherwise are another file; whoever brings them answers for that.
+        This catches accidents only. The same rows in other bytes are another file, for which the uploader is
+        responsible.
         """
         for known in self:
             path = None if known == name else self[known].path
             if path is not None and path.is_file() and filecmp.cmp(path, new, shallow=False):
-                # which one is not said: it may be outside the caller's scope
+                # the other name is not revealed: it may be outside the caller's scope
                 raise Conflict("is the same file as another source", field="file", hint="Use that source")
 
 
 def _without_address(error: DataError | SourceUnavailable, *, field: str) -> DataError:
-    """Why a file cannot be read and in which line, for its owner; where the server stores it is not said."""
+    """Return an error that states the fault and the line for the owner, without the path on the server."""
     where = f" ({error.private})" if error.private else ""
     hint = error.hint or "Send CSV in UTF-8 with a line of names, or Parquet"
     return DataError(f"{error.rule}{where}", field=field, hint=hint)

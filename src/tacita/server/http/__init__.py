@@ -1,1 +1,1 @@
-"""What every request passes: gate, errors, logs, metrics, sockets."""
+"""Processing of every request: gate, errors, logs, metrics, sockets."""

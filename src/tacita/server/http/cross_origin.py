@@ -1,10 +1,11 @@
-"""The routes that need no token: pages of other origins may use them, and reports go straight to their handler.
+"""Routes without a token: pages of other origins may use them, and reports go straight to their handler.
 
-A page that the aggregator serves cannot be held to what it says. One from another host can, and needs these routes.
-Nothing is given away: whoever has the address may use them anyway, and no cookie or token travels with the request.
+Respondents cannot rely on a page that the aggregator serves itself. They can rely on one from another host, which
+needs these routes. They reveal nothing more: anyone with the address may use them, and the request carries no cookie
+and no token.
 
-Reports are what a server is asked for most. Between the gate and their handler the framework takes as long as the
-handler itself, so they do not pass through it.
+Most requests to a server are reports. The framework, between the gate and their handler, takes as long as the handler
+itself, so reports bypass it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What every request passes, before and after: id, limits, headers, counters, one line of log, and the last
-resort.
+"""The gate around every request: id, limits, headers, counters, one line of log, and the handler of last resort.
 
-Plain ASGI, because the collecting path must not pay for more.
+Plain ASGI, to keep the collecting path fast.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ class Gate:
 
 
 def _refusal_of(error: Exception) -> TacitaError:
-    """What a caller is told about an error that no route foresaw."""
+    """Return the error that a caller sees for an exception that no route handled."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SourceUnavailable("the server's disk is full", field="disk", hint="Try again later")
     return from_nobody()

@@ -1,8 +1,8 @@
-"""One line of JSON for each request: what happened, never what was said.
+"""Log of requests: one line of JSON for each, without any content.
 
 A line holds method, route template, status, milliseconds, request id and token id. Paths, query strings,
-bodies, addresses, tokens and the messages of exceptions stay out: any of them may hold a value that is
-somebody's.
+bodies, addresses, tokens and the messages of exceptions are not logged: any of them may
+hold a personal value.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def configure(level: str) -> None:
     # a consumer prints the arguments of its tasks; an access log prints raw paths
     logging.getLogger("huey").setLevel(logging.ERROR)
     logging.getLogger("uvicorn.access").disabled = True
-    # what opens a socket is named in its address: whoever has that could speak for the page
+    # the address of a socket names what opens it: anyone who has it could act for the page
     logging.getLogger("uvicorn.error").addFilter(lambda record: "WebSocket" not in record.getMessage())
 
 

@@ -1,8 +1,7 @@
-"""One look at the state for all who ask in the same moment.
+"""One read of the database for all requests that arrive at the same time.
 
-A look at the database costs far more than handing out what it found. So who asks while a look is under way waits for
-the next one, together with everybody else who does. Nobody is told what was true before they asked: a shared look
-begins after each of them has come.
+A read of the database costs far more than sending its result. So requests that arrive during a read wait for the next
+read and share it. No request gets a state from before it arrived: a shared read begins after the last of its requests.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ Found = TypeVar("Found")
 
 
 class SharedLooks(Generic[Found]):
-    """Looks by id, at most one at a time for each id in a process.
+    """Shared reads by id, at most one at a time for each id in a process.
 
     Args:
-        look: What to find out about an id; runs in a thread.
-        threads: Those that it may use; the common ones by default.
+        look: Function that reads the state of an id; runs in a thread.
+        threads: Threads that it may use; the common ones by default.
     """
 
     def __init__(self, look: Callable[[str], Found], *, threads: anyio.CapacityLimiter | None = None) -> None:
@@ -33,13 +32,13 @@ class SharedLooks(Generic[Found]):
         self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def at(self, id: str) -> Found:
-        """What a look finds that begins now or later."""
+        """Return the result of a read that begins now or later."""
         future = self._next.get(id)
         if future is None:
             future = self._next[id] = asyncio.get_running_loop().create_future()
             if id not in self._looking:
                 self._looking[id] = asyncio.create_task(self._work(id))
-        return await asyncio.shield(future)  # one who hangs up must not take the others along
+        return await asyncio.shield(future)  # a client that hangs up must not cancel the read of the others
 
     async def _work(self, id: str) -> None:
         try:
@@ -48,6 +47,6 @@ class SharedLooks(Generic[Found]):
                     future.set_result(await anyio.to_thread.run_sync(self._look, id, limiter=self._threads))
                 except Exception as error:
                     future.set_exception(error)
-                    future.exception()  # all who wait may have hung up: then nobody reads it, and that is no fault
+                    future.exception()  # if all clients have hung up, no one reads it, and that is no fault
         finally:
             del self._looking[id]

@@ -1,10 +1,10 @@
-"""A bounded pool of processes for what computes: plans, rehearsals, fits.
+"""A bounded pool of processes for computations: plans, rehearsals, fits.
 
-Pages, intake and health must answer while analysts ask for the most expensive things. Threads cannot give that: they
+Pages, intake and health must answer during the most expensive requests of analysts. Threads cannot ensure that: they
 share the interpreter, and no thread can be stopped. So each computation that is estimated to take longer than
 `QUICK_SECONDS` runs in a child process of low priority, which is killed when its client has gone or its time is up. At
-most `processes` run at once and `WAITING` wait; one principal has at most `EACH` of both. Whoever comes after that is
-answered 429, at once.
+most `processes` run at once and `WAITING` wait; one principal has at most `EACH` of both. Further
+requests are answered 429 at once.
 
 A child is kept for the next computation, because importing the libraries takes seconds.
 """
@@ -197,7 +197,7 @@ def _computed(data: bytes) -> Any:
         return pickle.loads(data)()  # noqa: S301 -- of our own parent
     except TacitaError as error:
         return error
-    except Exception as error:  # its message may be about anything: the kind alone is told
+    except Exception as error:  # its message may hold a value: only the type is sent
         return InternalError(f"a computation failed: {type(error).__name__}")
 
 

@@ -17,7 +17,7 @@ A kind of job is a function:
 
     @register("report")
     def report(task: Task) -> str:
-        task.progress.step(0.5, "counting")       # raises Cancelled when somebody cancelled
+        task.progress.step(0.5, "counting")       # raises Cancelled after a cancellation
         return releases.to_json()                 # what GET /v1/jobs/{id}/result sends
 
 in a module that the setting `job_modules` names.
@@ -56,12 +56,12 @@ State = Literal["queued", "running", "cancelling", "done", "failed", "cancelled"
 
 _ACTIVE = ("running", "cancelling")
 _TOLD = ("budget", "k", "l", "t", "purpose", "release")
-"""What the audit log says of a request. A new field of some request is not told before it stands here."""
+"""Fields of a request that the audit log holds. A new field of some request is not logged until it is listed here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One job as it stands in the table."""
+    """One job as stored in the table."""
 
     id: str
     kind: str
@@ -94,24 +94,24 @@ class Job:
 
 
 class Cancelled(Exception):
-    """Raised inside a job at its next step after somebody cancelled it."""
+    """Cancellation of a job, raised inside it at its next step."""
 
 
 class Progress:
-    """How far a job is: written down at each step, where cancelling is noticed as well."""
+    """Progress of a job: stored at each step, which also checks whether the job was cancelled."""
 
     def __init__(self, store: Jobs, job: Job) -> None:
         self._store, self._job = store, job
 
     def step(self, fraction: float, note: str = "") -> None:
-        """Say how far it is.
+        """Store the progress.
 
         Args:
             fraction: Between 0 and 1.
             note: What is being done, in a few words; never a value from the data.
 
         Raises:
-            Cancelled: Somebody cancelled the job, or another attempt has taken over.
+            Cancelled: The job was cancelled, or another attempt has taken over.
         """
         if not 0 <= fraction <= 1:
             raise InvalidInput("must lie between 0 and 1", field="fraction", value=fraction)
@@ -120,7 +120,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What the function of a kind gets."""
+    """Argument of the function of a kind of job."""
 
     job: Job
     services: Services
@@ -373,7 +373,7 @@ def _move(
 
 
 def _subject(connection: sa.Connection, request: Mapping[str, Any]) -> str:
-    """Whose data a request is about: a dataset, or that of the release which it names; empty for none."""
+    """Return the dataset that a request is about, or that of the release which it names; empty for none."""
     if request.get("release") is not None:
         found = connection.execute(sa.select(jobs.c.request).where(jobs.c.id == str(request["release"])))
         request = json.loads(found.scalar_one_or_none() or "{}")
@@ -428,7 +428,7 @@ def _query(task: Task) -> str:
 
 
 def run_worker(settings: Settings, *, parent: int | None = None) -> None:
-    """Do jobs until told to stop. See `tacita.server.jobs.worker.run_worker`."""
+    """Run jobs until a signal stops the worker. See `tacita.server.jobs.worker.run_worker`."""
     from tacita.server.jobs.worker import run_worker as run
 
     run(settings, parent=parent)

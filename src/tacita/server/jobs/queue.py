@@ -23,7 +23,7 @@ _STORED_NAME = "tacita.server.queue.work"
 
 
 class _Json(Serializer):  # type: ignore[misc]  # huey has no types
-    """Messages as JSON: huey's own way is pickle, which runs whatever somebody wrote into the file."""
+    """Messages as JSON. huey's default is pickle, which runs any code that an attacker writes into the file."""
 
     def _serialize(self, data: Message) -> bytes:
         return json.dumps(list(data._replace(name=_STORED_NAME))).encode()

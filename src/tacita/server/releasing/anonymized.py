@@ -44,11 +44,11 @@ def make_anonymized(
     columns: Sequence[str] | None = None,
     **asked: Any,
 ) -> tuple[Anonymized, tuple[str, ...]]:
-    """Run a recipe that the dataset's policy allows, write it down, and say what it could be laid over.
+    """Run a recipe that the dataset's policy allows, record the release, and return warnings on possible joins.
 
-    Classes are made over all quasi-identifiers, whichever columns are wanted, so that two buyers with two choices of
-    columns cannot put together more than one with all of them. What goes wrong at the source is told without its
-    details: they are the owner's, and the caller is a buyer.
+    Classes are made over all quasi-identifiers, whichever columns are chosen. So two buyers with different columns
+    cannot learn more together than one buyer with all columns. Errors of the source are raised without their details:
+    these are for the owner, and the caller is a buyer.
     """
     policy = services.policies.get(dataset.name)
     chosen, recipe = policy.chosen(columns), policy.recipe(**asked)
@@ -62,7 +62,7 @@ def make_anonymized(
     warnings = record(services, dataset, chosen, classes, made.recipe, recipient, same_classes=not policy.several)
     if chosen == policy.columns:
         return made, warnings
-    rows = made.rows.select(chosen)  # in an order of their own: the old one followed columns that do not leave
+    rows = made.rows.select(chosen)  # sorted anew: the old order followed columns that are not released
     return replace(made, rows=rows.sort_by([(name, "ascending") for name in chosen])), warnings
 
 
@@ -77,7 +77,10 @@ def record(
     kind: str = "k-anonymous",
     same_classes: bool = False,
 ) -> tuple[str, ...]:
-    """Write a release down before it leaves, and say what it could be laid over; names no other recipient."""
+    """Record a release before it is sent, and warn of earlier releases that it could be joined with.
+
+    The warnings name no other recipient.
+    """
     entry = Released(
         dataset=dataset.name,
         kind=kind,
@@ -87,13 +90,13 @@ def record(
         recipient=recipient,
     )
     earlier = services.release_log.record(entry, same_classes=same_classes)
-    # who else bought what is the owner's to know
-    anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "somebody") for old in earlier]
+    # only the owner may know who else bought what
+    anonymous = [replace(old, recipient=old.recipient if old.recipient == recipient else "someone") for old in earlier]
     return concerns(entry, anonymous)
 
 
 def write_rows(rows: pa.Table, path: Path) -> None:
-    """Write rows so that they are there as a whole or not at all."""
+    """Write rows to a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with whole(path) as unfinished:
@@ -103,9 +106,10 @@ def write_rows(rows: pa.Table, path: Path) -> None:
 
 
 def state_anonymized(services: Services, job: Job) -> Statement:
-    """What holds for anonymized rows, signed by this installation, with the digest of its Parquet file.
+    """Make a statement on anonymized rows, signed by this installation, with the digest of their Parquet file.
 
-    It claims no differential privacy. The mechanism says what was asked for; the rows were recounted to hold it.
+    It claims no differential privacy. The mechanism states the conditions asked for; the rows were recounted to check
+    them.
     """
     known = json.loads(job.result or "{}")
     dataset = services.datasets.get(str(job.request["dataset"]))

@@ -1,6 +1,6 @@
-"""How what is released leaves the server: these responses take releases, statistics, made-up and anonymized rows.
+"""Responses that send releases: tables, statistics, synthetic rows and anonymized rows.
 
-Nothing else has a response that would send it.
+No other results about data have a response that would send them.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class ReleaseResponse(Response):
 
 
 class SyntheticResponse(Response):
-    """Made-up rows as CSV; rows that do not say of themselves that they are made up are refused."""
+    """Synthetic rows as CSV; rows without the mark of synthetic rows are refused."""
 
     media_type = "text/csv"
 
     def __init__(self, content: pa.Table) -> None:
         mark = (content.schema.metadata or {}).get(b"tacita") if isinstance(content, pa.Table) else None
         if mark is None or json.loads(mark).get("synthetic") is not True:
-            raise InternalError("only made-up rows can be served", field="content")
+            raise InternalError("only synthetic rows can be served", field="content")
         out = io.BytesIO()
         pacsv.write_csv(content, out)
         super().__init__(out.getvalue())
 
 
 class ModelResponse(Response):
-    """What made-up rows are drawn from, as JSON; only with a guarantee, and with real noise."""
+    """Model that synthetic rows are drawn from, as JSON; only with a guarantee, and with real noise."""
 
     media_type = "application/json"
 
@@ -75,7 +75,7 @@ class ModelResponse(Response):
 
 
 class PageResponse(Response):
-    """A page about an assessment, for the steward of the data; it may be framed by nobody and runs nothing."""
+    """A page about an assessment, for the steward of the data. No site may frame it, and it runs no scripts."""
 
     media_type = "text/html"
 
@@ -108,23 +108,23 @@ _ROWS = 65_536
 
 
 class RowsResponse(StreamingResponse):
-    """The rows of a release from its file, in pieces; a file that does not say what it is is refused.
+    """The rows of a release from its file, in pieces; a file without a mark of its kind is refused.
 
     Args:
         content: The file.
-        format: What the rows leave as.
-        limit: Only so many rows, the first; a Parquet file leaves whole.
+        format: Format of the rows.
+        limit: Only the first so many rows; a Parquet file is sent whole.
     """
 
     def __init__(self, content: Path, format: Format, limit: int | None = None) -> None:
         found = pq.ParquetFile(content)
         if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
             raise InternalError(
-                "only anonymized rows, and made-up rows with real noise, can be served", field="content"
+                "only anonymized rows, and synthetic rows with real noise, can be served", field="content"
             )
         if format == "parquet":
             if limit is not None:
-                raise InvalidInput("a Parquet file leaves whole", field="limit", hint="Ask for another format")
+                raise InvalidInput("a Parquet file is sent whole", field="limit", hint="Ask for another format")
             pieces = _bytes(content)
         else:
             made = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow}[format]

@@ -1,7 +1,7 @@
-"""Federated runs: planned for nothing, run by a job that asks holders step by step, kept as made-up rows.
+"""Federated runs: planning is free, a job asks the holders step by step, and the synthetic rows are stored.
 
-A run is named after its job. Holders bind terms to that name and store what they answered, so that an attempt which
-follows a killed one gets the same answers, and nobody pays twice.
+A run is named after its job. Holders bind terms to that name and store their answers. So an attempt that follows a
+killed one gets the same answers, and no holder pays twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PATIENCE = 2.0
 
 
 def terms_of(services: Services, request: FederatedRequest, run: str) -> tuple[Terms, Domain]:
-    """What all parties of the run agree on, checked; and the schema that it names."""
+    """Return the checked terms that all parties of the run agree on, and the schema that they name."""
     for name in request.holders:
         if name not in services.settings.holders:
             raise UnknownName(name, field="holders", available=services.settings.holders)
@@ -59,7 +59,7 @@ def terms_of(services: Services, request: FederatedRequest, run: str) -> tuple[T
 
 
 def describe_all(services: Services) -> list[dict[str, Any]]:
-    """What every holder says of itself, asked at once."""
+    """Ask all holders in parallel for their descriptions of themselves."""
     names = list(services.settings.holders)
     with ThreadPoolExecutor(max_workers=8) as pool:
         return list(pool.map(lambda name: _described(services, name), names))
@@ -72,7 +72,7 @@ def _described(services: Services, name: str) -> dict[str, Any]:
             return {"name": name, "reached": True, "problem": None, "about": client.describe()}
         finally:
             client.close()
-    except TacitaError as error:  # where it is, and where its token lies, is the operator's to know
+    except TacitaError as error:  # only the operator may know its address and the path of its token
         return {"name": name, "reached": False, "problem": error.rule, "about": None}
 
 

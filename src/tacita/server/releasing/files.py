@@ -10,15 +10,15 @@ __all__ = ["model_of", "page_of", "rows_of"]
 
 
 def rows_of(services: Services, id: str) -> Path:
-    """Where the rows of a release are."""
+    """Path of the rows of a release."""
     return services.settings.home / "releases" / f"{id}.parquet"
 
 
 def model_of(services: Services, id: str) -> Path:
-    """Where the model of a release is: more rows can be drawn from it."""
+    """Path of the model of a release, from which more rows can be drawn."""
     return rows_of(services, id).with_suffix(".json")
 
 
 def page_of(services: Services, id: str) -> Path:
-    """Where the page of an assessment or a comparison is."""
+    """Path of the page of an assessment or a comparison."""
     return services.settings.home / "assessments" / f"{id}.html"

@@ -63,12 +63,11 @@ def answer(
     repeat: bool = True,
     domain: Domain | None = None,
 ) -> A:
-    """Reserve, run, settle. Without `repeat`, what was answered before is answered again and costs nothing.
+    """Reserve, run, settle. Without `repeat`, an earlier answer is returned again and costs nothing.
 
-    With a `domain` of its own the same data is read with other bins.
+    With another `domain` the same data is read with other bins.
 
-    What goes wrong at the source is told without its details: they are the owner's, and the caller is a
-    buyer.
+    Errors of the source are raised without their details: these are for the owner, and the caller is a buyer.
     """
     try:
         with without_details("dataset", ask="the steward", value=dataset.name):

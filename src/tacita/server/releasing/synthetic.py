@@ -1,4 +1,4 @@
-"""Made-up rows: paid for once, made by a job, kept as a file, fetched in pieces."""
+"""Synthetic rows: charged once, made by a job, stored as a file, fetched in pieces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan
 
 
 def statement_of(services: Services, job: Job) -> Statement:
-    """What is promised about a release, signed by this installation, with the digest of its Parquet file."""
+    """Make a statement of the guarantee of a release, signed by this installation, with the digest of its rows."""
     made = Synthesized.from_json(model_of(services, job.id).read_text(encoding="utf-8"))
     people = job.request.get("people")
     return state(

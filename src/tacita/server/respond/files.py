@@ -28,7 +28,7 @@ _MEDIA = {
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """What is served: the content and media type of each name."""
+    """Files of the page: the content and media type of each name."""
 
     version: str
     content: dict[str, tuple[bytes, str]]

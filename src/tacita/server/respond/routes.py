@@ -95,7 +95,7 @@ class _File:
 
 
 class _Page:
-    """What answers when no route does: the page of a campaign, or what answered before."""
+    """Fallback where no route matches: the page of a campaign, or the previous fallback."""
 
     path = "/{campaign}"  # by which the log and the counters know it
 
@@ -118,7 +118,7 @@ class _Page:
         services: Services = request.app.state.services
         check_anonymous(request.scope, services)
         known = await _is_known(services, id)
-        # a person is told by the page itself, in their language
+        # in a browser the page itself shows the error, in the language of the person
         if not known and "text/html" not in request.headers.get("accept", ""):
             raise NotFound("no such route", hint="The routes are listed at /openapi.json")
         headers = _HEADERS | {"Cache-Control": "no-cache"}

@@ -1,4 +1,4 @@
-"""What a release gives away, for the steward of its data."""
+"""Assessments of the disclosure risk of releases, for the steward of the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Steward = Annotated[Token, Depends(allow("steward"))]
 def make_assessment(
     body: AssessmentRequest, token: Steward, services: Services_, response: Response, key: Key = None
 ) -> JobInfo:
-    """A job: attacks and measures with the exact rows. For the steward: nothing is charged, and nothing leaves."""
+    """A job: attacks and measures with the exact rows. For the steward: charges and releases nothing."""
     release = services.jobs.get(body.release)
     if release.kind not in ("anonymize", "synthesize"):
         raise UnknownName(body.release, field="release", available=())
@@ -41,7 +41,11 @@ def make_assessment(
         check_scope(token, name)
         dataset_of(services, token, name)
     if body.control == release.request["dataset"]:
-        raise InvalidInput("must be people who were not used, not the data itself", field="control", value=body.control)
+        raise InvalidInput(
+            "must be people who are not in the data of the release, not the data itself",
+            field="control",
+            value=body.control,
+        )
     if release.state != "done":
         raise Conflict(f"is {release.state}, not done", field="release", value=release.id)
     job = services.jobs.submit("assess", body.model_dump(), owner=token.id, key=key)
@@ -56,15 +60,15 @@ def make_comparison(
     """A job: several releases, made with repeatable noise, assessed alike, with a recommendation; charges nothing."""
     check_scope(token, body.dataset)
     dataset_of(services, token, body.dataset)
-    ComparePlan.from_dict(body.plan())  # what is wrong with it is told now
+    ComparePlan.from_dict(body.plan())  # reports a fault of the plan now, before the job
     job = services.jobs.submit("compare", body.model_dump(), owner=token.id, key=key)
     response.headers["Location"] = f"/v1/comparisons/{job.id}"
     return JobInfo.model_validate(job.as_dict())
 
 
-@router.get("/v1/comparisons/{id}", summary="What a comparison found")
+@router.get("/v1/comparisons/{id}", summary="Results of a comparison")
 def get_comparison(id: str, token: Steward, services: Services_) -> ComparisonInfo:
-    """Figures that were read off exact rows: for the steward of the data."""
+    """Figures from exact rows: for the steward of the data."""
     return ComparisonInfo.model_validate(json.loads(_done(services, token, id, "compare")))
 
 
@@ -76,14 +80,14 @@ def get_comparison(id: str, token: Steward, services: Services_) -> ComparisonIn
     responses={200: {"content": {"text/html": {}}}},
 )
 def get_comparison_page(id: str, token: Steward, services: Services_) -> Response:
-    """One file that stands alone and can be printed."""
+    """One self-contained file that can be printed."""
     _done(services, token, id, "compare")
     return PageResponse(page_of(services, id))
 
 
-@router.get("/v1/assessments/{id}", summary="What an assessment found")
+@router.get("/v1/assessments/{id}", summary="Results of an assessment")
 def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentInfo:
-    """Figures that were read off exact rows: for the steward of the data."""
+    """Figures from exact rows: for the steward of the data."""
     return AssessmentInfo.model_validate(json.loads(_done(services, token, id)))
 
 
@@ -95,7 +99,7 @@ def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentIn
     responses={200: {"content": {"text/html": {}}}},
 )
 def get_page(id: str, token: Steward, services: Services_) -> Response:
-    """One file that stands alone and can be printed."""
+    """One self-contained file that can be printed."""
     _done(services, token, id)
     return PageResponse(page_of(services, id))
 

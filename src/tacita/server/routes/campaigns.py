@@ -45,7 +45,7 @@ Anonymous = Annotated[None, Depends(limited)]
 Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
-@router.post("/v1/campaigns/plan", summary="What to ask of whom, and how exact it will be")
+@router.post("/v1/campaigns/plan", summary="Plan a collection: its questions and predicted accuracy")
 async def plan_campaign(
     body: CollectionPlan, token: Reader, services: Services_, request: Request
 ) -> PlannedCollection:
@@ -109,7 +109,7 @@ def make_invitations(id: str, body: NewInvitations, token: Steward, services: Se
 
 @router.get("/v1/campaigns/{id}/invitations", summary="How many codes were made and used")
 def get_invitations(id: str, token: Steward, services: Services_) -> InvitationsInfo:
-    """Which ones were used is not shown."""
+    """Only the numbers: it is not shown which codes were used."""
     check_scope(token, id)
     return InvitationsInfo.model_validate(services.campaigns.invited(id))
 
@@ -136,14 +136,14 @@ def adopt_block(id: str, body: BlockModel, token: Steward, services: Services_) 
     return CampaignInfo.model_validate(adopted.as_dict())
 
 
-@router.get("/v1/campaigns/{id}/tally", summary="What was counted, for another aggregator of the same campaign")
+@router.get("/v1/campaigns/{id}/tally", summary="Counts, for another aggregator of the same campaign")
 def get_tally(id: str, token: Steward, services: Services_) -> TallyInfo:
     """Counts of randomised answers, and the ids of the reports that they hold."""
     check_scope(token, id)
     return TallyInfo.model_validate(services.campaigns.export(id, principal=token.principal))
 
 
-@router.post("/v1/campaigns/{id}/merge", summary="Add what another aggregator has counted")
+@router.post("/v1/campaigns/{id}/merge", summary="Add the counts of another aggregator")
 def merge_tally(id: str, body: TallyModel, token: Steward, services: Services_) -> CampaignInfo:
     """All of it or nothing; refused when a report was sent to both."""
     check_scope(token, id)

@@ -70,7 +70,7 @@ def list_datasets(token: Has, services: Services_) -> list[DatasetInfo]:
 
 @router.get("/v1/datasets/{name}", summary="Look at one dataset")
 def get_dataset(name: str, token: Reader, services: Services_) -> DatasetInfo:
-    """What is public about it."""
+    """Public facts about a dataset."""
     return DatasetInfo.model_validate(dataset_of(services, token, name).as_dict())
 
 

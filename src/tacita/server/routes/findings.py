@@ -1,4 +1,4 @@
-"""What can be read off a campaign's tables: tests, a network, rules, made-up rows. All of it is free."""
+"""Analyses of the tables of a campaign: tests, a network, rules, synthetic rows. All of them are free."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _rules(tally: Tally, confidence: float, lift: float, support: float, level: 
     return find_rules(tally.releases(), confidence=confidence, lift=lift, support=support, level=level)
 
 
-@router.get("/v1/campaigns/{id}/integrity", summary="What liars could have done, and whether it shows")
+@router.get("/v1/campaigns/{id}/integrity", summary="Possible effect of false reports, and whether the tallies show it")
 async def get_integrity(id: str, token: Reader, services: Services_, request: Request) -> list[IntegrityInfo]:
     """The influence bound and the excess-support test of every question."""
     found = await _compute(findings.integrity, services, token, request, id)
@@ -180,7 +180,7 @@ async def get_integrity(id: str, token: Reader, services: Services_, request: Re
 
 @router.get(
     "/v1/campaigns/{id}/synthetic",
-    summary="Made-up rows with about the tables that were collected",
+    summary="Synthetic rows with about the tables that were collected",
     response_class=Response,
     response_model=None,
     responses={200: {"content": {"text/csv": {}}}},
@@ -194,7 +194,7 @@ async def get_synthetic(
     by: Literal["classes", "network"] = "classes",
     degree: Annotated[int, Query(ge=1, le=4)] = 1,
 ) -> Response:
-    """CSV. Nobody's row: drawn from a model of the published tables."""
+    """CSV. The rows are synthetic: drawn from a model of the published tables."""
     compute = partial(findings.synthetic, rows=rows, rng=np.random.default_rng(), by=by, degree=degree)
     table = await _compute(compute, services, token, request, id)
     return SyntheticResponse(table)

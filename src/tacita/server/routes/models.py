@@ -39,7 +39,7 @@ def list_functions(
     return [info_of(entry) for entry in found]
 
 
-@router.get("/v1/models/{id}", summary="What is public about a function or model")
+@router.get("/v1/models/{id}", summary="Public facts about a function or model")
 def get_function(id: str, token: Asker, services: Services_) -> FunctionInfo:
     """By id, by name (the newest version), by name@version, or by the job that releases it."""
     return info_of(find(services, token, id))
@@ -100,5 +100,5 @@ def _of_job(services: Services, token: Token, id: str) -> str:
 
 
 def info_of(entry: Entry) -> FunctionInfo:
-    """What is public, to be sent."""
+    """Return the public facts, to be sent."""
     return FunctionInfo.model_validate(entry.as_dict())

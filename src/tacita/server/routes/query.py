@@ -46,6 +46,6 @@ def query(name: str, body: QueryRequest, token: Asker, services: Services_, key:
     plan = make_plan(services, dataset, body)
     if body.dry_run:
         return JSONResponse(Plan.model_validate(quote_plan(services, dataset, plan)).model_dump(mode="json"))
-    # the token's id is part of the key: nobody finds another's answer by guessing
+    # the token's id is part of the key: no one finds another's answer by guessing
     scoped = None if key is None else f"token:{token.id}:{key}"
     return ReleaseResponse(answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped))

@@ -1,4 +1,4 @@
-"""Routes without the framework: what everybody comes through must not pay for more than it needs."""
+"""Routes without the framework, to keep the most frequent requests fast."""
 
 from __future__ import annotations
 

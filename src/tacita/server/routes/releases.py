@@ -35,7 +35,7 @@ from tacita.wire.refusals import rebuild
 __all__ = ["router"]
 
 MADE_UP = ("synthesize", "federate")
-"""Kinds of job that make rows of nobody."""
+"""Kinds of job that make synthetic rows."""
 
 router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
@@ -44,25 +44,25 @@ Steward = Annotated[Token, Depends(allow_on("steward"))]
 Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 
 
-@router.put("/v1/datasets/{name}/policy", summary="Say which rows may leave")
+@router.put("/v1/datasets/{name}/policy", summary="Set the release policy of a dataset")
 def put_policy(name: str, body: PolicyModel, token: Steward, services: Services_) -> PolicyInfo:
-    """Quasi-identifiers and what leaves unchanged are the owner's choice, not the buyer's."""
+    """The owner, not the buyer, chooses the quasi-identifiers and the columns that are released unchanged."""
     dataset = dataset_of(services, token, name)
     policy = Policy.from_dict(body.policy())
     policy.check(dataset.domain)
     return PolicyInfo.model_validate(services.policies.put(name, policy, principal=token.principal).as_dict())
 
 
-@router.get("/v1/datasets/{name}/policy", summary="Which rows may leave")
+@router.get("/v1/datasets/{name}/policy", summary="The release policy of a dataset")
 def get_policy(name: str, token: Reader, services: Services_) -> PolicyInfo:
-    """What a release must hold at least, and which columns it may have."""
+    """Least conditions on a release, and the columns that it may have."""
     dataset_of(services, token, name)
     return PolicyInfo.model_validate(services.policies.get(name).as_dict())
 
 
-@router.get("/v1/datasets/{name}/releases", summary="Which rows have left, and to whom")
+@router.get("/v1/datasets/{name}/releases", summary="Past releases of rows, and their recipients")
 def list_released(name: str, token: Steward, services: Services_) -> list[ReleasedInfo]:
-    """For the owner: what somebody who has several of them could lay over each other."""
+    """For the owner: someone who has several of these releases could join them."""
     dataset_of(services, token, name)
     return [
         ReleasedInfo(
@@ -77,9 +77,9 @@ def list_released(name: str, token: Steward, services: Services_) -> list[Releas
     ]
 
 
-@router.get("/v1/releases/{id}", summary="What is known of a release")
+@router.get("/v1/releases/{id}", summary="Facts about a release")
 def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | SyntheticInfo:
-    """What was asked, what holds, what was lost or spent."""
+    """Conditions asked for, conditions that hold, and the loss or the cost."""
     known = json.loads(_done(services, token, id))
     kind = SyntheticInfo if known["tacita"] == "synthesized/1" else AnonymizedInfo
     return kind.model_validate(known)
@@ -87,7 +87,7 @@ def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | Sy
 
 @router.get(
     "/v1/releases/{id}/model",
-    summary="The model that made-up rows were drawn from",
+    summary="The model that synthetic rows were drawn from",
     response_class=Response,
     response_model=None,
     responses={200: {"content": {"application/json": {}}}},
@@ -103,9 +103,9 @@ def get_model(id: str, token: Has, services: Services_) -> Response:
     return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
 
 
-@router.get("/v1/releases/{id}/statement", summary="What is promised about a release, signed")
+@router.get("/v1/releases/{id}/statement", summary="The signed statement of the guarantee of a release")
 def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
-    """With the digest of the rows as Parquet. `tacita verify` checks it without believing it."""
+    """With the digest of the rows as Parquet. `tacita verify` checks it independently."""
     _done(services, token, id)
     job = _own(services, token, id)
     if not (model_of if job.kind in MADE_UP else rows_of)(services, id).is_file():

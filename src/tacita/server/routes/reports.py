@@ -1,7 +1,7 @@
-"""The collecting path: a raw ASGI route with msgspec, because it is the one that everybody comes through.
+"""The collecting path: a raw ASGI route with msgspec, because every respondent uses it.
 
-A typed handler costs three times as much for each request. JSON, or packed bytes for gateways that send many. The
-answer is sent when the reports are on disk.
+A typed handler costs three times as much for each request. Bodies are JSON, or packed bytes from gateways that send
+many reports. The answer is sent when the reports are on disk.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _decode(body: bytes) -> list[dict[str, Any]]:
-    # neither message repeats what was sent: it is somebody's answer
+    # neither message repeats what was sent: it is a person's answer
     try:
         return _DECODER.decode(body).reports
     except msgspec.ValidationError:

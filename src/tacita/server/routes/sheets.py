@@ -39,7 +39,7 @@ ROUTE = RawRoute(PATH, _Sheet(), methods=["GET"], include_in_schema=False)
 
 
 def get_questions(id: str) -> Sheet:
-    """One view, drawn by lot. Needs no token: whoever has the id may answer. The device checks what it is sent."""
+    """One view, drawn by lot. Needs no token: anyone with the id may answer. The device checks what it is sent."""
     raise InternalError("stands in the contract only; the route above answers")
 
 

@@ -48,11 +48,11 @@ def list_sources(token: Steward, services: Services_) -> list[SourceInfo]:
 
 @router.put(
     "/v1/sources/{name}",
-    summary="Bring a file",
+    summary="Upload a file",
     openapi_extra={"requestBody": {"content": {media: {} for media in MEDIA}, "required": True}},
 )
 async def put_source(name: SourceName, token: Steward, services: Services_, request: Request) -> SourceInfo:
-    """CSV or Parquet as the body. It stays on the server, and nobody can fetch it from there."""
+    """CSV or Parquet as the body. It stays on the server, and no one can fetch it from there."""
     check_scope(token, name)
     media = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media not in MEDIA:
@@ -63,7 +63,7 @@ async def put_source(name: SourceName, token: Steward, services: Services_, requ
     return SourceInfo(name=name, kind="file", brought=True, dataset=None)
 
 
-@router.delete("/v1/sources/{name}", summary="Remove a file that was brought")
+@router.delete("/v1/sources/{name}", summary="Remove an uploaded file")
 def remove_source(name: SourceName, token: Steward, services: Services_) -> SourceInfo:
     """While no dataset is registered over it."""
     check_scope(token, name)
@@ -86,7 +86,7 @@ def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[
     try:
         return services.reading.draft(place, name)
     except SourceUnavailable as error:
-        raise unreachable(error, "source", ask="whoever runs the server") from error
+        raise unreachable(error, "source", ask="the operator of the server") from error
 
 
 def _used(services: Services) -> dict[str, str]:

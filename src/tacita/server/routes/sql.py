@@ -34,7 +34,7 @@ Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
     responses={200: {"model": StatisticsModel | SqlPlan, "description": "Statistics; a plan, when it is a dry run."}},
 )
 def query_sql(body: SqlRequest, token: Asker, services: Services_, key: Key = None) -> Response:
-    """What was answered before, with the same noise and of the same data, is answered again and costs nothing."""
+    """A question that was answered before, with the same noise and on the same data, gets that answer again, free."""
     name = table_of(body.sql)
     dataset = dataset_of(services, token, name)
     plan = make_sql_plan(services, dataset, body)
@@ -44,7 +44,7 @@ def query_sql(body: SqlRequest, token: Asker, services: Services_, key: Key = No
         return JSONResponse(shown.model_dump(mode="json"))
     if key is not None and body.fresh:
         raise InvalidInput("a key stands for one answer; fresh asks for another", field="fresh")
-    # the token's id is part of the key: nobody finds another's answer by guessing
+    # the token's id is part of the key: no one finds another's answer by guessing
     scoped = None if key is None else f"token:{token.id}:{key}"
     repeat = body.fresh or scoped is not None
     found = answer(services, dataset, plan, principal=token.principal, purpose=body.purpose, key=scoped, repeat=repeat)

@@ -1,4 +1,4 @@
-"""Tokens: make, list, revoke, for admins; and which one is mine, for everybody."""
+"""Tokens: make, list and revoke them, for admins; show the own one, for all callers."""
 
 from __future__ import annotations
 
