@@ -125,7 +125,7 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
 def test_rows_that_are_not_marked_as_made_up_are_not_served() -> None:
     rows = pa.table({"smokes": ["true"]})
     for table in (rows, rows.replace_schema_metadata({"tacita": json.dumps({"synthetic": False})})):
-        with pytest.raises(InternalError, match="made-up"):
+        with pytest.raises(InternalError, match="synthetic"):
             SyntheticResponse(table)
 
 

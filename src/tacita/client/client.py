@@ -1,11 +1,11 @@
-"""Talking to a server from Python: the same words and the same errors as the library.
+"""Client of a server, with the terms and the errors of the library.
 
     with Client("https://tacita.example", token) as client:
         plan = client.plan("patients", [["age", "smokes"]], Budget.pure(0.5))
         releases = client.query("patients", [["age", "smokes"]], Budget.pure(0.5))
 
-What goes wrong on the server is raised here as the error it was there. A lost connection is tried again with
-the same idempotency key, so that nothing is charged twice and no report counts twice.
+An error of the server is raised here as the same error. A request whose connection is lost is sent again with the
+same idempotency key, so that nothing is charged twice and no report counts twice.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ __all__ = ["Client"]
 BATCH_REPORTS = 1000
 """Reports in one request; a batch counts as a whole or not at all."""
 REGISTER_SECONDS = 3600.0
-"""How long registering may take: the server reads the whole source."""
+"""Longest time for registering: the server reads the whole source."""
 
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
 _LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
@@ -127,15 +127,15 @@ class Client(ReleaseCalls):
     # -- datasets --------------------------------------------------------------------------------------------
 
     def datasets(self) -> list[DatasetInfo]:
-        """The datasets in scope."""
+        """List the datasets in scope."""
         return _LIST_DATASETS.validate_json(self._get("/v1/datasets"))
 
     def dataset(self, name: str) -> DatasetInfo:
-        """What is public about one dataset."""
+        """Return the public facts about one dataset."""
         return DatasetInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}"))
 
     def schema(self, name: str) -> Domain:
-        """The public schema of a dataset."""
+        """Return the public schema of a dataset."""
         return Domain.from_text(self._get(f"/v1/datasets/{quote(name, safe='')}/schema").decode())
 
     def register(
@@ -148,7 +148,7 @@ class Client(ReleaseCalls):
         neighbours: Neighbours,
         budget: Budget,
     ) -> DatasetInfo:
-        """Register a dataset over one of the server's named sources; without a unit, as its schema says."""
+        """Register a dataset over one of the server's named sources; without a unit, its schema decides."""
         body = {
             "name": name,
             "source": source,
@@ -197,7 +197,7 @@ class Client(ReleaseCalls):
             budget: The most that they may cost together.
             weights: How much each table matters; all the same by default.
             family: The kind of noise.
-            purpose: Stands in the dataset's history.
+            purpose: Is stored in the dataset's history.
             key: The same key again gives the same answer without a charge, also after this process has died.
         """
         body = _query(tables, budget, weights, family, purpose)
@@ -223,11 +223,11 @@ class Client(ReleaseCalls):
     # -- rows ------------------------------------------------------------------------------------------------
 
     def policy(self, name: str) -> PolicyInfo:
-        """Which rows of a dataset may leave."""
+        """Return the release policy of a dataset."""
         return PolicyInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/policy"))
 
     def set_policy(self, name: str, *, quasi: Sequence[str], k: int, **more: Any) -> PolicyInfo:
-        """Say which rows may leave; `sensitive`, `keep`, `l`, `t`, `suppress` and `hierarchies` are optional."""
+        """Set the release policy; `sensitive`, `keep`, `l`, `t`, `suppress` and `hierarchies` are optional."""
         body = {"quasi": list(quasi), "k": k} | more
         return PolicyInfo.model_validate_json(
             self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/policy", safe=True, json=body)
@@ -239,17 +239,17 @@ class Client(ReleaseCalls):
         return JobInfo.model_validate_json(self._post("/v1/releases/anonymized", body, key=key or _new_key()))
 
     def anonymized(self, id: str) -> AnonymizedInfo:
-        """What is known of a release of rows."""
+        """Return the facts about a release of anonymized rows."""
         return AnonymizedInfo.model_validate_json(self._get(f"/v1/releases/{quote(id, safe='')}"))
 
     def rows(self, id: str, format: Literal["csv", "ndjson", "arrow", "parquet"] = "csv") -> bytes:
-        """The rows of a release."""
+        """Fetch the rows of a release."""
         return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
 
     # -- functions and models --------------------------------------------------------------------------------
 
     def plan_model(self, name: str, *, dataset: str, kind: str, budget: Budget, **more: Any) -> FunctionPlanInfo:
-        """What a function or a fitted model would cost; charges nothing. The arguments are those of `release_model`."""
+        """Return the cost of a function or a model; charges nothing. The arguments are those of `release_model`."""
         body = _model(name, dataset, kind, budget, more)
         return FunctionPlanInfo.model_validate_json(self._post(f"{_model_path(kind)}/plan", body, safe=True))
 
@@ -275,11 +275,11 @@ class Client(ReleaseCalls):
         return self.model(id)
 
     def models(self, name: str | None = None) -> list[FunctionInfo]:
-        """Functions and models in scope, newest first; all versions of a name, where one is given."""
+        """List functions and models in scope, newest first; all versions of a name, where one is given."""
         return _LIST_MODELS.validate_json(self._get("/v1/models", {} if name is None else {"name": name}))
 
     def model(self, ref: str) -> FunctionInfo:
-        """What is public about one: by id, name, name@version, or the job that releases it."""
+        """Return the public facts about one, by id, name, name@version, or the job that releases it."""
         return FunctionInfo.model_validate_json(self._get(_of_model(ref)))
 
     def predict(
@@ -295,17 +295,17 @@ class Client(ReleaseCalls):
         return PredictionsInfo.model_validate_json(self._post(f"{_of_model(ref)}/predict", body, safe=True))
 
     def parameters(self, ref: str) -> dict[str, Any]:
-        """The noisy numbers behind it; `tacita.learn.models.read_model` takes those of a fitted model, as JSON text."""
+        """Return its noisy numbers; `tacita.learn.models.read_model` takes those of a fitted model, as JSON text."""
         found = FunctionParameters.model_validate_json(self._get(f"{_of_model(ref)}/parameters"))
         return found.parameters
 
     def export_model(self, ref: str) -> str:
-        """The signed bundle of one. A function with a noise path moves by this: keep what comes."""
+        """Export one as a signed bundle. This moves a function with a noise path: store the bundle."""
         # not tried again when the answer is lost: a path moves once
         return self._post(f"{_of_model(ref)}/export", None).decode()
 
     def load_model(self, bundle: str, *, signed_by: Sequence[str] | None = None) -> FunctionInfo:
-        """Take up a bundle whose signature is by one of these keys, or by the server's own."""
+        """Import a bundle whose signature is by one of these keys, or by the server's own."""
         try:
             body = {"bundle": json.loads(bundle), "signed_by": None if signed_by is None else list(signed_by)}
         except ValueError:
@@ -313,17 +313,17 @@ class Client(ReleaseCalls):
         return FunctionInfo.model_validate_json(self._post("/v1/models/bundles", body))
 
     def delete_model(self, ref: str) -> FunctionInfo:
-        """Forget what it answers from. What it cost stays spent."""
+        """Delete a function or a model. Its cost stays spent."""
         return FunctionInfo.model_validate_json(self._send("DELETE", _of_model(ref)))
 
     # -- budgets ---------------------------------------------------------------------------------------------
 
     def budget(self, name: str) -> Balance:
-        """What is left of a dataset's budget."""
+        """Return the balance of a dataset's account."""
         return Balance.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/budget"))
 
     def raise_budget(self, name: str, budget: Budget) -> Balance:
-        """Allow more than before."""
+        """Raise the budget of a dataset."""
         body = {"budget": budget.as_dict()}
         # the same total again changes nothing, so it may be sent twice
         return Balance.model_validate_json(self._post(f"/v1/datasets/{quote(name, safe='')}/budget", body, safe=True))
@@ -359,7 +359,7 @@ class Client(ReleaseCalls):
     def plan_campaign(
         self, domain: Domain, tables: Tables, *, epsilon: float, respondents: int, **options: Any
     ) -> PlannedCollection:
-        """What would be asked of whom, and how exact it would be; the options are those of `plan_collection`."""
+        """Plan a collection: its questions and predicted accuracy. The options are those of `plan_collection`."""
         body = _collection(domain, tables, epsilon, respondents) | options
         return PlannedCollection.model_validate_json(self._post("/v1/campaigns/plan", body, safe=True))
 
@@ -481,11 +481,11 @@ class Client(ReleaseCalls):
         return JobInfo.model_validate_json(self._post("/v1/jobs", body, key=key or _new_key()))
 
     def jobs(self) -> list[JobInfo]:
-        """One's jobs, newest first."""
+        """List the caller's jobs, newest first."""
         return _LIST_JOBS.validate_json(self._get("/v1/jobs"))
 
     def job(self, id: str) -> JobInfo:
-        """How far a job is."""
+        """Return the state and progress of a job."""
         return JobInfo.model_validate_json(self._get(f"/v1/jobs/{quote(id, safe='')}"))
 
     def cancel(self, id: str) -> JobInfo:
@@ -493,7 +493,7 @@ class Client(ReleaseCalls):
         return JobInfo.model_validate_json(self._post(f"/v1/jobs/{quote(id, safe='')}/cancel", None, safe=True))
 
     def result(self, id: str) -> Releases:
-        """The releases of a job that is done; raises the error of one that failed."""
+        """Return the releases of a job that is done; raises the error of one that failed."""
         return Releases.from_json(self._get(f"/v1/jobs/{quote(id, safe='')}/result").decode())
 
     def wait(
@@ -532,13 +532,13 @@ class Client(ReleaseCalls):
     # -- tokens ----------------------------------------------------------------------------------------------
 
     def tokens(self) -> list[TokenInfo]:
-        """All tokens, without their secrets."""
+        """List all tokens, without their secrets."""
         return _LIST_TOKENS.validate_json(self._get("/v1/tokens"))
 
     def create_token(
         self, *, name: str, role: Role, datasets: Sequence[str] | None = None, expires: str | None = None
     ) -> TokenIssued:
-        """Make a token; its text is in the answer and never again anywhere."""
+        """Make a token; its text is in this answer only."""
         scope = None if datasets is None else list(datasets)
         body = {"name": name, "role": role, "datasets": scope, "expires": expires}
         return TokenIssued.model_validate_json(self._post("/v1/tokens", body))
@@ -574,7 +574,7 @@ class Client(ReleaseCalls):
         on_loss: Callable[[Exception], None] | None = None,
         **parts: Any,
     ) -> bytes:
-        """Send a request, again and again while the connection fails, if that is safe."""
+        """Send a request; repeat it while the connection fails, if that is safe."""
         for attempt in itertools.count():
             try:
                 return _checked(self._http.request(method, path, **parts))

@@ -1,10 +1,11 @@
-"""Reaching the holders of a federated synthesis over HTTP, as the parties of a run.
+"""Client of the holders of a federated synthesis over HTTP, as the parties of a run.
 
     holders:
     - {name: north, url: "https://north.example", token_file: north.token}
 
-Every step may be sent again: a holder answers it once and sends the stored answer after that. So a lost connection, or
-a holder that is being started again, is tried until patience ends. What a holder refuses is raised as the error it was.
+Every step may be sent again: a holder computes the answer once, and sends the stored answer after that. So after a lost
+connection, or while a holder restarts, the step is sent again until `patience` ends. A refusal by a holder is raised as
+the same error.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ MOST_BYTES = 256 << 20
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _WAIT, _MOST_WAIT = 0.1, 2.0
 _LEAST_TOKEN = 32
-_PASSING = {429, 502, 503, 504}  # what may be otherwise when asked again
+_PASSING = {429, 502, 503, 504}  # statuses that may pass when the request is repeated
 
 
 class Address(BaseModel):
-    """Where a holder is, and the file with its token."""
+    """Address of a holder, and the file with its token."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -51,7 +52,7 @@ class _File(BaseModel):
 
 
 def read_holders(path: Path) -> tuple[Address, ...]:
-    """The holders that a YAML file names; token files are found beside it."""
+    """Read the holders that a YAML file names; paths of token files are relative to it."""
     try:
         found = _File.model_validate(load_yaml(path.read_text(encoding="utf-8"), field="holders"))
     except OSError as error:
@@ -70,7 +71,7 @@ def read_holders(path: Path) -> tuple[Address, ...]:
 
 
 def read_token(path: Path) -> str:
-    """The token that a file holds, on one line."""
+    """Read the token in a file, on one line."""
     try:
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -124,11 +125,11 @@ class HolderClient:
         self._http.close()
 
     def describe(self) -> Any:
-        """What the holder says about itself."""
+        """Return the holder's description of itself."""
         return self._send("GET", "/v1/holder")
 
     def ask(self, message: Mapping[str, Any]) -> object:
-        """The reply to one step, as plain data."""
+        """Send one step, and return the reply as plain data."""
         return self._send("POST", "/v1/holder/answers", json=dict(message))
 
     def _send(self, method: str, path: str, **parts: Any) -> Any:
@@ -155,7 +156,7 @@ class HolderClient:
             wait = min(2 * wait, _MOST_WAIT)
 
     def _once(self, method: str, path: str, **parts: Any) -> tuple[int, str, bytes]:
-        """One request. Not more of a reply is read than one could have."""
+        """Send one request, and read at most `MOST_BYTES` of the reply."""
         with self._http.stream(method, path, **parts) as response:
             body = bytearray()
             for chunk in response.iter_bytes():

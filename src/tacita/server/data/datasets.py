@@ -176,7 +176,7 @@ class Datasets:
         return [self._read(row) for row in rows]
 
     def engine(self, dataset: Dataset) -> Engine:
-        """Return the engine of a dataset, after reaching its source, so that an unavailable one is seen before a charge.
+        """Return the engine of a dataset, after reaching its source, so that a missing one is seen before a charge.
 
         The engine of a file is kept, because it caches what it has read.
         """
