@@ -17,10 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 CHECKED = (
     "anonymize",
+    "assess",
+    "cli",
+    "client",
     "collect",
     "common",
     "demo",
     "domain",
+    "engines",
     "errors",
     "learn",
     "models",
@@ -28,10 +32,14 @@ CHECKED = (
     "plans",
     "privacy",
     "query",
+    "report",
+    "server",
     "settings",
     "store",
     "synthesize",
     "tables",
+    "testing",
+    "wire",
 )
 """Rooms and modules that are held to it; the console follows."""
 
