@@ -218,8 +218,8 @@ def test_serving_says_nothing_before_all_files_are_sound_and_then_who_may_ask(fo
     done = run("learn", "serve", "model.json", "--host", "0.0.0.0")
     assert done.code == 0, done.err
     assert "No token is needed" in done.out
-    assert "not only this machine" in done.out
-    assert "not only this machine" not in run("learn", "serve", "model.json").out
+    assert "reached from other machines" in done.out
+    assert "reached from other machines" not in run("learn", "serve", "model.json").out
 
 
 def test_a_model_without_a_guarantee_is_said_to_have_none(folder, monkeypatch):
