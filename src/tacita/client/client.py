@@ -349,11 +349,11 @@ class Client(ReleaseCalls):
     # -- campaigns -------------------------------------------------------------------------------------------
 
     def campaigns(self) -> list[CampaignInfo]:
-        """The campaigns in scope."""
+        """List the campaigns in scope."""
         return _LIST_CAMPAIGNS.validate_json(self._get("/v1/campaigns"))
 
     def campaign(self, id: str) -> CampaignInfo:
-        """One campaign."""
+        """Return one campaign."""
         return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
 
     def plan_campaign(
@@ -398,11 +398,11 @@ class Client(ReleaseCalls):
         return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
 
     def questions(self, id: str) -> list[dict[str, Any]]:
-        """The questions for one respondent as they travel; a `Device` checks them before it answers."""
+        """Fetch the questions for one respondent, as sent; a `Device` checks them before it answers."""
         return Sheet.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/questions")).questions
 
     def invite(self, id: str, count: int) -> list[str]:
-        """Make one-time codes for an invited campaign. They are given out once."""
+        """Make one-time codes for an invited campaign. They are shown once."""
         path = f"/v1/campaigns/{quote(id, safe='')}/invitations"
         return InvitationCodes.model_validate_json(self._post(path, {"count": count})).codes
 
@@ -447,7 +447,7 @@ class Client(ReleaseCalls):
         published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] | None = None,
         by: Sequence[str] = (),
     ) -> Releases:
-        """Tables from what a campaign has counted so far, all with intervals.
+        """Return tables from the reports of a campaign so far, all with intervals.
 
         Args:
             id: The campaign.

@@ -35,7 +35,7 @@ def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
 
 @register("assess")
 def _assess(task: Task) -> str:
-    """Attack a release with the rows that it was made from. Charges nothing: nothing leaves but to the steward."""
+    """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
     request = AssessmentRequest.model_validate(dict(task.job.request))
     services = task.services
     release = services.jobs.get(request.release)
@@ -77,7 +77,7 @@ def _assess(task: Task) -> str:
 
 @register("compare")
 def _compare(task: Task) -> str:
-    """Make releases in simulation and assess them. Charges nothing: nothing of it leaves but to the steward."""
+    """Make releases in simulation and assess them. Charges nothing: only the steward sees the results."""
     request = ComparisonRequest.model_validate(dict(task.job.request))
     services = task.services
     dataset = services.datasets.get(request.dataset)

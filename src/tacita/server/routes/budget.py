@@ -1,4 +1,4 @@
-"""Budgets: what is left, what was spent on what, and allowing more."""
+"""Budgets: balance, history of charges, and raising them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Reader = Annotated[Token, Depends(allow_on("steward", "analyst"))]
 Steward = Annotated[Token, Depends(allow_on("steward"))]
 
 
-@router.get("/v1/datasets/{name}/budget", summary="What is left of a dataset's budget")
+@router.get("/v1/datasets/{name}/budget", summary="The balance of a dataset's account")
 def get_budget(name: str, token: Reader, services: Services_) -> Balance:
     """In the currency of the budget, for all who ask together."""
     account = dataset_of(services, token, name).account.name

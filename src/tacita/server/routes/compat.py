@@ -254,8 +254,8 @@ def diffpriv(
     purpose: str = "query",
     format: Literal["nested", "legacy"] = "nested",
 ) -> Response:
-    """sum, mean, var, std and their nan forms, histogram, histogram2d, histogramdd. Bounds must be given, or stand in
-    the schema; they are never read off the data."""
+    """sum, mean, var, std and their nan forms, histogram, histogram2d, histogramdd. Bounds must be given, or be in
+    the schema; they are never taken from the data."""
     dataset = _dataset(request, services, who, data_source, csv_path, table_coll_data)
     for name, value in (("weights", weights), ("axis", axis), ("dtype", dtype), ("keepdims", keepdims)):
         if value not in (None, "", "0", "None"):

@@ -31,5 +31,5 @@ Steward = Annotated[Token, Depends(_unscoped)]
 
 @router.get("/v1/holders", summary="The holders that this server may ask")
 def list_holders(token: Steward, services: Services_) -> list[HolderInfo]:
-    """Each is asked who it is: schema, methods, what is left of its budget. Waits two seconds for who is away."""
+    """Each holder is asked for its schema, methods and remaining budget. Waits two seconds for one that is away."""
     return [HolderInfo.model_validate(found) for found in describe_all(services)]

@@ -1,4 +1,4 @@
-"""Functions and fitted models leave and come: planned, released, moved as bundles, deleted."""
+"""Functions and fitted models: plan, release, move as bundles, delete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ router = APIRouter(tags=["models"], responses=DOCUMENTED, route_class=TokenFirst
 Steward = Annotated[Token, Depends(allow("steward"))]
 
 
-@router.post("/v1/models/bundles", status_code=201, summary="Take up a function or model from a signed bundle")
+@router.post("/v1/models/bundles", status_code=201, summary="Import a function or model from a signed bundle")
 def load_function(body: BundleRequest, token: Steward, services: Services_) -> FunctionInfo:
     """Refused unless the signature is right and by a key that is named, or by this installation's own.
 
@@ -57,5 +57,5 @@ def export_function(id: str, token: Steward, services: Services_) -> Response:
 
 @router.delete("/v1/models/{id}", summary="Delete a function or model")
 def delete_function(id: str, token: Steward, services: Services_) -> FunctionInfo:
-    """Forgets what it answers from, and all answers. What it cost stays spent."""
+    """Deletes its parameters and all its answers. Its cost stays spent."""
     return info_of(services.functions.registry.delete(find(services, token, id).id, principal=token.principal))

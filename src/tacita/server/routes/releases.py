@@ -1,4 +1,4 @@
-"""Rows that may leave: what an owner allows, and releases by it."""
+"""Releases of rows, and the policies that allow them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def get_rows(
 
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
-    """The job stays in the list; who has fetched the rows has them."""
+    """The job stays in the list. Rows that were fetched before cannot be recalled."""
     job = _own(services, token, id)
     kept = [path for path in (rows_of(services, id), model_of(services, id)) if path.is_file()]
     for path in kept:
@@ -150,7 +150,7 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
 
 
 def _note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
-    """Before anything is sent: where the line cannot be written, nothing leaves."""
+    """Write the audit log before anything is sent: if the line cannot be written, nothing is sent."""
     services.events.record("rows-fetched", _dataset(services.jobs.get(id)), token.principal, job=id, **how)
 
 
