@@ -149,7 +149,7 @@ def _check_alone(registry: Registry, name: str, file: Path) -> None:
 def _check_promise(event: Mapping[str, Any], file: Path, no_guarantee: bool) -> None:
     if _promises_nothing(event) and not no_guarantee:
         raise InvalidInput(
-            "has no guarantee: it may reveal the rows that it was made from",
+            "has no guarantee: it may reveal facts about the rows that it was made from",
             field="model",
             value=file,
             hint="Pass --no-guarantee to serve it all the same",

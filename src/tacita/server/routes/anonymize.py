@@ -51,7 +51,7 @@ def anonymize_file(
     options: Annotated[str, Form(description="JSON: quasi, sensitive, keep, k, l, t, suppress, hierarchies.")],
     format: Annotated[Format, Form()] = "csv",
 ) -> Response:
-    """Multipart. For the owner of the rows: the file is not stored, and the returned rows satisfy the conditions."""
+    """Multipart. For the owner of the rows: nothing is kept, and the returned rows satisfy the conditions."""
     public, policy = Domain.from_text(domain), _policy(options)
     policy.check(public)
     recipe = policy.recipe(k=policy.k)
