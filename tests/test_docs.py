@@ -1,5 +1,6 @@
 """Documentation that is wrong fails."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -93,3 +94,15 @@ def test_rooms_say_what_is_in_them(room):
     named = set(re.findall(r"`([\w/]+)`", table))
     assert {name for name in named if not name.endswith("/")} == modules
     assert all((room / name).is_dir() for name in named if name.endswith("/"))
+
+
+def test_walks_name_functions_that_exist():
+    rows = re.findall(
+        r"^\| \d+ \| `([\w/.]+)` `([\w.]+)` \|", (ROOT / "docs/design/walks.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == 30
+    for file, name in rows:
+        module = importlib.import_module("tacita." + file.removesuffix(".py").replace("/", "."))
+        found = module
+        for part in name.split("."):
+            found = getattr(found, part)
