@@ -293,8 +293,9 @@ class Site:
         self.process, self.starts = None, 0
 
     def start(self):
-        (self.folder / "serve.py").write_text(SERVE)
-        command = [sys.executable, "serve.py", str(self.folder), self.name, str(self.port), TOKEN]
+        program = self.folder / f"serve-{self.name}.py"  # each its own: both may be started at the same moment
+        program.write_text(SERVE)
+        command = [sys.executable, program.name, str(self.folder), self.name, str(self.port), TOKEN]
         self.process = subprocess.Popen(command, cwd=self.folder, env=os.environ | {"OMP_NUM_THREADS": "1"})
         self.starts += 1
 

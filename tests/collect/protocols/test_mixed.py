@@ -97,7 +97,7 @@ def test_only_numbers_and_only_tables():
 
 
 def test_what_is_refused():
-    with pytest.raises(InvalidInput, match="something"):
+    with pytest.raises(InvalidInput, match="at least one table, curve or mean"):
         plan(tables=(), curves=(), means=())
     with pytest.raises(InvalidInput, match="sex"):
         plan(curves=["sex"])
