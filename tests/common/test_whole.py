@@ -19,6 +19,8 @@ def test_what_fails_leaves_nothing_and_keeps_what_was_there(tmp_path, folder):
     target = tmp_path / "rows.csv"
     write_text(target, "before")
 
+    other = tmp_path / "parts" if folder else target
+
     def write(unfinished):
         if folder:
             unfinished.mkdir()
@@ -26,7 +28,7 @@ def test_what_fails_leaves_nothing_and_keeps_what_was_there(tmp_path, folder):
         unfinished.write_text("half")
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), whole(target) as unfinished:
+    with pytest.raises(KeyboardInterrupt), whole(other) as unfinished:
         write(unfinished)
     assert target.read_text() == "before"
     assert list(tmp_path.iterdir()) == [target]
@@ -45,6 +47,9 @@ def test_links_permissions_and_devices_stay_what_they_are(tmp_path):
     real.chmod(0o600)
     link.symlink_to(real)
     write_text(link, "after")
+    with whole(real) as unfinished:
+        assert unfinished.stat().st_mode & 0o777 == 0o600  # from the first byte on
+        unfinished.write_text("after")
     assert link.is_symlink()
     assert (real.read_text(), real.stat().st_mode & 0o777) == ("after", 0o600)
     write_text("/dev/null", "nothing")

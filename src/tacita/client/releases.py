@@ -47,7 +47,7 @@ class ReleaseCalls(ABC):
         """List the kinds of release that the server makes, each with the schema of its request."""
         return _LIST_KINDS.validate_json(self._get("/v1/releases/kinds"))
 
-    def plan_release(self, kind: str, **asked: Any) -> dict[str, Any]:
+    def plan_release(self, kind: str, /, **asked: Any) -> dict[str, Any]:
         """Plan a release; reads no data and charges nothing.
 
         Args:
@@ -57,7 +57,7 @@ class ReleaseCalls(ABC):
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)
         return dict(TypeAdapter(dict[str, Any]).validate_json(body))
 
-    def release(self, kind: str, *, key: str | None = None, **asked: Any) -> JobInfo:
+    def release(self, kind: str, /, *, key: str | None = None, **asked: Any) -> JobInfo:
         """Make a release: a job, for `wait_release`; the arguments are those of `plan_release`.
 
         Args:
@@ -77,7 +77,7 @@ class ReleaseCalls(ABC):
         """Describe released rows: request, guarantee, loss or cost."""
         return _KNOWN.validate_json(self._get(_of(id)))
 
-    def release_model_text(self, id: str) -> str:
+    def synthetic_model(self, id: str) -> str:
         """Fetch the model of synthetic rows as JSON text, for `Synthesized.from_json`."""
         return self._get(f"{_of(id)}/model").decode()
 

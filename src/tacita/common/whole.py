@@ -25,9 +25,10 @@ def whole(target: Path) -> Iterator[Path]:
     target = target.resolve()
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        yield unfinished
-        if target.is_file():
+        if target.is_file():  # with its permissions before anything is written
+            unfinished.touch(mode=0o600)
             shutil.copymode(target, unfinished)
+        yield unfinished
         unfinished.replace(target)
     finally:
         if unfinished.is_dir():

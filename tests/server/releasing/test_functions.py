@@ -80,9 +80,8 @@ def test_a_function_that_would_be_mostly_noise_is_refused_and_nothing_is_charged
 
 
 def test_over_budget(world, buyer) -> None:
-    place = make(world, buyer, budget={"epsilon": 3.0, "delta": 1e-6}).headers["location"]
-    world.work()
-    assert world.call("GET", place, token=buyer).json()["code"] == "budget-exceeded"
+    assert make(world, buyer, budget={"epsilon": 3.0, "delta": 1e-6}).json()["code"] == "budget-exceeded"
+    assert world.call("GET", "/v1/jobs", token=buyer).json() == []  # refused before a job is queued
     assert world.call("GET", "/v1/models", token=buyer).json() == []
 
 

@@ -112,9 +112,8 @@ def test_a_retry_is_charged_once(world, buyer) -> None:
 
 
 def test_over_budget(world, buyer) -> None:
-    place = fit(world, buyer, budget={"epsilon": 3.0}).headers["location"]
-    world.work()
-    assert world.call("GET", place, token=buyer).json()["code"] == "budget-exceeded"
+    assert fit(world, buyer, budget={"epsilon": 3.0}).json()["code"] == "budget-exceeded"
+    assert world.call("GET", "/v1/jobs", token=buyer).json() == []  # refused before a job is queued
     assert world.call("GET", "/v1/models", token=buyer).json() == []
 
 

@@ -192,9 +192,9 @@ class FourierTally:
         """
         asked = self.counts.sum(axis=1)
         if not asked.all():
-            nobody = self.design.sets[int(np.flatnonzero(asked == 0)[0])]
+            unasked = self.design.sets[int(np.flatnonzero(asked == 0)[0])]
             hint = "Ask more people, or for tables of fewer attributes"
-            raise InvalidInput("no one was asked about it", field="sets", value=nobody, hint=hint)
+            raise InvalidInput("no one was asked about it", field="sets", value=unasked, hint=hint)
         p = self.design.channel.keep_probability
         values = (self.counts[:, 0] - self.counts[:, 1]) / (asked * p)
         possible = np.clip(values, -1.0, 1.0)

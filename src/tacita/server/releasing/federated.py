@@ -22,7 +22,7 @@ from tacita.server.releasing.synthetic import keep_made
 from tacita.server.services import Services
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import takes_mixture
-from tacita.synthesize.federated.planning import plan_run
+from tacita.synthesize.federated.planning import Planned, plan_run
 from tacita.wire import FederatedPlan, FederatedRequest
 
 __all__ = ["FEDERATED", "describe_all", "terms_of"]
@@ -104,6 +104,10 @@ def _find(services: Services, token: Token, body: FederatedRequest) -> tuple[Ter
     return terms_of(services, body, "plan")
 
 
+def _plan(terms: tuple[Terms, Domain], _: FederatedRequest) -> Planned:
+    return plan_run(*terms)
+
+
 FEDERATED = ReleaseKind(
     name="federated",
     job="federate",
@@ -112,7 +116,7 @@ FEDERATED = ReleaseKind(
     request=FederatedRequest,
     planned=FederatedPlan,
     find=_find,
-    plan=lambda terms, _: plan_run(*terms),
+    plan=_plan,
     show=lambda _services, _terms, plan, _body: plan.as_dict(),
     make=_make,
     asker=None,

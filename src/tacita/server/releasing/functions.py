@@ -17,7 +17,7 @@ from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.computing import QUICK_SECONDS
 from tacita.server.jobs.jobs import Task
-from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of, quote_plan
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.wire import FitRequest, FunctionPlanInfo, FunctionRequest
@@ -120,10 +120,10 @@ FUNCTION = ReleaseKind(
     plan_summary="Cost and error of a function",
     request=FunctionRequest,
     planned=FunctionPlanInfo,
-    find=_find_function,
     plan=plan_of,
-    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
     make=_make_function,
+    find=_find_function,
+    paid=True,
     place="/v1/models",
     aliases=("/v1/models",),
 )
@@ -134,11 +134,10 @@ MODEL = ReleaseKind(
     plan_summary="Cost and method of a fitted model",
     request=FitRequest,
     planned=FunctionPlanInfo,
-    find=lambda services, token, body: dataset_of(services, token, body.dataset),
     plan=fit_plan_of,
-    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
     make=_make_model,
     seconds=_fit_seconds,
+    paid=True,
     place="/v1/models",
     aliases=("/v1/models/fit",),
 )

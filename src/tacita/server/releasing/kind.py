@@ -4,9 +4,9 @@ A `ReleaseKind` says what differs between kinds; `plan_release` and `submit_rele
 kinds are listed in `registry`, which routes, jobs and clients read.
 
     request    checked by its pydantic model
-    subject    found: what the plan is about, and whether the token may ask (`find`)
+    subject    dataset or terms of the request, after a check of the token's scope (`find`)
     plan       calibrated without data, in the pool for computations where that takes long (`plan`)
-    job        charged once however often it starts (`make`); it writes files and returns what is public about them
+    job        charged once however often it starts (`make`); it writes files and returns public facts about them
 """
 
 from __future__ import annotations
@@ -38,6 +38,35 @@ LOSS_SECONDS = 1.5
 """About how long a plan takes whose loss distribution is computed, on one core."""
 
 
+def dataset_of(services: Services, token: Token, name: str) -> Dataset:
+    """The dataset, or an error that names only datasets in the token's scope."""
+    check_scope(token, name)
+    try:
+        return services.datasets.get(name)
+    except UnknownName as error:
+        known = [other for other in error.available if token.covers(other)]
+        raise UnknownName(name, field="dataset", available=known) from None
+
+
+def _dataset_named(services: Services, token: Token, body: Any) -> Dataset:
+    """The dataset that a request names in its member `dataset`."""
+    return dataset_of(services, token, body.dataset)
+
+
+def quote_plan(services: Services, dataset: Dataset, plan: Plan[Any]) -> dict[str, Any]:
+    """The plan as plain data, with its cost to the dataset's account; charges nothing."""
+    quote = services.ledger.quote(dataset.account.name, plan.event)
+    return plan.as_dict() | {
+        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
+        "account_remaining": float(quote.remaining),
+        "affordable": quote.affordable,
+    }
+
+
+def _show_quote(services: Services, dataset: Dataset, plan: Plan[Any], _: Any) -> dict[str, Any]:
+    return quote_plan(services, dataset, plan)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleaseKind(Generic[B]):
     """One kind of release.
@@ -45,18 +74,19 @@ class ReleaseKind(Generic[B]):
     Attributes:
         name: In paths and clients: `/v1/releases/NAME`.
         job: Kind of its jobs.
-        summary, plan_summary: What the routes do, for the interface's description.
+        summary, plan_summary: Texts of the two routes in the interface's description.
         request, planned: Models of the request and of the plan.
-        find: What a request is about, checked: a dataset and more.
-        plan: Calibrate for what was found; reads no data. Runs in a process of its own where `seconds` says so.
-        show: The plan as plain data; charges nothing.
-        make: Carry out a job; returns what is public about the release, as JSON.
-        seconds: How long `plan` takes, about.
-        account: The dataset that pays, of what was found; None where nothing is charged here.
-        asker: Under which name a job stores who asks.
-        roles: Who may ask.
-        place: Where a client looks for the release.
-        aliases: Paths of earlier versions, that of the plan being `PATH/plan`.
+        plan: Calibrate a request for its subject; reads no data. A function of a module, because it is pickled where
+            `seconds` is long.
+        make: Carry out a job; returns the public facts about the release, as JSON.
+        find: Return the subject of a request, after checking the token's scope: its dataset, unless stated.
+        show: Return the plan as plain data and charge nothing: with its cost to the dataset's account, unless stated.
+        seconds: Estimate how long `plan` takes.
+        paid: Whether the dataset's account pays, so that a request it cannot pay is refused before a job is queued.
+        asker: Member of a stored job that names the principal.
+        roles: Roles that may ask, besides admins.
+        place: Path of the release, without its id.
+        aliases: Paths of earlier versions; their plan is at `PATH/plan`.
     """
 
     name: str
@@ -65,12 +95,12 @@ class ReleaseKind(Generic[B]):
     plan_summary: str
     request: type[B]
     planned: type[ResponseModel]
-    find: Callable[[Services, Token, B], Any]
     plan: Callable[[Any, B], Any]
-    show: Callable[[Services, Any, Any, B], dict[str, Any]]
     make: Callable[[Task, B], str]
+    find: Callable[[Services, Token, B], Any] = _dataset_named
+    show: Callable[[Services, Any, Any, B], dict[str, Any]] = _show_quote
     seconds: Callable[[B], float] = lambda _: QUICK_SECONDS
-    account: Callable[[Any], Dataset] | None = None
+    paid: bool = False
     asker: Literal["principal", "recipient"] | None = "principal"
     roles: tuple[Role, ...] = ("steward", "analyst")
     place: str = "/v1/releases"
@@ -88,7 +118,7 @@ def _sent(job: Job, asker: str | None) -> dict[str, Any]:
 async def plan_release(
     kind: ReleaseKind[B], body: B, token: Token, services: Services, request: Request
 ) -> tuple[Any, Any]:
-    """Find what a request is about, and calibrate its plan."""
+    """Return the subject of a request and its calibrated plan."""
     subject = await run_in_threadpool(kind.find, services, token, body)
     compute, estimate = partial(kind.plan, subject, body), kind.seconds(body)
     plan = await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)
@@ -103,34 +133,14 @@ async def submit_release(
 
     def submitted() -> Job:
         known = key is not None and services.jobs.find(owner=token.id, key=key) is not None
-        if kind.account is not None and not known:  # a job that is known may be paid already
-            check_affordable(services, kind.account(subject), plan)
+        if kind.paid and not known:  # a job that is known may be paid already
+            check_affordable(services, subject, plan)
         asked = body.model_dump(by_alias=True)
         if kind.asker is not None:
             asked[kind.asker] = token.principal
         return services.jobs.submit(kind.job, asked, owner=token.id, key=key)
 
     return await run_in_threadpool(submitted)
-
-
-def dataset_of(services: Services, token: Token, name: str) -> Dataset:
-    """The dataset, or an error that names only datasets in the token's scope."""
-    check_scope(token, name)
-    try:
-        return services.datasets.get(name)
-    except UnknownName as error:
-        known = [other for other in error.available if token.covers(other)]
-        raise UnknownName(name, field="dataset", available=known) from None
-
-
-def quote_plan(services: Services, dataset: Dataset, plan: Plan[Any]) -> dict[str, Any]:
-    """The plan as plain data, with its cost to the dataset's account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-    }
 
 
 def check_affordable(services: Services, dataset: Dataset, plan: Plan[Any]) -> None:

@@ -15,7 +15,7 @@ from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.computing import QUICK_SECONDS
 from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.files import model_of, rows_of
-from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of, quote_plan
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize
@@ -104,10 +104,8 @@ SYNTHETIC = ReleaseKind(
     plan_summary="Cost and method of synthetic rows",
     request=SyntheticRequest,
     planned=SyntheticPlan,
-    find=lambda services, token, body: dataset_of(services, token, body.dataset),
     plan=make_synthesis,
-    show=lambda services, dataset, plan, _: quote_plan(services, dataset, plan),
     make=_make,
     seconds=_seconds,
-    account=lambda dataset: dataset,
+    paid=True,
 )

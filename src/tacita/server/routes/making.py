@@ -69,7 +69,7 @@ def _add(
         methods=["POST"],
         status_code=status,
         summary=summary,
-        name=f"{endpoint.__name__}_{kind.name}" + ("_before" if old else ""),
+        name=f"{endpoint.__name__}_{kind.name}" + ("_deprecated" if old else ""),
         deprecated=True if old else None,
     )
 

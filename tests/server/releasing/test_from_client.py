@@ -1,0 +1,88 @@
+"""Releases of the registry as `Client` plans, makes, fetches and assesses them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pyarrow.csv as pa_csv
+import pytest
+
+from tacita.client import Client
+from tacita.errors import BudgetExceeded, InvalidInput, UnknownName
+from tacita.privacy.budget import Budget
+from tacita.synthesize import Synthesized
+from tacita.wire.refusals import NotFound
+
+
+class _Through(httpx.BaseTransport):
+    """Sends requests to an app in this process; jobs are done before the next request."""
+
+    def __init__(self, world: Any) -> None:
+        self._world = world
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._world.work()
+        path = request.url.raw_path.decode()
+        headers = {name: value for name, value in request.headers.items() if name != "host"}
+        answer = self._world.http(request.method, path, headers=headers, content=request.read())
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@pytest.fixture
+def client(world: Any) -> Iterator[Client]:
+    world.register(budget={"epsilon": 3.0})
+    with Client("http://test", world.token("steward"), transport=_Through(world)) as made:
+        yield made
+
+
+def test_synthetic_rows_from_plan_to_assessment(client: Client, world: Any) -> None:
+    assert "synthetic" in [kind.name for kind in client.release_kinds()]
+    asked = {"dataset": "patients", "method": "independent", "budget": Budget.pure(1.0), "rows": 40}
+    plan = client.plan_release("synthetic", **asked)
+    assert plan["affordable"]
+    assert world.spent() == 0
+    job = client.release("synthetic", key="once", **asked)
+    assert client.release("synthetic", key="once", **asked).id == job.id
+    about = client.wait_release(job.id, every=0.01)
+    assert (about.rows, about.guarantee) == (40, "central")
+    assert world.spent() == 1.0
+    assert pa_csv.read_csv(io.BytesIO(client.rows(job.id))).num_rows == 40
+    assert Synthesized.from_json(client.synthetic_model(job.id)).domain.names == tuple(about.columns)
+    assert client.statement(job.id).epsilon == pytest.approx(1.0)
+    found = client.wait_assessment(client.assess(job.id, attempts=50).id, every=0.01)
+    assert found.rows == 40
+    wanted = [{"synthesize": {"epsilon": 1.0}}, {"statistics": {"epsilon": 1.0}}]
+    compared = client.wait_comparison(client.compare("patients", wanted, attempts=97).id, every=0.01)
+    assert len(compared.results) == 2
+
+
+def test_models_and_functions_come_from_the_same_registry(client: Client) -> None:
+    asked = {"dataset": "patients", "name": "m", "kind": "bayes", "target": "smokes", "budget": Budget.pure(0.5)}
+    assert client.plan_release("model", **asked)["affordable"]
+    assert client.wait_model(client.release("model", **asked).id, every=0.01).name == "m"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("synthetic", {}),
+        ("model", {"name": "m", "kind": "bayes", "target": "smokes"}),
+        ("function", {"name": "f", "kind": "histogram", "features": ["smokes"]}),
+    ],
+)
+def test_what_the_account_cannot_pay_is_refused_before_a_job_is_queued(client: Client, kind: str, more: Any) -> None:
+    with pytest.raises(BudgetExceeded):
+        client.release(kind, dataset="patients", budget=Budget.pure(3.5), **more)
+    assert client.jobs() == []
+
+
+def test_wrong_requests_are_refused_with_the_field(client: Client) -> None:
+    with pytest.raises(InvalidInput, match="method"):
+        client.plan_release("synthetic", dataset="patients", budget=Budget.pure(1.0), method="magic")
+    with pytest.raises(UnknownName):
+        client.plan_release("synthetic", dataset="nothing", budget=Budget.pure(1.0))
+    with pytest.raises(NotFound):
+        client.plan_release("no-such-kind", dataset="patients")
