@@ -24,7 +24,7 @@ FLOORS = [
     {"report"},
     {"demo", "learn"},
     {"assess", "wire"},
-    {"client"},
+    {"client", "recipes"},
     {"server"},
     {"console"},
     {"cli", "testing"},

@@ -89,7 +89,7 @@ def test_more_than_the_budget_is_said_before_it_is_asked(service, sample, page, 
         left = client.budget(sample).remaining
         client.query(sample, [["sex"]], Budget.pure(left - 0.01))
     console.sign_in(page, service, service.token("analyst"))
-    console.visit(page, service, f"/releases/new?dataset={sample}&kind=statistics", "Make a release")
+    console.visit(page, service, f"/releases/new?dataset={sample}&kind=tables", "Make a release")
     expect(page.get_by_text("The budget is not enough.")).to_be_visible()
     expect(page.get_by_role("button", name="Make the release")).to_be_disabled()
 

@@ -30,7 +30,7 @@ def wizard(page, service, console, sample, kind, **more):
 
 def test_statistics_show_their_error_before_and_after(service, sample, page, console, check_accessible, picture):
     console.sign_in(page, service, service.token("analyst"))
-    button = wizard(page, service, console, sample, "statistics", epsilon=0.5)
+    button = wizard(page, service, console, sample, "tables", epsilon=0.5)
     expect(page.get_by_text(re.compile(r"counts within ± \d+ \(95 %\)"))).to_be_visible()
     button.click()
     page.get_by_role("button", name="Yes, make it").click()
@@ -95,6 +95,43 @@ def test_an_assessment_shows_every_attack_that_its_headline_could_name(service, 
     picture(page, "console-assessment", full_page=True)
     console.turn_dark(page)
     picture(page, "console-assessment-dark", full_page=True)
+
+
+def test_a_kind_without_a_form_of_its_own_has_one_from_its_schema(
+    service, sample, page, console, check_accessible, picture
+):
+    console.sign_in(page, service, service.token("analyst"))
+    console.visit(page, service, f"/releases/new?dataset={sample}&kind=clusters&epsilon=0.5", "Make a release")
+    button = page.get_by_role("button", name="Make the release")
+    expect(page.get_by_text("columns: must be filled in.")).to_be_visible()
+    expect(button).to_be_disabled()
+    page.get_by_role("combobox", name="Columns").click()
+    page.get_by_role("option", name="age", exact=True).click()
+    page.keyboard.press("Escape")
+    page.get_by_label("Clusters", exact=True).fill("3")
+    expect(button).to_be_enabled()
+    check_accessible(page)
+    picture(page, "console-clusters-form", full_page=True)
+    button.click()
+    page.get_by_role("button", name="Yes, make it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Clusters of {sample}")
+    table = page.get_by_role("table", name="Released numbers")
+    expect(table.get_by_role("row")).to_have_count(4)
+    check_accessible(page)
+    picture(page, "console-clusters", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download CSV").click()
+    assert download.value.path().read_text().splitlines()[0] == '"age","size","size_std"'
+    with service.client() as client:
+        assert any(job.kind == "clusters" for job in client.jobs())
+
+
+def test_imputed_rows_are_for_stewards_who_confirm(service, sample, page, console):
+    console.sign_in(page, service, service.token("analyst"))
+    console.visit(page, service, f"/releases/new?dataset={sample}", "Make a release")
+    page.get_by_role("combobox", name="Kind of release").click()
+    expect(page.get_by_role("option", name="Clusters (k-means)")).to_be_visible()
+    expect(page.get_by_role("option", name="Imputed rows, without a guarantee")).to_have_count(0)
 
 
 def test_a_model_is_made_and_asked(service, sample, page, console, check_accessible, picture):

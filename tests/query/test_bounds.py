@@ -9,7 +9,7 @@ from tacita.noise import SeededSource
 from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.bounds import bounds_from, powers_of_two
+from tacita.query.bounds import Bounds, FindBounds, bounds_from, powers_of_two
 from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Numeric(name="income", bounds=(0, 1), bins=1), Categorical(name="sex", levels=["f", "m"])])
@@ -53,3 +53,25 @@ def test_what_cannot_be_bought():
         bought(np.full(500, 5.0), share=0.0)
     with pytest.raises(InvalidInput, match="powers"):
         powers_of_two(DOMAIN, "income", powers=0)
+
+
+def test_the_recipe_reads_its_bounds_off_the_histogram_it_paid_for():
+    plan = FindBounds(column="income", share=1.0).calibrate(
+        DOMAIN, Budget.pure(1.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE
+    )
+    frame = pa.table({"income": np.linspace(100, 200, 2000), "sex": ["f"] * 2000})
+    found = plan.run(LocalEngine(plan.domain, frame), SeededSource(1))
+    assert (found.low, found.high) == bounds_from(found.histogram, share=1.0) == (64, 256)
+    assert found.event == plan.tables.event  # nothing beside the histogram is paid, or read
+    assert Bounds.from_json(found.to_json()).as_dict() == found.as_dict()
+
+
+def test_hidden_bounds_are_an_answer_too():
+    plan = FindBounds(column="income").calibrate(
+        DOMAIN, Budget.pure(0.01), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE
+    )
+    found = plan.run(LocalEngine(plan.domain, pa.table({"income": [1.0], "sex": ["f"]})), SeededSource(1))
+    assert (found.low, found.high) == (None, None)
+    for wrong in ({"share": 0.0}, {"level": 1.0}):
+        with pytest.raises(InvalidInput):
+            FindBounds(column="income", **wrong)

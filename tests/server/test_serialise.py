@@ -113,7 +113,7 @@ def test_every_route_answers_with_a_model_or_a_release(route: APIRoute) -> None:
     if route.response_model is None:
         assert annotated is Response
         source = inspect.getsource(route.endpoint)
-        kinds = ("Release", "Synthetic", "Statistics", "Rows", "Model", "Page")
+        kinds = ("Release", "Synthetic", "Statistics", "Rows", "Model", "Page", "Document", "Drawn")
         known = [f"{kind}Response(" for kind in kinds]
         assert any(name in source for name in known) or route.path == "/metrics"
         return

@@ -73,6 +73,7 @@ def release(
         Form, typer.Option(help="`features` has constant memory; its parameters may be published.")
     ] = "path",
     random: Annotated[int, typer.Option(help="Random frequencies, for the form `features`.")] = 256,
+    seed: Annotated[int, typer.Option(help="Public seed of the random frequencies.")] = 0,
     calibration: Annotated[Calibration, typer.Option(help="How noise is calibrated.")] = "analytic",
     noise: Annotated[float, typer.Option(help="For a Gaussian process: variance of noise over signal.")] = 0.1,
     c: Annotated[float, typer.Option("--c", help="For a kernel machine: weight of rows against its norm.")] = 10.0,
@@ -105,6 +106,7 @@ def release(
         kernel=Kernel(name=kernel, bandwidth=bandwidth),
         form=form,
         random=random,
+        seed=seed,
         calibration=calibration,
         noise=noise,
         c=c,

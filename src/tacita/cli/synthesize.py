@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json as json_text
+import math
 import uuid
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -69,6 +70,13 @@ def synthesize(
     people: Annotated[
         int | None, typer.Option(help="Approximate number of rows of the data, if that is public.")
     ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="About how long fitting may take; fixes the steps before data is read.")
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--options", help="An option of the method: degree=4, theta=6. Several may be given."),
+    ] = None,
     decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
     rules: Annotated[
         Path | None, typer.Option(help="YAML of public rules that every row must keep; costs nothing.")
@@ -104,7 +112,13 @@ def synthesize(
     names = None if attributes is None else tuple(part.strip() for part in attributes.split(","))
     if key_column is not None and (not key_column or key_column in (names or domain.countable)):
         raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
-    recipe = Synthesize(method=method, attributes=names, people=people)
+    recipe = Synthesize(
+        method=method,
+        attributes=names,
+        people=people,
+        seconds=math.inf if seconds is None else seconds,
+        options=_options(options or []),
+    )
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     public = None if rules is None else Rules.read(rules).check(domain.project(plan.names))
     if dry_run:
@@ -154,6 +168,20 @@ def synthesize(
         show.grid(section.title, ("", ""), section.facts)
     show.say(_NOTE)
     show.balance(session.balance())
+
+
+def _options(texts: list[str]) -> dict[str, Any]:
+    """Parse NAME=VALUE; a value is JSON, or else a text."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput("must be written NAME=VALUE", field="options", value=text)
+        try:
+            found[name.strip()] = json_text.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
 
 
 def _public(people: int | None, rules: Rules | None) -> tuple[str, ...]:

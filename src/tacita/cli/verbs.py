@@ -28,8 +28,11 @@ VERBS = {
         "Run local-privacy surveys: plan, run a campaign, read the results.", "collect", also=("campaign", "findings")
     ),
     "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
+    "release": Verb("Release tables, statistics, clusters, components or bounds, paid from an account.", "release"),
     "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
+    "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
+    "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",
         "impute",

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
+from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.wire import (
     AnonymizedInfo,
     AssessmentInfo,
     ComparisonInfo,
+    ImputedInfo,
     JobInfo,
     ReleaseKindInfo,
+    SharesInfo,
     StatementInfo,
     SyntheticInfo,
 )
 
 __all__ = ["ReleaseCalls"]
 
+_ANSWERS = {
+    "releases/1": "tacita.tables.release:Releases",
+    "statistics/1": "tacita.query.answer:Answer",
+    "model/1": "tacita.query.model:Model",
+    "bounds/1": "tacita.query.bounds:Bounds",
+}
+"""Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-_KNOWN: TypeAdapter[AnonymizedInfo | SyntheticInfo] = TypeAdapter(AnonymizedInfo | SyntheticInfo)
+ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo
+_KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
 class ReleaseCalls(ABC):
@@ -39,6 +52,9 @@ class ReleaseCalls(ABC):
     ) -> bytes: ...
 
     @abstractmethod
+    def _send(self, method: str, path: str, **parts: Any) -> bytes: ...
+
+    @abstractmethod
     def _finished(
         self, id: str, timeout: float, every: float, on_progress: Callable[[JobInfo], None] | None = None
     ) -> None: ...
@@ -51,7 +67,8 @@ class ReleaseCalls(ABC):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: synthetic, anonymized, federated, function, model.
+            kind: One of `release_kinds`: anonymized, synthetic, imputed, federated, function, model, tables,
+                statistics, clusters, components, bounds.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)
@@ -68,18 +85,64 @@ class ReleaseCalls(ABC):
         body = self._post(f"/v1/releases/{quote(kind, safe='')}", _plain(asked), key=key or uuid.uuid4().hex)
         return JobInfo.model_validate_json(body)
 
-    def wait_release(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> AnonymizedInfo | SyntheticInfo:
+    def wait_release(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> ReleasedRows:
         """Wait for the job of released rows; raises the error of one that failed."""
         self._finished(id, timeout, every)
         return self.released(id)
 
-    def released(self, id: str) -> AnonymizedInfo | SyntheticInfo:
+    def released(self, id: str) -> ReleasedRows:
         """Describe released rows: request, guarantee, loss or cost."""
         return _KNOWN.validate_json(self._get(_of(id)))
+
+    def wait_answer(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> Any:
+        """Wait for the job of a paid answer; raises the error of one that failed. See `answer`."""
+        self._finished(id, timeout, every)
+        return self.answer(id)
+
+    def answer(self, id: str) -> Any:
+        """Fetch a paid answer as an object of the library.
+
+        `Releases` for tables, `Answer` for statistics, `Model` for clusters and components, `Bounds` for bounds.
+        """
+        text = self._get(_of(id)).decode()
+        mark = json.loads(text).get("tacita")
+        if mark not in _ANSWERS:
+            raise InvalidInput("has rows and no answer", field="release", value=id, hint="Use `released` and `rows`")
+        return resolve_name(_ANSWERS[mark]).from_json(text)
 
     def synthetic_model(self, id: str) -> str:
         """Fetch the model of synthetic rows as JSON text, for `Synthesized.from_json`."""
         return self._get(f"{_of(id)}/model").decode()
+
+    def draw(
+        self,
+        id: str,
+        rows: int,
+        *,
+        where: Sequence[str] = (),
+        decode: str = "label",
+        format: Literal["csv", "ndjson", "arrow"] = "csv",
+    ) -> bytes:
+        """Draw more synthetic rows from a release's model; costs nothing.
+
+        Args:
+            id: Release of synthetic rows.
+            rows: Number of rows, at most a million.
+            where: Conditions that all rows meet, such as `age >= 30`.
+            decode: How a bin is written: label, low, mid or uniform.
+            format: Format of the rows.
+        """
+        body = {"rows": rows, "where": list(where), "decode": decode}
+        return self._post(f"{_of(id)}/draw?format={format}", body, safe=True)
+
+    def shares(self, id: str, tables: Sequence[Sequence[str]], *, where: Sequence[str] = ()) -> SharesInfo:
+        """Ask the model of synthetic rows for the shares of cells, given conditions; costs nothing."""
+        body = {"tables": [list(table) for table in tables], "where": list(where)}
+        return SharesInfo.model_validate_json(self._post(f"{_of(id)}/shares", body, safe=True))
+
+    def delete_release(self, id: str) -> JobInfo:
+        """Delete the files of a release; its cost stays spent, and its job stays in the list."""
+        return JobInfo.model_validate_json(self._send("DELETE", _of(id)))
 
     def statement(self, id: str) -> StatementInfo:
         """Fetch the signed privacy statement of released rows."""

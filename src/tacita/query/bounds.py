@@ -1,9 +1,10 @@
 """Private bounds: where the range of a number is unknown, part of the budget finds it.
 
-    wide = powers_of_two(domain, "income")                    # the attribute over public bins: 0, 1, 2, 4, 8, ..
-    plan = NoisyTables(Workload.of(["income"])).calibrate(wide, budget, unit=unit, neighbours=neighbours)
-    low, high = bounds_from(session.ask(plan)["income",])      # read off the release: costs nothing more
-    Aggregate(kind="mean", column="income", bounds=(low, high))
+    plan = FindBounds(column="income").calibrate(domain, budget, unit=unit, neighbours=neighbours)
+    found = session.ask(plan)                                  # the engine reads income over `powers_of_two`
+    Aggregate(kind="mean", column="income", bounds=(found.low, found.high))
+
+The recipe counts the number over public bins (0, 1, 2, 4, 8, ..), adds noise, and reads the bounds off the release.
 
 Privacy: that of the table of counts; what is read off it is post-processing. The bins are public: powers of two.
 Utility: the range holds the wanted share of the rows up to noise; a bin counts as occupied when it stands out of the
@@ -13,13 +14,25 @@ Claim page: docs/claims/additive-noise.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
 import numpy as np
 
 from tacita.domain import Domain, Numeric
+from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.tables.release import Release
+from tacita.noise import Source
+from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import Event
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.tables.envelope import Envelope
+from tacita.tables.release import Release, Releases
+from tacita.tables.workload import Workload
 
-__all__ = ["bounds_from", "powers_of_two"]
+__all__ = ["Bounds", "CalibratedBounds", "FindBounds", "bounds_from", "powers_of_two"]
 
 _POWERS = 40
 
@@ -71,3 +84,128 @@ def bounds_from(release: Release, *, share: float = 0.99, level: float = 0.95) -
     first = int(np.searchsorted(cumulative, spare, side="right"))
     last = int(np.searchsorted(cumulative, 1 - spare, side="left"))
     return float(edges[first]), float(edges[last + 1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bounds(Envelope):
+    """Released bounds of a number.
+
+    Attributes:
+        column: The number.
+        low, high: Its bounds; None when no bin stands out of the noise.
+        share, level: As asked for.
+        histogram: Noisy counts that they were read off.
+    """
+
+    mark: ClassVar[str] = "bounds/1"
+
+    column: str
+    low: float | None
+    high: float | None
+    share: float
+    level: float
+    histogram: Release
+
+    def parts(self) -> dict[str, Any]:
+        """Fields of the bounds themselves, as plain data."""
+        plain = {"column": self.column, "low": self.low, "high": self.high, "share": self.share, "level": self.level}
+        return plain | {"histogram": self.histogram.as_dict()}
+
+    @staticmethod
+    def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as arguments again."""
+        plain = {name: data[name] for name in ("column", "low", "high", "share", "level")}
+        return plain | {"histogram": Release.from_dict(data["histogram"])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindBounds:
+    """Find the bounds of a number from a noisy histogram over powers of two.
+
+    Args:
+        column: The number; its own bounds are not used.
+        share: Of the rows that must lie inside; the rest is outside, evenly at both ends.
+        level: With this probability no empty bin is taken for an occupied one.
+        powers: The largest size that is looked for, as a power of two.
+    """
+
+    column: str
+    share: float = 0.99
+    level: float = 0.95
+    powers: int = _POWERS
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise InvalidInput("must lie above 0 and not above 1", field="share", value=self.share)
+        if not 0 < self.level < 1:
+            raise InvalidInput("must lie between 0 and 1", field="level", value=self.level)
+
+    def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedBounds:
+        """Fix the noise so that a run costs at most the budget; reads no data."""
+        wide = powers_of_two(domain, self.column, powers=self.powers)
+        tables = NoisyTables(Workload.of([self.column])).calibrate(wide, budget, unit=unit, neighbours=neighbours)
+        return CalibratedBounds(recipe=self, tables=tables)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        asked = {"column": self.column, "share": self.share, "level": self.level, "powers": self.powers}
+        return {"method": "bounds"} | asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedBounds:
+    """Bounds with the noise of their histogram fixed. `domain` has the number over powers of two."""
+
+    recipe: FindBounds
+    tables: CalibratedTables = field(repr=False)
+
+    @property
+    def domain(self) -> Domain:
+        """Domain that an engine must read the data with."""
+        return self.tables.domain
+
+    @property
+    def event(self) -> Event:
+        """Cost of a run to each unit."""
+        return self.tables.event
+
+    @property
+    def unit(self) -> Unit:
+        """Privacy unit."""
+        return self.tables.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Notion of neighbours."""
+        return self.tables.neighbours
+
+    def run(self, engine: Engine, source: Source) -> Bounds:
+        """Count, add noise, read off the bounds: the last step costs nothing, whatever it finds."""
+        releases: Releases = self.tables.run(engine, source)
+        histogram = releases[self.recipe.column,]
+        low: float | None
+        high: float | None
+        try:
+            low, high = bounds_from(histogram, share=self.recipe.share, level=self.recipe.level)
+        except InvalidInput:  # no bin stands out: this is paid for too, and the histogram says so
+            low = high = None
+        return Bounds(
+            column=self.recipe.column,
+            low=low,
+            high=high,
+            share=self.recipe.share,
+            level=self.recipe.level,
+            histogram=histogram,
+            event=self.event,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            provenance=histogram.provenance,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return self.tables.as_dict() | {"recipe": self.recipe.as_dict()}
+
+    def read(self, text: str, /) -> Bounds:
+        """The bounds that `to_json` wrote."""
+        return Bounds.from_json(text)

@@ -12,7 +12,9 @@ Privacy:  the choice reads the schema, the budget and what the caller states is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 from tacita.domain import Domain
@@ -28,10 +30,17 @@ from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.privbayes import PrivBayes
 from tacita.synthesize.select import Adaptive, SpanningTree
 
-__all__ = ["METHODS", "Method", "Synthesize"]
+__all__ = ["METHODS", "OPTIONS", "Method", "Synthesize"]
 
 Method = Literal["quality", "privbayes", "mst", "aim", "pairs", "independent", "gan", "wgan", "pate-gan"]
 METHODS: tuple[Method, ...] = get_args(Method)
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "privbayes": ("degree", "theta", "score", "split", "structure"),
+    "aim": ("rounds",),
+    "pairs": ("family",),
+    "independent": ("family",),
+}
+"""Options of a method that a user may set, by method; see the method's own class."""
 
 _MOST_PAIRS = 5000
 _DROWNED = 0.1
@@ -48,12 +57,14 @@ class Synthesize:
         attributes: Attributes to synthesise; all that can be counted if None.
         people: Approximate number of rows, where that is public. It decides whether pairs stand out from noise.
         seconds: Approximate time of fitting; decides how many steps are planned, and no run reads a clock.
+        options: Options of a named method, such as `degree` of PrivBayes; see `OPTIONS`.
     """
 
     method: Method = "quality"
     attributes: Key | None = None
     people: int | None = None
     seconds: float = math.inf
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -62,6 +73,10 @@ class Synthesize:
             rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)
         check_seconds(self.seconds)
+        for name in self.options:
+            if name not in OPTIONS.get(self.method, ()):
+                known = ", ".join(OPTIONS.get(self.method, ())) or "no options"
+                raise InvalidInput(f"is no option of {self.method}, which has {known}", field="options", value=name)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
         """The plan of the method; reads no data. Its `reason` says why this one."""
@@ -80,18 +95,17 @@ class Synthesize:
         return plan
 
     def _named(self, method: Method) -> Any:
-        names, people = self.attributes, self.people
-        known = {
-            "privbayes": PrivBayes(attributes=names, people=people),
-            "mst": SpanningTree(attributes=names),
-            "aim": Adaptive(attributes=names, seconds=self.seconds),
-            "pairs": Pairs(attributes=names, seconds=self.seconds),
-            "independent": Independent(attributes=names),
-            "gan": ConditionalGan(attributes=names, seconds=self.seconds),
-            "wgan": Wgan(attributes=names, seconds=self.seconds),
-            "pate-gan": PateGan(attributes=names, seconds=self.seconds),
+        known: dict[str, Callable[..., Any]] = {
+            "privbayes": partial(PrivBayes, people=self.people),
+            "mst": SpanningTree,
+            "aim": partial(Adaptive, seconds=self.seconds),
+            "pairs": partial(Pairs, seconds=self.seconds),
+            "independent": Independent,
+            "gan": partial(ConditionalGan, seconds=self.seconds),
+            "wgan": partial(Wgan, seconds=self.seconds),
+            "pate-gan": partial(PateGan, seconds=self.seconds),
         }
-        return known[method]
+        return known[method](attributes=self.attributes, **self.options)
 
     def _pairs_or_less(
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
@@ -123,4 +137,4 @@ class Synthesize:
             "attributes": self.attributes and list(self.attributes),
             "people": self.people,
             "seconds": None if math.isinf(self.seconds) else self.seconds,
-        }
+        } | ({"options": dict(self.options)} if self.options else {})

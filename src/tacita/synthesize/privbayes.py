@@ -78,15 +78,16 @@ class PrivBayes:
     def __post_init__(self) -> None:
         if self.degree != "auto" and (type(self.degree) is not int or not 0 <= self.degree <= 8):
             raise InvalidInput('must be "auto" or a whole number from 0 to 8', field="degree", value=self.degree)
-        if not (math.isfinite(self.theta) and self.theta > 0):
+        if not (_is_number(self.theta) and math.isfinite(self.theta) and self.theta > 0):
             raise InvalidInput("must be positive and finite", field="theta", value=self.theta)
-        if not 0 < self.split < 1:
+        if not (_is_number(self.split) and 0 < self.split < 1):
             raise InvalidInput("must lie between 0 and 1", field="split", value=self.split)
         if self.people is not None and (type(self.people) is not int or self.people < 1):
             raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
         if self.score not in SCORES:
             raise InvalidInput("must be mi, R or F", field="score", value=self.score)
         if self.structure is not None:
+            _check_parents(self.structure)
             frozen = {name: tuple(above) for name, above in self.structure.items()}
             object.__setattr__(self, "structure", MappingProxyType(frozen))
 
@@ -162,6 +163,18 @@ class PrivBayes:
             "structure": known if known is None else {name: list(above) for name, above in known.items()},
             "people": self.people,
         }
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_parents(structure: object) -> None:
+    good = isinstance(structure, Mapping) and all(
+        isinstance(above, list | tuple) and all(isinstance(name, str) for name in above) for above in structure.values()
+    )
+    if not good:
+        raise InvalidInput("must map each attribute to a list of its parents", field="structure")
 
 
 def useful_parents(domain: Domain, child: str, placed: Key, degree: int, most_cells: float) -> list[Key]:

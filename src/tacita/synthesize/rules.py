@@ -1,6 +1,7 @@
 """Public constraints on rows: structural zeros and simple rules about one row.
 
     never     [sex = m, pregnant = yes]            rows that meet all of these do not exist
+    always    [age >= 18]                          all rows meet all of these
     if, then  age < 16 / married = no              rows that meet the first meet the second
     at_most   [hired, left]                        the first is not above the second, where both are there
     follows   grade, from: school, as: {some: 1}   the first is determined by the second
@@ -29,7 +30,7 @@ from tacita.domain.conditions import Condition, bin_ends
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
 
-__all__ = ["AtMost", "Codes", "Follows", "IfThen", "Never", "Rule", "Rules"]
+__all__ = ["Always", "AtMost", "Codes", "Follows", "IfThen", "Never", "Rule", "Rules"]
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -85,6 +86,31 @@ class Never:
     def as_dict(self) -> dict[str, Any]:
         """As it is written."""
         return {"never": [str(each) for each in self.conditions]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Always:
+    """All rows meet all conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes of the rule."""
+        return _names(self.conditions)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what the domain does not have, and bins that a condition cuts."""
+        for each in self.conditions:
+            each.check(domain).on_codes(domain[each.attribute])
+
+    def broken(self, domain: Domain, codes: Codes) -> Mask:
+        """Whether some condition is not met."""
+        return ~_met(self.conditions, domain, codes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is written."""
+        return {"always": [str(each) for each in self.conditions]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +319,8 @@ def _rule(data: Any) -> Rule:
         keys = set(data)
         if keys == {"never"}:
             return Never(conditions=_conditions(data["never"]))
+        if keys == {"always"}:
+            return Always(conditions=_conditions(data["always"]))
         if keys == {"if", "then"}:
             return IfThen(given=_conditions(data["if"]), then=_conditions(data["then"]))
         if keys == {"at_most"} and isinstance(data["at_most"], list) and len(data["at_most"]) == 2:
@@ -301,7 +329,7 @@ def _rule(data: Any) -> Rule:
             pairs = tuple((str(level), str(value)) for level, value in data["as"].items())
             return Follows(attribute=str(data["follows"]), source=str(data["from"]), values=pairs)
     raise InvalidInput(
-        "must be `never`, `if` with `then`, `at_most` with two attributes, or `follows` with `from` and `as`",
+        "must be `never`, `always`, `if` with `then`, `at_most` with two attributes, or `follows` with `from` and `as`",
         field="rules",
         value=sorted(map(str, data)) if isinstance(data, Mapping) else data,
     )

@@ -13,11 +13,11 @@ ClientGone          499   for the log alone
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tacita.errors import DataError, InternalError, SourceUnavailable, TacitaError, rebuild
+from tacita.errors import DataError, InternalError, InvalidInput, SourceUnavailable, TacitaError, rebuild
 
 __all__ = [
     "BadRequest",
@@ -29,6 +29,7 @@ __all__ = [
     "TooLarge",
     "TooManyRequests",
     "UnknownSource",
+    "invalid_input",
     "rebuild",
     "unreachable",
     "without_details",
@@ -157,3 +158,20 @@ def without_details(what: str, *, ask: str, value: str | None = None) -> Iterato
             hint=f"Ask {ask} to check the source",
             private=str(error.private or error),
         ) from error
+
+
+def invalid_input(faults: Sequence[Mapping[str, Any]], *, skip: int = 0) -> InvalidInput:
+    """Return the first fault that pydantic found, as an error of Tacita.
+
+    Args:
+        faults: Faults, at least one.
+        skip: Parts of the location that do not name a member.
+    """
+    first = faults[0]
+    where = [str(part) for part in first["loc"][skip:]]
+    rule = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    given = first.get("input")
+    # only a scalar is worth repeating: a whole body may hold anything
+    value = given if isinstance(given, str | int | float | bool) and first["type"] != "missing" else None
+    more = f"{len(faults) - 1} more to correct" if len(faults) > 1 else None
+    return InvalidInput(rule[:1].lower() + rule[1:], field=".".join(where) or "body", value=value, hint=more)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from tacita.domain import Decode
 from tacita.synthesize.auto import Method
+from tacita.synthesize.imputation.result import Kind as ImputedKind
+from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
@@ -16,10 +18,20 @@ __all__ = [
     "AnonymizedInfo",
     "AnonymizedPlan",
     "AnonymizedRequest",
+    "BoundsInfo",
+    "DrawRequest",
+    "ImputedInfo",
+    "ImputedPlan",
+    "ImputedRequest",
+    "ModelInfo",
+    "PaidPlan",
+    "PaidRequest",
     "PolicyInfo",
     "PolicyModel",
     "ReleaseKindInfo",
     "ReleasedInfo",
+    "SharesInfo",
+    "SharesRequest",
     "StatementInfo",
     "SyntheticInfo",
     "SyntheticPlan",
@@ -103,8 +115,64 @@ class ReleaseKindInfo(ResponseModel):
 
     name: str = Field(description="In paths: `/v1/releases/NAME/plan` and `/v1/releases/NAME`.")
     summary: str
+    job: str = Field(description="Kind of its jobs.")
     roles: list[str] = Field(description="Who may ask for it, besides admins.")
     request: dict[str, Any] = Field(description="JSON Schema of the request.")
+
+
+class PaidRequest(RequestModel):
+    """Members of every request that the account of a dataset pays for."""
+
+    dataset: Name
+    budget: BudgetModel
+    purpose: str = Field(
+        default="release", min_length=1, max_length=200, description="Purpose, which is stored in the history."
+    )
+
+
+class PaidPlan(ResponseModel):
+    """Cost of a release, before any data is read; some kinds add members."""
+
+    model_config = ConfigDict(extra="allow")
+
+    recipe: dict[str, Any]
+    unit: str
+    neighbours: str
+    budget: dict[str, float]
+    cost: float = Field(description="In the currency of the request's budget.")
+    event: dict[str, Any]
+    account_cost: float | None = Field(description="In the currency of the account; null when infinite.")
+    account_remaining: float
+    affordable: bool
+
+
+class ModelInfo(ResponseModel):
+    """Released arrays of numbers over some columns: cluster centres or principal components."""
+
+    tacita: Literal["model/1"]
+    kind: str
+    columns: list[str]
+    arrays: dict[str, Any]
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class BoundsInfo(ResponseModel):
+    """Released bounds of a number, with the noisy histogram that they were read off."""
+
+    tacita: Literal["bounds/1"]
+    column: str
+    low: float | None = Field(description="null when no bin stands out of the noise.")
+    high: float | None
+    share: float
+    level: float
+    histogram: dict[str, Any]
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
 
 
 class AnonymizedRequest(RequestModel):
@@ -143,7 +211,96 @@ class SyntheticRequest(RequestModel):
         description="About how long fitting may take; it fixes the number of steps before data is read.",
     )
     decode: Decode = Field(default="label", description="How a bin is written.")
+    rules: list[dict[str, Any]] | None = Field(
+        default=None, max_length=1000, description="Public rules that every row keeps; they cost nothing."
+    )
+    options: dict[str, Any] = Field(
+        default={}, description="Options of the method: of PrivBayes degree, theta, score, split and structure."
+    )
     purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
+
+
+class DrawRequest(RequestModel):
+    """More rows from the model of synthetic rows; costs nothing."""
+
+    rows: int = Field(ge=0, le=1_000_000, description="Number of rows.")
+    where: list[str] = Field(default=[], max_length=100, description="Conditions that all rows meet: `age >= 30`.")
+    decode: Decode = Field(default="label", description="How a bin is written.")
+
+
+class SharesRequest(RequestModel):
+    """Tables of shares from the model of synthetic rows; costs nothing."""
+
+    tables: list[list[str]] = Field(min_length=1, max_length=100, description="Attributes of each table.")
+    where: list[str] = Field(default=[], max_length=100, description="Conditions on the rows: `age >= 30`.")
+
+
+class SharesInfo(ResponseModel):
+    """Shares that a model has: one table for each that was asked for."""
+
+    class Table(ResponseModel):
+        """Labels of each cell, and its share."""
+
+        attributes: list[str]
+        cells: list[list[str]]
+        shares: list[float]
+
+    statement: str
+    where: list[str]
+    tables: list[Table]
+
+
+class ImputedRequest(RequestModel):
+    """Rows by multiple imputation, without a privacy guarantee."""
+
+    dataset: Name
+    no_guarantee: Literal[True] = Field(description="Confirms that nothing protects the rows: assess them first.")
+    replace: list[str] = Field(
+        default=[],
+        max_length=1000,
+        description="Attributes to draw anew, in order; with a condition on the cells: `income: income > 70000`.",
+    )
+    kind: ImputedKind = Field(default="partial", description="What a release is.")
+    backend: Literal["linear", "cart", "forest", "network"] = Field(default="cart", description="Model that draws.")
+    m: int = Field(default=5, ge=2, le=100, description="Number of releases.")
+    rows: int | None = Field(
+        default=None, ge=1, le=100_000_000, description="Rows of a release, for `all` and `frame`."
+    )
+    frame: Name | None = Field(
+        default=None, description="For the kind `frame`: a dataset of people who are not in the data."
+    )
+    attributes: list[str] | None = Field(default=None, description="Attributes to release; all if not given.")
+    fit_on: FitOn = Field(default="original", description="Values that models are fitted to.")
+    train_on: TrainOn = Field(default="auto", description="Rows that models are fitted to.")
+    given: Given = Field(default="others", description="Attributes that a value is drawn from.")
+    missing: Missing = Field(default="keep", description="Whether missing cells stay missing.")
+    purpose: str = Field(default="release", min_length=1, max_length=200, description="What the rows are for.")
+
+
+class ImputedPlan(ResponseModel):
+    """Attributes of imputed rows, before any data is read."""
+
+    recipe: dict[str, Any]
+    attributes: list[str]
+    replaced: list[str]
+    guarantee: Literal["none"]
+
+
+class ImputedInfo(ResponseModel):
+    """Facts about imputed rows; the column `release` numbers the releases."""
+
+    tacita: Literal["imputed/1"]
+    guarantee: Literal["none"]
+    statement: str
+    event: dict[str, Any]
+    kind: str
+    replaced: list[str]
+    releases: int
+    rows: int = Field(description="Rows of each release.")
+    columns: list[str]
+    notes: list[str]
+    warnings: list[str] = Field(description="Earlier releases that this one could be joined with.")
+    provenance: dict[str, Any]
 
 
 class SyntheticPlan(ResponseModel):

@@ -53,7 +53,7 @@ def test_what_is_wrong_is_told_with_its_line():
             ReleaseSpec(way="statistics", settings={"epsilon": 1}),
             1.0,
             "/releases/new",
-            {"kind": "statistics", "epsilon": "1"},
+            {"kind": "tables", "epsilon": "1"},
         ),
         (ReleaseSpec(way="collect", settings={"epsilon": 2}), 2.0, "/campaigns/new", {"epsilon": "2"}),
     ],

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.ipc
 import pytest
 
 from tacita.client import Client
-from tacita.errors import BudgetExceeded, InvalidInput, UnknownName
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
 from tacita.privacy.budget import Budget
 from tacita.synthesize import Synthesized
 from tacita.wire.refusals import NotFound
@@ -57,6 +59,57 @@ def test_synthetic_rows_from_plan_to_assessment(client: Client, world: Any) -> N
     wanted = [{"synthesize": {"epsilon": 1.0}}, {"statistics": {"epsilon": 1.0}}]
     compared = client.wait_comparison(client.compare("patients", wanted, attempts=97).id, every=0.01)
     assert len(compared.results) == 2
+
+
+def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) -> None:
+    asked = {"dataset": "patients", "method": "privbayes", "budget": Budget.pure(1.0), "rows": 10}
+    more = {"options": {"degree": 1}, "rules": [{"never": ["smokes = daily", "age >= 79.2"]}]}
+    job = client.release("synthetic", **asked, **more)
+    about = client.wait_release(job.id, every=0.01)
+    assert any("rules hold" in note for note in about.notes)
+    assert any("never" in fact for fact in client.statement(job.id).public)
+    rows = pa_csv.read_csv(io.BytesIO(client.draw(job.id, 500, where=["smokes = daily"], decode="mid")))
+    assert (rows.num_rows, set(rows.column("smokes").to_pylist())) == (500, {"daily"})
+    assert max(rows.column("age").to_pylist()) < 79.2
+    assert client.draw(job.id, 200) != client.draw(job.id, 200)
+    assert len(client.draw(job.id, 3, format="ndjson").splitlines()) == 3
+    assert pa.ipc.open_stream(client.draw(job.id, 3, format="arrow")).read_all().num_rows == 3
+    assert client.draw(job.id, 0).decode().splitlines() == ['"smokes","age"']
+    found = client.shares(job.id, [["smokes"], ["age"]], where=["smokes = daily"])
+    assert found.tables[0].cells == [["never"], ["daily"]]
+    assert found.tables[0].shares == pytest.approx([0, 1])
+    assert found.tables[1].shares[-1] == pytest.approx(0)
+    assert world.spent() == pytest.approx(1.0)  # only the model was paid for
+    fetched = world.services.events.list(kind="rows-fetched", limit=1000)
+    assert {"shares", "csv", "arrow"} <= {str(event.detail.get("format")) for event in fetched}
+    with pytest.raises(InvalidInput, match="cuts"):
+        client.draw(job.id, 5, where=["age >= 50"])
+    with (
+        Client("http://test", world.token("analyst"), transport=_Through(world)) as other,
+        pytest.raises(UnknownName),
+    ):
+        other.shares(job.id, [["smokes"]])
+    assert client.delete_release(job.id).id == job.id
+    with pytest.raises(Conflict, match="deleted"):
+        client.draw(job.id, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"options": {"depth": 3}},
+        {"options": {"theta": "high"}},
+        {"options": {"structure": {"age": 3}}},
+        {"rules": [{"sometimes": "age = 3"}]},
+        {"rules": [{"never": ["height = 3"]}]},
+        {"rules": []},
+    ],
+)
+def test_wrong_options_and_rules_are_refused_before_a_job(client: Client, wrong: dict[str, Any]) -> None:
+    asked = {"dataset": "patients", "method": "privbayes", "budget": Budget.pure(1.0)}
+    with pytest.raises((InvalidInput, UnknownName)):
+        client.release("synthetic", **asked, **wrong)
+    assert client.jobs() == []
 
 
 def test_models_and_functions_come_from_the_same_registry(client: Client) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from tacita.cli import app
 from tacita.client import Client
 from tacita.server.jobs import jobs
 from tacita.server.releasing.kind import ReleaseKind
@@ -30,6 +32,24 @@ def test_every_kind_is_on_every_surface(kind: ReleaseKind[Any]) -> None:
     assert jobs._KINDS[kind.job] == kind.run
     assert kind.name in (Client.plan_release.__doc__ or "")
     assert kind.name in (ROOT / "docs" / "reference" / "rest.md").read_text()
+    assert f"## `tacita {kind.command}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
+
+
+ELSEWHERE = {"dataset": "--account", "domain": "--schema", "budget": "--epsilon"}
+"""Members of a request that the command line has under another name."""
+WITHOUT = {"purpose", "name", "columns"}
+"""Members that the owner of a file does not need: files have names, and `--keep` and `--quasi` choose columns."""
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_member_of_a_request_is_an_option(kind: ReleaseKind[Any]) -> None:
+    command: Any = get_command(app)
+    for word in kind.command.split():
+        command = command.get_command(None, word)
+    options = {option for parameter in command.params for option in (*parameter.opts, f"--{parameter.name}")}
+    for member in kind.request.model_fields:
+        known = {f"--{member.replace('_', '-')}", ELSEWHERE.get(member)} & options
+        assert known or member in WITHOUT, (kind.name, member)
 
 
 def test_the_kinds_are_listed(world: Any) -> None:
@@ -59,6 +79,7 @@ def test_a_new_kind_is_one_entry(world: Any) -> None:
         plan=lambda subject, body: body.times * 2,
         show=lambda services, subject, plan, body: {"noise": plan},
         make=lambda task, body: json.dumps({"times": body.times}),
+        command="release example",
     )
     world.app.include_router(routes_of(example))
     token = world.token("analyst")

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from tacita.common.whole import write_text
 from tacita.errors import InvalidInput, TacitaError
 from tacita.query.answer import Answer
+from tacita.recipes.flat import table_of_answer
 from tacita.synthesize.writing import write_file
 from tacita.tables.release import Releases
 
-__all__ = ["JSON", "PAGE", "ROWS", "SCHEMA", "TABLES", "as_table", "check_files", "paid_already", "write_answer"]
+__all__ = ["JSON", "PAGE", "ROWS", "SCHEMA", "TABLES", "check_files", "paid_already", "write_answer"]
 
 ROWS = (".csv", ".parquet")
 TABLES = (".csv", ".parquet", ".json")
@@ -64,33 +62,4 @@ def write_answer(answer: Answer | Releases, path: Path) -> None:
     if path.suffix.lower() in JSON:
         write_text(path, answer.to_json())
     else:
-        write_file(path, iter([as_table(answer)]))
-
-
-def as_table(answer: Answer | Releases) -> pa.Table:
-    """Convert an answer to one table, with standard errors and 95 % intervals as columns; empty where none is claimed.
-
-    Several tables become one: a column `table` names them, and attributes that one lacks are empty there.
-    """
-    if isinstance(answer, Answer):
-        return _without_infinite(answer.to_arrow())
-    parts = [each.to_arrow() for each in answer.values()]
-    if len(parts) == 1:
-        return _without_infinite(parts[0])
-    names = [" x ".join(each.attributes) or "total" for each in answer.values()]
-    numbers = ("estimate", "std", "low", "high")
-    attributes = dict.fromkeys(name for each in answer.values() for name in each.attributes)
-    labelled = [
-        part.add_column(0, "table", pa.array([name] * part.num_rows)).replace_schema_metadata(None)
-        for part, name in zip(parts, names, strict=True)
-    ]
-    whole = pa.concat_tables(labelled, promote_options="default")
-    return _without_infinite(whole.select(["table", *attributes, *numbers]))
-
-
-def _without_infinite(table: pa.Table) -> pa.Table:
-    for at, column in enumerate(table.columns):
-        if pa.types.is_floating(column.type):
-            known = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
-            table = table.set_column(at, table.field(at), known)
-    return table
+        write_file(path, iter([table_of_answer(answer)]))

@@ -111,10 +111,14 @@ def session_of(
     again: str | None,
     principal: str = "command line",
     version: str = "",
+    read_as: Domain | None = None,
 ) -> Session:
-    """Open a session on this data and account; a second account on the same data is refused without a reason."""
+    """Open a session on this data and account; a second account on the same data is refused without a reason.
+
+    With `read_as` the same data is read with other bins.
+    """
     return Session(
-        engine=engine_of(data, domain, table),
+        engine=engine_of(data, domain if read_as is None else read_as, table),
         ledger=ledger,
         account=account,
         principal=principal,

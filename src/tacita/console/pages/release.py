@@ -13,6 +13,7 @@ from tacita.console.page import HOME, Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.models import show_model
 from tacita.console.parts.sample import OTHERS, SAMPLE
+from tacita.recipes.registry import RECIPES
 from tacita.report.charts import Interval, interval_bars
 from tacita.report.report import bars
 from tacita.tables.release import Releases
@@ -21,6 +22,7 @@ __all__ = ["release", "watch"]
 
 _SECONDS = 0.7
 _PREVIEW = 8
+_MOST_ROWS = 200
 _FILES = f"{HOME}/files"
 _ENDED = ("done", "failed", "cancelled")
 
@@ -105,6 +107,10 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
                 kit.text(found["statement"])
                 for each in found["notes"]:
                     kit.note(each)
+            elif found["tacita"] == "imputed/1":
+                kit.text(found["statement"], "problem")
+                for each in (*found["notes"], *found["warnings"]):
+                    kit.note(each)
             else:
                 kit.text("No differential privacy. The rows, counted again, hold this:")
                 kit.facts({name: _plain(value) for name, value in found["achieved"].items()})
@@ -114,6 +120,8 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
     await _preview(visit, id)
     if job["kind"] == "federate":
         kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
+    elif job["kind"] == "impute":
+        kit.note("Download the rows and assess them on the command line before anyone gets them.")
     elif visit.may("steward"):
         await _assessments(visit, job)
     else:
@@ -158,13 +166,36 @@ async def _preview(visit: Visit, id: str) -> None:
         kit.table(list(rows[0]), [["" if v is None else v for v in row.values()] for row in rows], caption="First rows")
 
 
-async def _tables(visit: Visit, job: dict[str, Any]) -> None:
-    """Tables with noise."""
-    text = await visit.api.text(f"/v1/jobs/{job['id']}/result")
-    found = Releases.from_json(text)
+async def _old_tables(visit: Visit, job: dict[str, Any]) -> None:
+    """Tables that were asked for as a job of a query."""
+    path = f"/v1/jobs/{job['id']}/result"
     with kit.panel("Take it"):
-        link = kit.link("Download JSON", f"/files/v1/jobs/{job['id']}/result", "main-button")
-        kit.said(link, download=f"{job['id']}.json")
+        kit.said(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
+    _bars(Releases.from_json(await visit.api.text(path)))
+
+
+async def _answer(visit: Visit, job: dict[str, Any]) -> None:
+    """Released numbers: their guarantee, their files, and the numbers as bars or as a table."""
+    id, path = job["id"], f"/v1/releases/{job['id']}"
+    with kit.cells():
+        with kit.panel("What is promised"):
+            kit.facts(_promise(await visit.api.get(f"{path}/statement")))
+        with kit.panel("Take it"), kit.row():
+            kit.said(kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv")
+            kit.said(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
+            kit.said(kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json")
+    if job["kind"] == "tables":
+        _bars(Releases.from_json(await visit.api.text(path)))
+        return
+    text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
+    rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    with kit.panel("The released numbers"):
+        shown = [["not known" if v is None else _plain(v) for v in row.values()] for row in rows]
+        kit.table(list(rows[0]) if rows else [], shown, caption="Released numbers")
+        kit.note("They have noise. The standard deviation of the noise is in the columns that end in std.")
+
+
+def _bars(found: Releases) -> None:
     for each in found.values():
         with kit.panel(
             " by ".join(each.attributes) or "all",
@@ -248,7 +279,9 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "synthesize": _rows,
     "anonymize": _rows,
     "federate": _rows,
-    "query": _tables,
+    "impute": _rows,
+    "query": _old_tables,
+    **dict.fromkeys(RECIPES, _answer),
     "fit": show_model,
     "function": show_model,
 }

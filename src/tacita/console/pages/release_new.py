@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -10,8 +12,9 @@ from nicegui import ui
 from tacita.console import tour
 from tacita.console.api import Api
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
-from tacita.console.parts.asking import KINDS, Asked, Expected
+from tacita.console.parts import kit, words
+from tacita.console.parts.asking import KINDS, OWN_FORMS, Asked, Expected
+from tacita.console.parts.described import Described
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 
@@ -34,16 +37,29 @@ async def release_new(visit: Visit) -> None:
         "slider: spending more gives away more, and is more exact. When you like what you see, make the release.",
     )
     chosen = visit.query.get("dataset", datasets[0])
-    await _Wizard(visit, datasets, chosen if chosen in datasets else datasets[0]).show()
+    kinds = await _kinds(visit)
+    await _Wizard(visit, datasets, chosen if chosen in datasets else datasets[0], kinds).show()
+
+
+async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., Asked]]]:
+    """Title and form of each kind of release that this person may ask for: own forms first, then those of a schema."""
+    known: dict[str, tuple[str, Callable[..., Asked]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
+    for info in await visit.api.get("/v1/releases/kinds"):
+        name = info["name"]
+        if name not in OWN_FORMS and visit.may(*info["roles"]):
+            known[name] = (words.RELEASES.get(name, info["summary"]), partial(Described, info=info))
+    return known
 
 
 class _Wizard:
     """The state of the page while it is open."""
 
-    def __init__(self, visit: Visit, datasets: list[str], dataset: str) -> None:
-        self._visit, self._datasets, self._dataset = visit, datasets, dataset
+    def __init__(
+        self, visit: Visit, datasets: list[str], dataset: str, kinds: dict[str, tuple[str, Callable[..., Asked]]]
+    ) -> None:
+        self._visit, self._datasets, self._dataset, self._kinds = visit, datasets, dataset, kinds
         self._kind = visit.query.get("kind", "synthetic")
-        self._kind = self._kind if self._kind in KINDS else "synthetic"
+        self._kind = self._kind if self._kind in kinds else "synthetic"
         self._turn = 0
         self._key = Api.new_key()  # a second click begins nothing more
         self._asked: Asked | None = None
@@ -52,8 +68,8 @@ class _Wizard:
     async def show(self) -> None:
         """Choices, plan, button."""
         with kit.panel("What, and of which data"), kit.row():
-            kinds = {key: kind.name for key, kind in KINDS.items()}
-            what = kit.choice("Kind of release", kinds, self._kind)
+            titles = {key: title for key, (title, _) in self._kinds.items()}
+            what = kit.choice("Kind of release", titles, self._kind)
             whose = kit.choice("Dataset", self._datasets, self._dataset)
         with kit.panel("How"):
             self._about = kit.note("")
@@ -76,7 +92,7 @@ class _Wizard:
         api, name = self._visit.api, self._dataset
         schema = await api.get(f"/v1/datasets/{name}/schema")
         balance = await api.get(f"/v1/datasets/{name}/budget")
-        self._asked = KINDS[self._kind](
+        self._asked = self._kinds[self._kind][1](
             api=api,
             dataset=name,
             domain=Domain.from_dict(schema),

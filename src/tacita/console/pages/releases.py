@@ -7,15 +7,14 @@ from functools import partial
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
 
-__all__ = ["RELEASES", "releases"]
-
-RELEASES = ("synthesize", "anonymize", "query", "federate", "fit", "function")
+__all__ = ["releases"]
 
 
 @page("/releases", "Releases", roles=("steward", "analyst"), menu=("Releases", "Releases"))
 async def releases(visit: Visit) -> None:
     """Newest first."""
-    found = [job for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] in RELEASES]
+    made = {"query", *(kind["job"] for kind in await visit.api.get("/v1/releases/kinds"))}
+    found = [job for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] in made]
     with kit.row():
         kit.link("Make a release", "/releases/new", "main-button")
     if not found:
@@ -24,7 +23,7 @@ async def releases(visit: Visit) -> None:
     assessed = {job["release"] for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] == "assess"}
     rows = [
         [
-            partial(kit.link, words.KINDS[job["kind"]], f"/releases/{job['id']}"),
+            partial(kit.link, words.KINDS.get(job["kind"], job["kind"]), f"/releases/{job['id']}"),
             job["dataset"] or "",
             partial(kit.state, job["state"]),
             "yes" if job["id"] in assessed else "no",

@@ -1,7 +1,7 @@
 """What a release would be, before it is made: the request, what it costs, and how good it would be.
 
 One class for each kind of release: its fields, its request to the REST interface, and its plan in words. A new kind of
-release is a class here and a line in `KINDS`.
+release needs no class here: `described` makes its form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacita.privacy.budget import Budget
 from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.rehearsal import rehearse
 
-__all__ = ["KINDS", "Anonymized", "Asked", "Expected", "Made", "Model", "Statistics"]
+__all__ = ["KINDS", "OWN_FORMS", "Anonymized", "Asked", "Expected", "Made", "Model", "Statistics"]
 
 _REHEARSED = 50_000
 
@@ -296,11 +296,11 @@ class Statistics(Asked):
         tables = [list(table.value) for table in self.tables if table.value]
         if not tables:
             raise InvalidInput("must be at least one table", field="tables", hint="Choose what to count by")
-        return {"tables": tables, "budget": self.budget(), "purpose": "statistics"}
+        return {"dataset": self.dataset, "tables": tables, "budget": self.budget(), "purpose": "statistics"}
 
     async def expect(self) -> Expected:
         """The plan, with the error of each table."""
-        plan = await self.api.post(f"/v1/datasets/{self.dataset}/query", self.body() | {"dry_run": True})
+        plan = await self.api.post("/v1/releases/tables/plan", self.body())
         cost, charged, affordable = self.paid(plan)
         facts = {
             "by ".join(["", " and ".join(table["attributes"])]): f"each of {table['cells']} counts within "
@@ -311,8 +311,7 @@ class Statistics(Asked):
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
-        body = self.body() | {"kind": "query", "dataset": self.dataset}
-        job: dict[str, Any] = await self.api.post("/v1/jobs", body, key=key)
+        job: dict[str, Any] = await self.api.post("/v1/releases/tables", self.body(), key=key)
         return job
 
 
@@ -408,7 +407,10 @@ class Model(Asked):
 
 KINDS: dict[str, type[Asked]] = {
     "synthetic": Made,
-    "statistics": Statistics,
+    "tables": Statistics,
     "anonymized": Anonymized,
     "model": Model,
 }
+"""Kinds of release with a form of their own; all others have one that is made from the schema of their request."""
+OWN_FORMS = {*KINDS, "function", "federated"}
+"""The same, with those that another page makes, or that need more than one dataset."""

@@ -84,7 +84,7 @@ def of_text(text: str) -> list[Wanted]:
     return found
 
 
-_KINDS = {"anonymize": "anonymized", "synthesize": "synthetic", "statistics": "statistics"}
+_KINDS = {"anonymize": "anonymized", "synthesize": "synthetic", "statistics": "tables"}
 
 
 def make_path(dataset: str, result: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["EPSILONS", "KINDS", "amount", "budget", "odds", "percent", "when"]
+__all__ = ["EPSILONS", "KINDS", "RELEASES", "amount", "budget", "odds", "percent", "when"]
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0)
 
@@ -20,8 +20,22 @@ KINDS = {
     "assess": "assessment",
     "compare": "comparison",
     "federate": "made-up rows of several holders",
+    "tables": "tables with noise",
+    "statistics": "statistics",
+    "clusters": "clusters",
+    "components": "principal components",
+    "bounds": "bounds of a number",
+    "impute": "imputed rows",
 }
 """What jobs are called."""
+RELEASES = {
+    "statistics": "Statistics, asked for in SQL",
+    "clusters": "Clusters (k-means)",
+    "components": "Principal components",
+    "bounds": "Bounds of a number",
+    "imputed": "Imputed rows, without a guarantee",
+}
+"""What kinds of release are called that have no form of their own."""
 
 
 def amount(value: float | None, digits: int = 3) -> str:

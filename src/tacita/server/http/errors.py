@@ -21,10 +21,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from tacita.errors import InvalidInput, SourceUnavailable, TacitaError, Unauthorized
+from tacita.errors import SourceUnavailable, TacitaError, Unauthorized
 from tacita.server.http import logs
 from tacita.wire import Problem
-from tacita.wire.refusals import MethodNotAllowed, NotFound, NotJson, TooLarge, TooManyRequests, from_nobody
+from tacita.wire.refusals import (
+    MethodNotAllowed,
+    NotFound,
+    NotJson,
+    TooLarge,
+    TooManyRequests,
+    from_nobody,
+    invalid_input,
+)
 
 __all__ = ["DOCUMENTED", "MEDIA", "RefusedBody", "install", "problem_of", "respond"]
 
@@ -96,13 +104,7 @@ def _invalid(error: RequestValidationError) -> TacitaError:
     first = faults[0]
     if first["type"] == "json_invalid":
         return NotJson(f"cannot be read as JSON: {first['ctx']['error']}", field="body")
-    where = [str(part) for part in first["loc"][1:]]  # the first says body, path, query or header
-    rule = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    given = first.get("input")
-    # only a scalar is worth repeating: a whole body may hold anything
-    value = given if isinstance(given, str | int | float | bool) and first["type"] != "missing" else None
-    more = f"{len(faults) - 1} more to correct" if len(faults) > 1 else None
-    return InvalidInput(rule[:1].lower() + rule[1:], field=".".join(where) or "body", value=value, hint=more)
+    return invalid_input(faults, skip=1)  # the first part says body, path, query or header
 
 
 class RefusedBody(HTTPException):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tacita.anonymize.anonymize import Anonymized
 from tacita.anonymize.anonymize import Plan as AnonymizePlan
-from tacita.common.whole import whole
-from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.errors import DataError, SourceUnavailable
 from tacita.privacy.event import NonPrivate
 from tacita.report.release_log import Released, concerns, digest_of, digest_rows
 from tacita.report.signing import SigningKey
@@ -23,16 +20,14 @@ from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.data.policies import Policy
 from tacita.server.jobs.jobs import Job, Task
-from tacita.server.releasing.files import rows_of
+from tacita.server.releasing.answers import ANONYMIZED_ROWS
+from tacita.server.releasing.files import rows_of, write_rows
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
-from tacita.wire import AnonymizedPlan, AnonymizedRequest
+from tacita.wire import AnonymizedInfo, AnonymizedPlan, AnonymizedRequest
 
-__all__ = ["ANONYMIZED", "MARK", "make_anonymized", "record", "state_anonymized", "write_rows"]
-
-MARK = {"tacita": "anonymized/1"}
-_ROWS = 65_536
+__all__ = ["ANONYMIZED", "make_anonymized", "record"]
 
 
 def make_anonymized(
@@ -95,17 +90,7 @@ def record(
     return concerns(entry, anonymous)
 
 
-def write_rows(rows: pa.Table, path: Path) -> None:
-    """Write rows to a file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with whole(path) as unfinished:
-            pq.write_table(rows.replace_schema_metadata(MARK), unfinished, row_group_size=_ROWS)
-    except OSError as error:
-        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
-
-
-def state_anonymized(services: Services, job: Job) -> Statement:
+def _state(services: Services, job: Job) -> Statement:
     """Make a statement on anonymized rows, signed by this installation, with the digest of their Parquet file.
 
     It claims no differential privacy. The mechanism states the conditions asked for; the rows were recounted to check
@@ -142,7 +127,7 @@ def _make(task: Task, request: AnonymizedRequest) -> str:
         **request.asked(),
     )
     task.progress.step(0.9, "writing")
-    write_rows(made.rows, rows_of(task.services, task.job.id))
+    write_rows(made.rows, rows_of(task.services, task.job.id), ANONYMIZED_ROWS)
     return json.dumps(made.as_dict() | {"warnings": [*made.warnings, *warnings]})
 
 
@@ -181,4 +166,7 @@ ANONYMIZED = ReleaseKind(
     show=_show,
     make=_make,
     asker="recipient",
+    info=AnonymizedInfo,
+    state=_state,
+    command="anonymize",
 )

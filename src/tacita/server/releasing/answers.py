@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -17,19 +17,25 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 from starlette.responses import Response, StreamingResponse
 
-from tacita.errors import InternalError, InvalidInput
+from tacita.errors import Conflict, InternalError, InvalidInput
 from tacita.query.answer import Answer
 from tacita.synthesize.result import Synthesized
 from tacita.tables.release import Release, Releases
 
 __all__ = [
+    "ANONYMIZED_ROWS",
+    "DOCUMENT",
     "FORMATS",
+    "IMPUTED_ROWS",
+    "DocumentResponse",
+    "DrawnResponse",
     "Format",
     "ModelResponse",
     "PageResponse",
     "ReleaseResponse",
     "RowsResponse",
     "StatisticsResponse",
+    "StreamFormat",
     "SyntheticResponse",
 ]
 
@@ -97,6 +103,32 @@ class StatisticsResponse(Response):
         super().__init__(content.to_json())
 
 
+ANONYMIZED_ROWS = "anonymized/1"
+DOCUMENT = "document/1"
+IMPUTED_ROWS = "imputed/1"
+_MARKS = {ANONYMIZED_ROWS.encode(), DOCUMENT.encode(), IMPUTED_ROWS.encode()}
+"""Marks of files whose rows may be sent: k-anonymous rows, tables of a paid answer, imputed rows of a steward."""
+
+
+class DocumentResponse(Response):
+    """A paid answer as JSON, from the file that its job wrote; one whose noise could be repeated is refused."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: Path) -> None:
+        if not content.is_file():
+            raise Conflict("was deleted", field="release", value=content.stem)
+        text = content.read_text(encoding="utf-8")
+        if any(each["simulated"] for each in _provenances(json.loads(text))):
+            raise InternalError("a simulated release must not be served", field="content")
+        super().__init__(text)
+
+
+def _provenances(document: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = document["releases"] if document["tacita"] == "releases/1" else [document]
+    return [part["provenance"] for part in parts]
+
+
 Format = Literal["csv", "ndjson", "arrow", "parquet"]
 FORMATS: dict[Format, str] = {
     "csv": "text/csv",
@@ -120,7 +152,7 @@ class RowsResponse(StreamingResponse):
         found = pq.ParquetFile(content)
         if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
             raise InternalError(
-                "only anonymized rows, and synthetic rows with real noise, can be served", field="content"
+                "only anonymized rows, paid answers, and synthetic rows with real noise, can be served", field="content"
             )
         if format == "parquet":
             if limit is not None:
@@ -132,8 +164,26 @@ class RowsResponse(StreamingResponse):
         super().__init__(pieces, media_type=FORMATS[format])
 
 
+StreamFormat = Literal["csv", "ndjson", "arrow"]
+
+
+class DrawnResponse(StreamingResponse):
+    """Rows that are drawn from a model while they are sent; rows without the mark of private ones are refused."""
+
+    def __init__(self, schema: pa.Schema, tables: Iterator[pa.Table], format: StreamFormat) -> None:
+        if not _may_leave((schema.metadata or {}).get(b"tacita")):
+            raise InternalError("only synthetic rows with real noise can be served", field="content")
+        batches = (batch for table in tables for batch in table.to_batches() or [_empty(schema)])
+        made = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow}[format]
+        super().__init__(made(schema, batches), media_type=FORMATS[format])
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
 def _may_leave(mark: bytes | None) -> bool:
-    if mark is None or mark == b"anonymized/1":
+    if mark is None or mark in _MARKS:
         return mark is not None
     said = json.loads(mark)
     made_up = said.get("synthetic") is True and not said.get("simulated", False)

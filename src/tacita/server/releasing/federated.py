@@ -18,12 +18,12 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.server.auth.tokens import Token
 from tacita.server.jobs.jobs import Task
 from tacita.server.releasing.kind import ReleaseKind
-from tacita.server.releasing.synthetic import keep_made
+from tacita.server.releasing.synthetic import keep_made, statement_of
 from tacita.server.services import Services
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import takes_mixture
 from tacita.synthesize.federated.planning import Planned, plan_run
-from tacita.wire import FederatedPlan, FederatedRequest
+from tacita.wire import FederatedPlan, FederatedRequest, SyntheticInfo
 
 __all__ = ["FEDERATED", "describe_all", "terms_of"]
 
@@ -121,4 +121,8 @@ FEDERATED = ReleaseKind(
     make=_make,
     asker=None,
     roles=("steward",),
+    info=SyntheticInfo,
+    state=statement_of,
+    model=True,
+    command="federate run",
 )

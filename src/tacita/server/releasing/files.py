@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacita.common.whole import whole
+from tacita.errors import Conflict
 from tacita.server.services import Services
 
-__all__ = ["model_of", "page_of", "rows_of"]
+__all__ = ["model_of", "page_of", "rows_of", "write_rows"]
+
+_ROWS = 65_536
 
 
 def rows_of(services: Services, id: str) -> Path:
@@ -22,3 +29,13 @@ def model_of(services: Services, id: str) -> Path:
 def page_of(services: Services, id: str) -> Path:
     """Path of the page of an assessment or a comparison."""
     return services.settings.home / "assessments" / f"{id}.html"
+
+
+def write_rows(rows: pa.Table, path: Path, mark: str) -> None:
+    """Write rows to a file with the mark of their kind, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with whole(path) as unfinished:
+            pq.write_table(rows.replace_schema_metadata({"tacita": mark}), unfinished, row_group_size=_ROWS)
+    except OSError as error:
+        raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error

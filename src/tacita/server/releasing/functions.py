@@ -126,6 +126,7 @@ FUNCTION = ReleaseKind(
     paid=True,
     place="/v1/models",
     aliases=("/v1/models",),
+    command="function release",
 )
 MODEL = ReleaseKind(
     name="model",
@@ -140,4 +141,5 @@ MODEL = ReleaseKind(
     paid=True,
     place="/v1/models",
     aliases=("/v1/models/fit",),
+    command="learn fit",
 )

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from tacita.errors import BudgetExceeded, UnknownName
 from tacita.plans import Plan
 from tacita.privacy.accountant import INFINITE
+from tacita.report.statement import Statement
 from tacita.server.auth.auth import check_scope
 from tacita.server.auth.tokens import Role, Token
 from tacita.server.data.datasets import Dataset
@@ -87,6 +88,11 @@ class ReleaseKind(Generic[B]):
         roles: Roles that may ask, besides admins.
         place: Path of the release, without its id.
         aliases: Paths of earlier versions; their plan is at `PATH/plan`.
+        info: Model of the facts about a release; None where another route has them.
+        document: Whether the release itself is a JSON document, kept as a file; else the job's result has the facts.
+        state: Make the signed statement of a release's guarantee; None where there is none.
+        model: Whether a model is kept with the rows, from which more rows can be drawn.
+        command: Command of the command line that makes the same release.
     """
 
     name: str
@@ -105,6 +111,11 @@ class ReleaseKind(Generic[B]):
     roles: tuple[Role, ...] = ("steward", "analyst")
     place: str = "/v1/releases"
     aliases: tuple[str, ...] = ()
+    info: type[ResponseModel] | None = None
+    document: bool = False
+    state: Callable[[Services, Job], Statement] | None = None
+    model: bool = False
+    command: str
 
     def run(self, task: Task) -> str:
         """Carry out a job of this kind."""

@@ -21,7 +21,8 @@ from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
-from tacita.wire import SyntheticPlan, SyntheticRequest
+from tacita.synthesize.rules import Rules
+from tacita.wire import SyntheticInfo, SyntheticPlan, SyntheticRequest
 
 __all__ = ["SYNTHETIC", "keep_made", "make_synthesis", "statement_of"]
 
@@ -29,15 +30,28 @@ __all__ = ["SYNTHETIC", "keep_made", "make_synthesis", "statement_of"]
 def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan:
     """Fix the noise for the unit and neighbours of the dataset's account; reads no data."""
     names = None if request.attributes is None else tuple(request.attributes)
-    recipe = Synthesize(method=request.method, attributes=names, people=request.people, seconds=request.seconds)
+    recipe = Synthesize(
+        method=request.method,
+        attributes=names,
+        people=request.people,
+        seconds=request.seconds,
+        options=request.options,
+    )
     account = dataset.account
+    if request.rules is not None:
+        rules_of(request).check(dataset.domain if names is None else dataset.domain.project(names))
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def rules_of(request: SyntheticRequest) -> Rules:
+    """Return the public rules of a request that has some."""
+    return Rules.from_dict({"rules": request.rules})
 
 
 def statement_of(services: Services, job: Job) -> Statement:
     """Make a statement of the guarantee of a release, signed by this installation, with the digest of its rows."""
     made = Synthesized.from_json(model_of(services, job.id).read_text(encoding="utf-8"))
-    people = job.request.get("people")
+    people, rules = job.request.get("people"), job.request.get("rules") or ()
     return state(
         event=made.event,
         unit=made.unit,
@@ -45,7 +59,10 @@ def statement_of(services: Services, job: Job) -> Statement:
         provenance=made.provenance,
         delta=job.request["budget"].get("delta") or 0.0,
         guarantee="central differential privacy",
-        public=() if people is None else (f"about {people} rows",),
+        public=(
+            *(() if people is None else (f"about {people} rows",)),
+            *(f"rule: {json.dumps(rule, ensure_ascii=False)}" for rule in rules),
+        ),
         files={"rows.parquet": rows_of(services, job.id)},
         key=SigningKey.of(services.settings.home),
     )
@@ -61,6 +78,8 @@ def _make(task: Task, request: SyntheticRequest) -> str:
     made = answer(services, dataset, plan, principal=principal, purpose=request.purpose, key=task.job.key)
     if made.provenance.simulated:
         raise InternalError("simulated rows must not be served", field="release")
+    if request.rules is not None:
+        made = made.with_rules(rules_of(request))
     return keep_made(task, made, request.rows, request.decode)
 
 
@@ -108,4 +127,8 @@ SYNTHETIC = ReleaseKind(
     make=_make,
     seconds=_seconds,
     paid=True,
+    info=SyntheticInfo,
+    state=statement_of,
+    model=True,
+    command="synthesize",
 )

@@ -23,8 +23,8 @@ from tacita.server.auth.tokens import Token
 from tacita.server.data.policies import Policy
 from tacita.server.data.sources import ReadingLimits
 from tacita.server.http.errors import DOCUMENTED
-from tacita.server.releasing.anonymized import write_rows
-from tacita.server.releasing.answers import Format, RowsResponse
+from tacita.server.releasing.answers import ANONYMIZED_ROWS, Format, RowsResponse
+from tacita.server.releasing.files import write_rows
 from tacita.wire import PolicyModel
 
 __all__ = ["router"]
@@ -64,7 +64,7 @@ def anonymize_file(
     services.events.record("file-anonymized", "", token.principal, outcome="left", **about)
     folder = tempfile.TemporaryDirectory(prefix="tacita-")
     path = Path(folder.name) / "rows.parquet"
-    write_rows(made.rows, path)
+    write_rows(made.rows, path, ANONYMIZED_ROWS)
     response = RowsResponse(path, format)
     response.background = BackgroundTask(folder.cleanup)
     response.headers["X-Tacita-Release"] = json.dumps(made.as_dict()["achieved"] | {"warnings": made.warnings})

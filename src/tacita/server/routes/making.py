@@ -84,6 +84,7 @@ def list_kinds(token: Has) -> list[ReleaseKindInfo]:
         ReleaseKindInfo(
             name=kind.name,
             summary=kind.summary,
+            job=kind.job,
             roles=list(kind.roles),
             request=kind.request.model_json_schema(by_alias=True),
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
 
 from tacita.errors import Conflict, UnknownName
 from tacita.server.auth.auth import Has, Services_, allow, allow_on
@@ -14,28 +17,22 @@ from tacita.server.auth.tokens import Token
 from tacita.server.data.policies import Policy
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.jobs.jobs import Job
-from tacita.server.releasing.anonymized import state_anonymized
-from tacita.server.releasing.answers import Format, ModelResponse, RowsResponse
+from tacita.server.releasing.answers import DocumentResponse, Format, ModelResponse, RowsResponse
 from tacita.server.releasing.files import model_of, rows_of
-from tacita.server.releasing.kind import dataset_of
-from tacita.server.releasing.synthetic import statement_of
+from tacita.server.releasing.kind import ReleaseKind, dataset_of
+from tacita.server.releasing.registry import KINDS, kind_of_job
 from tacita.server.services import Services
 from tacita.synthesize.result import Synthesized
 from tacita.wire import (
-    AnonymizedInfo,
     JobInfo,
     PolicyInfo,
     PolicyModel,
     ReleasedInfo,
     StatementInfo,
-    SyntheticInfo,
 )
 from tacita.wire.refusals import rebuild
 
-__all__ = ["router"]
-
-MADE_UP = ("synthesize", "federate")
-"""Kinds of job that make synthetic rows."""
+__all__ = ["model_of_release", "note_fetched", "router"]
 
 router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
@@ -77,12 +74,20 @@ def list_released(name: str, token: Steward, services: Services_) -> list[Releas
     ]
 
 
-@router.get("/v1/releases/{id}", summary="Facts about a release")
-def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | SyntheticInfo:
-    """Conditions asked for, conditions that hold, and the loss or the cost."""
-    known = json.loads(_done(services, token, id))
-    kind = SyntheticInfo if known["tacita"] == "synthesized/1" else AnonymizedInfo
-    return kind.model_validate(known)
+@router.get(
+    "/v1/releases/{id}",
+    summary="Facts about a release, or the released answer",
+    response_model=None,
+    responses={200: {"model": reduce(or_, dict.fromkeys(each.info for each in KINDS.values() if each.info))}},
+)
+def get_release(id: str, token: Has, services: Services_) -> Response:
+    """Rows: conditions or guarantee, loss or cost. Tables, statistics, clusters and so on: the released numbers."""
+    job, kind = _done(services, token, id)
+    if kind.document:
+        note_fetched(services, token, id, format="json")
+        return DocumentResponse(model_of(services, id))
+    assert kind.info is not None
+    return JSONResponse(kind.info.model_validate_json(job.result or "").model_dump(mode="json"))
 
 
 @router.get(
@@ -94,24 +99,18 @@ def get_release(id: str, token: Has, services: Services_) -> AnonymizedInfo | Sy
 )
 def get_model(id: str, token: Has, services: Services_) -> Response:
     """As JSON, to draw more rows from or to ask for shares; costs nothing more."""
-    _done(services, token, id)
-    path = model_of(services, id)
-    if not path.is_file():
-        rule = "was deleted" if _own(services, token, id).kind in MADE_UP else "has no model"
-        raise Conflict(rule, field="release", value=id)
-    _note_fetched(services, token, id, format="model")
-    return ModelResponse(Synthesized.from_json(path.read_text(encoding="utf-8")))
+    made = model_of_release(services, token, id)
+    note_fetched(services, token, id, format="model")
+    return ModelResponse(made)
 
 
 @router.get("/v1/releases/{id}/statement", summary="The signed statement of the guarantee of a release")
 def get_statement(id: str, token: Has, services: Services_) -> StatementInfo:
-    """With the digest of the rows as Parquet. `tacita verify` checks it independently."""
-    _done(services, token, id)
-    job = _own(services, token, id)
-    if not (model_of if job.kind in MADE_UP else rows_of)(services, id).is_file():
-        raise Conflict("was deleted", field="release", value=id)
-    made = (statement_of if job.kind in MADE_UP else state_anonymized)(services, job)
-    return StatementInfo.model_validate(made.as_dict())
+    """With the digest of the rows as Parquet, or of the answer as JSON. `tacita verify` checks it independently."""
+    job, kind = _done(services, token, id)
+    if kind.state is None or not any(path.is_file() for path in _files(services, id)):
+        raise Conflict("was deleted" if kind.state else "has no statement", field="release", value=id)
+    return StatementInfo.model_validate(kind.state(services, job).as_dict())
 
 
 @router.get(
@@ -133,15 +132,15 @@ def get_rows(
     path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
-    _note_fetched(services, token, id, format=format, limit=limit)
+    note_fetched(services, token, id, format=format, limit=limit)
     return RowsResponse(path, format, limit)
 
 
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
 def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     """The job stays in the list. Rows that were fetched before cannot be recalled."""
-    job = _own(services, token, id)
-    kept = [path for path in (rows_of(services, id), model_of(services, id)) if path.is_file()]
+    job, _ = _own(services, token, id)
+    kept = [path for path in _files(services, id) if path.is_file()]
     for path in kept:
         path.unlink(missing_ok=True)
     if kept:
@@ -149,26 +148,40 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     return JobInfo.model_validate(job.as_dict())
 
 
-def _note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
+def model_of_release(services: Services, token: Token, id: str) -> Synthesized:
+    """Read the model of synthetic rows that the caller may see."""
+    _, kind = _done(services, token, id)
+    path = model_of(services, id)
+    if not kind.model or not path.is_file():
+        raise Conflict("was deleted" if kind.model else "has no model", field="release", value=id)
+    return Synthesized.from_json(path.read_text(encoding="utf-8"))
+
+
+def note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
     """Write the audit log before anything is sent: if the line cannot be written, nothing is sent."""
     services.events.record("rows-fetched", _dataset(services.jobs.get(id)), token.principal, job=id, **how)
+
+
+def _files(services: Services, id: str) -> tuple[Path, Path]:
+    return rows_of(services, id), model_of(services, id)
 
 
 def _dataset(job: Job) -> str:
     return str(job.request.get("dataset") or "")  # a run with holders has none here
 
 
-def _own(services: Services, token: Token, id: str) -> Job:
+def _own(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
     job = services.jobs.get(id)
-    if job.kind not in ("anonymize", *MADE_UP) or (token.role != "admin" and job.owner != token.id):
+    kind = kind_of_job(job.kind)
+    if kind is None or kind.info is None or (token.role != "admin" and job.owner != token.id):
         raise UnknownName(id, field="release", available=())  # not even that it exists
-    return job
+    return job, kind
 
 
-def _done(services: Services, token: Token, id: str) -> str:
-    job = _own(services, token, id)
+def _done(services: Services, token: Token, id: str) -> tuple[Job, ReleaseKind[Any]]:
+    job, kind = _own(services, token, id)
     if job.error is not None:
         raise rebuild(job.error)
     if job.state != "done" or job.result is None:
         raise Conflict(f"is {job.state}, not done", field="release", value=id, hint="Look again until it is done")
-    return job.result
+    return job, kind

@@ -1,0 +1,141 @@
+"""A form for any kind of release, made from the schema of its request that the server lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacita.console.parts import kit
+from tacita.console.parts.asking import Asked, Expected
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+
+__all__ = ["Described", "member_type"]
+
+_ATTRIBUTES = {"columns", "attributes", "features"}
+_ELSEWHERE = {"dataset", "budget", "purpose"}
+Reader = Callable[[], Any]
+
+
+def member_type(member: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a member without the alternative that it is null."""
+    options = [each for each in member.get("anyOf", [member]) if each.get("type") != "null"]
+    return {**member, **options[0]}
+
+
+@dataclass
+class Described(Asked):
+    """A release whose form follows the schema of its request.
+
+    Attributes:
+        info: Name, summary and schema of the kind, as `GET /v1/releases/kinds` lists them.
+    """
+
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.readers: dict[str, Reader] = {}
+
+    @property
+    def about(self) -> str:  # type: ignore[override]
+        """What this kind of release is."""
+        return f"{self.info['summary']}."
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """Members of the request, by name."""
+        found: Mapping[str, Any] = self.info["request"]["properties"]
+        return found
+
+    def fields(self) -> None:
+        """Show one field for each member that has one."""
+        self.readers = {}
+        if "budget" in self.members:
+            with kit.row():
+                self.spend_field()
+        with kit.row():
+            for name, member in self.members.items():
+                read = None if name in _ELSEWHERE else _field(name, member_type(member), self.domain, self.change)
+                if read is not None:
+                    self.readers[name] = read
+
+    def body(self) -> dict[str, Any]:
+        """Return the request; empty fields are left out."""
+        given = {name: read() for name, read in self.readers.items()}
+        known = {name: value for name, value in given.items() if value is not None}
+        for name in self.info["request"].get("required", ()):
+            if name not in known and name not in _ELSEWHERE:
+                raise InvalidInput("must be filled in", field=name)
+        paid = {"budget": self.budget()} if "budget" in self.members else {}
+        return {"dataset": self.dataset} | paid | known
+
+    async def expect(self) -> Expected:
+        """The plan, as the server states it."""
+        plan = await self.api.post(f"/v1/releases/{self.info['name']}/plan", self.body())
+        if "account_cost" not in plan:
+            facts = {name.capitalize(): ", ".join(plan[name]) for name in ("attributes", "replaced") if plan.get(name)}
+            note = "No privacy guarantee: assess the rows before anyone gets them."
+            return Expected(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
+        cost, charged, affordable = self.paid(plan)
+        return Expected(cost=cost, charged=charged, affordable=affordable, facts={"Who is protected": self.protected()})
+
+    async def make(self, key: str) -> dict[str, Any]:
+        """Begin the job."""
+        job: dict[str, Any] = await self.api.post(f"/v1/releases/{self.info['name']}", self.body(), key=key)
+        return job
+
+
+def _field(name: str, member: Mapping[str, Any], domain: Domain, change: kit.Handler) -> Reader | None:
+    """Show the field of a member; return how to read it, or None if a form cannot show it."""
+    label, words = name.replace("_", " ").capitalize(), str(member.get("description", ""))
+    kind, default = member.get("type"), member.get("default")
+    if "const" in member or kind == "boolean":
+        box = kit.checkbox(words or label, bool(default), key=name, change=change)
+        return lambda: True if box.value else (None if "const" in member else False)
+    if "enum" in member:
+        chosen = kit.choice(label, list(member["enum"]), default, words=words, change=change)
+        return lambda: chosen.value
+    if kind in ("integer", "number"):
+        ends = {"low": member.get("minimum"), "high": member.get("maximum")}
+        number = kit.number(label, default, step=1 if kind == "integer" else None, words=words, change=change, **ends)
+        return lambda: None if number.value is None else (int if kind == "integer" else float)(number.value)
+    if kind == "array" and name in _ATTRIBUTES:
+        several = kit.choice(label, list(domain.countable), [], several=True, words=words, change=change)
+        return lambda: list(several.value) or None
+    if kind == "array":
+        return _list_field(label, member_type(member["items"]), words, change)
+    if kind == "string" and name == "column":
+        one = kit.choice(label, list(domain.countable), None, words=words, change=change)
+        return lambda: one.value
+    if kind == "string":
+        text = kit.field(label, default or "", words=words, change=change)
+        return lambda: text.value.strip() or None
+    return None
+
+
+def _list_field(label: str, item: Mapping[str, Any], words: str, change: kit.Handler) -> Reader | None:
+    """Lists of texts or numbers have one item in each line; lists of lists a list with commas in each line."""
+    kind, inner = item.get("type"), member_type(item.get("items", {})).get("type")
+    read: Callable[[str], Any]
+    if kind == "string":
+        read = str
+    elif kind in ("integer", "number"):
+        read = int if kind == "integer" else float
+    elif kind == "array" and inner == "string":
+        read = _parts
+    else:
+        return None
+    text = kit.lines(label, "", words=f"{words} One in each line.".strip(), change=change)
+
+    def lines() -> list[Any] | None:
+        try:
+            return [read(line.strip()) for line in text.value.splitlines() if line.strip()] or None
+        except ValueError:
+            raise InvalidInput("must be numbers, one in each line", field=label) from None
+
+    return lines
+
+
+def _parts(line: str) -> list[str]:
+    return [part.strip() for part in line.split(",") if part.strip()]

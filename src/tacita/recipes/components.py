@@ -1,0 +1,48 @@
+"""Principal components."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pydantic import Field
+
+from tacita.domain import Domain
+from tacita.plans.additive import Family
+from tacita.query.model import Model
+from tacita.query.pca import PCA
+from tacita.recipes.kind import RecipeKind
+from tacita.wire import ModelInfo, PaidRequest
+
+__all__ = ["COMPONENTS", "ComponentsRequest"]
+
+
+class ComponentsRequest(PaidRequest):
+    """Mean, covariance and principal components of some columns."""
+
+    columns: list[str] = Field(min_length=1, max_length=100, description="Columns with public bounds.")
+    norm: float | None = Field(
+        default=None, gt=0, description="Largest length of a row, scaled to -1 to 1; longer rows are shortened."
+    )
+    family: Family = Field(default="auto", description="Noise distribution.")
+
+
+def _recipe(_: Domain, request: ComponentsRequest) -> PCA:
+    return PCA(columns=tuple(request.columns), norm=request.norm, family=request.family)
+
+
+def _table(model: Model) -> pa.Table:
+    """One row for each component: its variance, its share of the variance, and its loadings."""
+    variances = model["variances"]
+    shares = variances / variances.sum() if variances.sum() > 0 else variances
+    loadings = dict(zip(model.columns, model["components"].T, strict=True))
+    return pa.table({"variance": variances, "share": shares} | loadings)
+
+
+COMPONENTS = RecipeKind(
+    name="components",
+    summary="Release principal components, with mean and covariance",
+    example="--columns age,income,height",
+    request=ComponentsRequest,
+    answer=ModelInfo,
+    recipe=_recipe,
+    table=_table,
+)

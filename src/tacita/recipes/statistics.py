@@ -1,0 +1,56 @@
+"""Statistics that are asked for in SQL."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from tacita.domain import Domain
+from tacita.errors import InvalidInput
+from tacita.plans.additive import Family
+from tacita.query.aggregates import Aggregates
+from tacita.recipes.flat import table_of_answer
+from tacita.recipes.kind import RecipeKind
+from tacita.wire import PaidRequest, StatisticsModel
+
+__all__ = ["STATISTICS", "StatisticsRequest"]
+
+
+class StatisticsRequest(PaidRequest):
+    """Statistics in SQL; the name after FROM is the name of the dataset."""
+
+    sql: str = Field(min_length=1, max_length=20_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
+    family: Family = Field(default="auto", description="Noise distribution.")
+    level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the intervals.")
+
+    @model_validator(mode="after")
+    def _check_table(self) -> Self:
+        from tacita.query.sql import table_of
+
+        if table_of(self.sql) != self.dataset:
+            raise InvalidInput(f"the name after FROM must be {self.dataset}", field="sql", value=self.sql)
+        return self
+
+
+def _recipe(domain: Domain, request: StatisticsRequest) -> Aggregates:
+    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+
+    return compile_sql(request.sql, domain, family=request.family, level=request.level)
+
+
+def _cells(domain: Domain, request: StatisticsRequest) -> int:
+    recipe = _recipe(domain, request)
+    return domain.project(recipe.by).size * len(recipe.aggregates)
+
+
+STATISTICS = RecipeKind(
+    name="statistics",
+    summary="Release statistics that are asked for in SQL",
+    example="--sql 'SELECT sex, AVG(age) FROM census GROUP BY sex'",
+    request=StatisticsRequest,
+    answer=StatisticsModel,
+    recipe=_recipe,
+    table=table_of_answer,
+    cells=_cells,
+)
