@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 
 FLOORS = [
     {"_version", "errors"},
-    {"common"},
+    {"check", "common"},
     {"domain", "noise", "store"},
     {"privacy"},
     {"tables"},

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 CHECKED = (
     "anonymize",
     "assess",
+    "check",
     "cli",
     "client",
     "collect",
@@ -32,6 +33,7 @@ CHECKED = (
     "plans",
     "privacy",
     "query",
+    "recipes",
     "report",
     "server",
     "settings",

@@ -8,6 +8,7 @@ Privacy: none of its own; a condition is written by a person and reads no data.
 
 from __future__ import annotations
 
+import datetime as dt
 import operator
 import re
 from collections.abc import Callable
@@ -18,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.domain import Attribute, Date, Domain, Numeric, Ordinal
-from tacita.domain.attributes import MISSING, OTHER
+from tacita.domain.attributes import EPOCH, MISSING, OTHER
 from tacita.domain.encode import parse_line
 from tacita.errors import InvalidInput
 
-__all__ = ["Condition", "Relation", "bin_ends"]
+__all__ = ["Condition", "Relation", "bin_ends", "bins_where"]
 
 Relation = Literal["<", "<=", ">", ">=", "=", "!=", "in"]
 Mask = NDArray[np.bool_]
@@ -101,24 +102,13 @@ class Condition:
         if not isinstance(attribute, Numeric | Date):
             return self.holds(attribute, np.arange(attribute.size))
         found = np.zeros(attribute.size, bool)
-        first, last = bin_ends(attribute)
+        first, _ = bin_ends(attribute)
         for value in self.values:
             bucket = _buckets(attribute).get(value)
             if bucket is not None:
                 found |= self._compare(np.arange(attribute.size), bucket)
                 continue
-            point = self._point(attribute, value)
-            low, high = self._compare(first, point), self._compare(last, point)
-            together = (first <= point) & (point <= last) & (first != last)
-            cut = together if self.relation in ("=", "!=", "in") else low != high
-            if cut.any():
-                raise InvalidInput(
-                    f"cuts the bin {attribute.labels[int(np.argmax(cut))]} of {attribute.name}",
-                    field="condition",
-                    value=str(self),
-                    hint="Compare with an edge of a bin",
-                )
-            found[: first.size] |= low
+            found[: first.size] |= bins_where(attribute, self.relation, self._point(attribute, value))
         return found
 
     def _compare(self, values: NDArray[Any], point: float) -> Mask:
@@ -153,6 +143,42 @@ def bin_ends(attribute: Numeric | Date) -> tuple[NDArray[np.float64], NDArray[np
     whole = isinstance(attribute, Date) or attribute.integer
     ends = starts[1:] - 1 if whole else np.nextafter(starts[1:], -np.inf)
     return starts, np.append(ends, attribute.line_bounds[1])
+
+
+def bins_where(attribute: Numeric | Date, relation: Relation, point: float) -> Mask:
+    """For each bin whether its values compare so with a point of the number line; a bin that is met in part is refused.
+
+    >>> from tacita.domain import Numeric
+    >>> bins_where(Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99)), ">=", 18).tolist()
+    [False, True, True]
+    """
+    compare = _RELATIONS["=" if relation == "in" else relation]
+    first, last = bin_ends(attribute)
+    low, high = compare(first, point), compare(last, point)
+    if relation in ("=", "!=", "in"):
+        whole = isinstance(attribute, Date) or attribute.integer
+        possible = not whole or float(point).is_integer()  # 2.5 is in no bin of whole numbers
+        cut = (first <= point) & (point <= last) & (first != last) & possible
+    else:
+        cut = low != high
+    if cut.any():
+        raise _cuts_bin(attribute, point, attribute.labels[int(np.argmax(cut))])
+    return np.asarray(low, bool)
+
+
+def _cuts_bin(attribute: Numeric | Date, point: float, label: str) -> InvalidInput:
+    near = sorted(sorted(attribute.starts, key=lambda start: abs(start - point))[:6])
+    return InvalidInput(
+        f"the condition cuts a bin of the public schema: {label}",
+        field=attribute.name,
+        value=_point_text(attribute, point),
+        hint=f"Bins near it start at {', '.join(_point_text(attribute, edge) for edge in near)}; use < or >= with "
+        "one of these",
+    )
+
+
+def _point_text(attribute: Numeric | Date, point: float) -> str:
+    return str(EPOCH + dt.timedelta(days=point)) if isinstance(attribute, Date) else f"{point:g}"
 
 
 def _buckets(attribute: Attribute) -> dict[str, int]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.domain import Domain, Identifier, Numeric
 from tacita.engines.base import Engine
 from tacita.engines.local import LocalEngine
@@ -39,8 +40,7 @@ def linked_domain(parents: Domain, children: Domain, *, most: int, count: str = 
         most: Most children that count of one parent.
         count: Name of the attribute with the number of children.
     """
-    if type(most) is not int or not 1 <= most <= _MOST:
-        raise InvalidInput(f"must be a whole number from 1 to {_MOST}", field="most", value=most)
+    check.whole(most, "most", least=1, most=_MOST)
     for field_name, domain in (("parents", parents), ("children", children)):
         if domain.person is None:
             raise InvalidInput("must state which column names the parent: `person`", field=field_name)

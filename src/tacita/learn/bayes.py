@@ -10,14 +10,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.learn.envelope import likeliest, promise, softmax
+from tacita.learn.envelope import MODEL, likeliest, softmax
 from tacita.learn.feature_map import Array
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables
@@ -25,6 +25,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, NonPrivate, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import BayesModel, NaiveBayes
+from tacita.tables.envelope import Stated
 from tacita.tables.release import Provenance, Release, Releases
 
 __all__ = ["Bayes", "CalibratedBayes", "FittedBayes"]
@@ -101,8 +102,10 @@ class CalibratedBayes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedBayes:
+class FittedBayes(Stated):
     """A classifier and the released tables that it is read off; both are stored."""
+
+    released: ClassVar[str] = MODEL
 
     recipe: Bayes
     releases: Releases = field(repr=False)
@@ -184,10 +187,6 @@ class FittedBayes:
             created=max(part.created for part in parts),
             versions=parts[0].versions,
         )
-
-    def statement(self) -> str:
-        """Guarantee in words."""
-        return promise(self.event, self.provenance, self.unit, self.neighbours)
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """The probability of each class of each row."""

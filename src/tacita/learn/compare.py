@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tacita import check
 from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -110,10 +111,8 @@ def compare(
     """Every method in every setting; those that a budget or a size does not allow are left out."""
     chosen = tuple(methods)
     for method in chosen:
-        if method not in METHODS:
-            raise InvalidInput("must be one of " + ", ".join(METHODS), field="methods", value=method)
-    if type(draws) is not int or draws < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="draws", value=draws)
+        check.one_of(method, "methods", METHODS)
+    check.whole(draws, "draws", least=1)
     for count, columns in product(rows, features):
         if count < 1 or columns < 1:
             raise InvalidInput("must be at least 1", field="rows", value=[count, columns])

@@ -1,30 +1,22 @@
-"""Envelope of every released model, and its guarantee in words."""
+"""Envelope of every released model, and the base of models with a feature map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from tacita.domain import Domain
-from tacita.learn.feature_map import Array
-from tacita.privacy.event import Event, NonPrivate
-from tacita.privacy.unit import Neighbours, Unit
+from tacita.learn.feature_map import Array, FeatureMap
+from tacita.privacy.event import Event
 from tacita.tables.envelope import Envelope
-from tacita.tables.release import Provenance
 
-__all__ = ["ModelEnvelope", "likeliest", "promise", "softmax"]
+__all__ = ["MODEL", "Designed", "ModelEnvelope", "likeliest", "softmax"]
 
-
-def promise(event: Event, provenance: Provenance, unit: Unit, neighbours: Neighbours) -> str:
-    """State the guarantee of a model in words."""
-    if isinstance(event, NonPrivate):
-        return f"No guarantee: {event.reason}."
-    if provenance.simulated:
-        return "The model is simulated: NOT private, its noise can be repeated."
-    return f"The model is private, and so is whatever is predicted with it; protected is a {unit} under {neighbours}."
+MODEL = "The model, and all that is predicted with it, is"
+"""Subject and verb of the statement of a model."""
 
 
 def softmax(scores: Array) -> Array:
@@ -42,14 +34,43 @@ def likeliest(domain: Domain, target: str, shares: Array) -> pa.Array:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ModelEnvelope(Envelope):
-    """The part that all models share: it also says what is promised."""
+    """The part that all models share; their plain data has the guarantee in words."""
+
+    released: ClassVar[str] = MODEL
 
     event: Event = field(repr=False)
-
-    def statement(self) -> str:
-        """Guarantee in words."""
-        return promise(self.event, self.provenance, self.unit, self.neighbours)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {"tacita": self.mark} | self.parts() | {"statement": self.statement()} | self.paid()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Designed(ModelEnvelope):
+    """A model that takes rows as a design makes them.
+
+    Attributes:
+        design: Map from a row to columns from -1 to 1.
+    """
+
+    design: FeatureMap = field(repr=False)
+
+    @property
+    def domain(self) -> Domain:
+        """The public schema of features and target."""
+        return self.design.domain
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Attributes that it predicts from."""
+        return self.design.features
+
+    @property
+    def target(self) -> str:
+        """Attribute that it predicts."""
+        return self.design.target
+
+    def in_units(self, scores: Array) -> Array:
+        """Numbers in units of the target; scores of -1 and 1 are its bounds."""
+        low, high = self.design.target_ends
+        return np.asarray((low + high) / 2 + (high - low) / 2 * scores)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import InvalidInput
-from tacita.learn.designed import Designed
+from tacita.learn.envelope import Designed
 from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.regression.logistic import probabilities
 

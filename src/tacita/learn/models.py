@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.bayes import Bayes, FittedBayes
@@ -100,8 +101,7 @@ def read_model(text: str) -> Fitted:
         kind = str(json.loads(text).get("tacita"))
     except (ValueError, AttributeError):
         raise InvalidInput("must be a fitted model as JSON", field="model") from None
-    if kind not in _READERS:
-        raise InvalidInput("must be one of " + ", ".join(_READERS), field="model", value=kind)
+    check.one_of(kind, "model", _READERS)
     try:
         return _READERS[kind](text)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from tacita import check
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -177,8 +178,7 @@ def _queries(values: Sequence[float], budget: Budget, rows: int, draws: int, see
     """Root mean squared noise of the answers of a density, both ways, under replace-one."""
     if max(values) > _MOST_QUERIES:
         raise InvalidInput(f"must be at most {_MOST_QUERIES:,}", field="values", value=max(values))
-    if type(draws) is not int or draws < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="draws", value=draws)
+    check.whole(draws, "draws", least=1)
     rng = np.random.default_rng([seed, rows])
     domain = Domain(attributes=[Numeric(name="x", bounds=(0, 1), bins=8)])
     engine = LocalEngine(domain, pa.table({"x": np.clip(rng.normal(0.5, 0.15, rows), 0, 1)}))

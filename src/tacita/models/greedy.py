@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import prod
 
+from tacita import check
 from tacita.domain import Domain
-from tacita.errors import InvalidInput, UnknownName
+from tacita.errors import UnknownName
 
 __all__ = ["greedy_parents", "useful_cells"]
 
@@ -40,8 +41,7 @@ def greedy_parents(
         root: Placed first; the first name if not given. A random one is the caller's draw.
         most_cells: Largest table over a child and its parents.
     """
-    if type(degree) is not int or degree < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="degree", value=degree)
+    check.whole(degree, "degree", least=1)
     names = domain.check_countable(domain.names)
     if root is not None and root not in names:
         raise UnknownName(root, field="root", available=names)

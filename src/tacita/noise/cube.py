@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.noise._exact import fill_cube
 from tacita.noise.law import LARGEST_TERM, Integers, ratio_at_least
@@ -52,8 +53,7 @@ class DiscreteCube:
     @classmethod
     def at_least(cls, scale: float | Fraction, dimensions: int) -> DiscreteCube:
         """Noise of this scale, or a hair more where the ratio has to be rounded."""
-        if not (math.isfinite(scale) and scale > 0):
-            raise InvalidInput("must be positive and finite", field="scale", value=scale)
+        check.positive(scale, "scale")
         return cls(scale=ratio_at_least(scale), dimensions=dimensions)
 
     def epsilon(self, sensitivity: int) -> Fraction:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.noise import _opendp
 from tacita.noise._exact import fill_gaussian
@@ -39,8 +40,7 @@ class DiscreteGaussian(Law):
     @classmethod
     def at_least(cls, sigma2: float | Fraction) -> DiscreteGaussian:
         """Noise of at least this variance parameter, rounded up to the grid that the exact sampler works on."""
-        if not (math.isfinite(sigma2) and sigma2 > 0):
-            raise InvalidInput("must be positive and finite", field="sigma2", value=sigma2)
+        check.positive(sigma2, "sigma2")
         exact = sigma2 if isinstance(sigma2, Fraction) else Fraction(repr(float(sigma2)))
         grid = min(1 << 20, int(10**7 / max(exact, Fraction(1)))) if exact < 10**4 else 1
         return cls(sigma2=Fraction(math.ceil(exact * grid), grid))

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.noise import _opendp
 from tacita.noise._exact import fill_laplace
@@ -39,8 +40,7 @@ class DiscreteLaplace(Law):
     @classmethod
     def at_least(cls, scale: float | Fraction) -> DiscreteLaplace:
         """Noise of this scale, or a hair more where the ratio has to be rounded."""
-        if not (math.isfinite(scale) and scale > 0):
-            raise InvalidInput("must be positive and finite", field="scale", value=scale)
+        check.positive(scale, "scale")
         return cls(scale=ratio_at_least(scale))
 
     @property

@@ -1,6 +1,6 @@
 """Methods that several packages share: each a recipe that is calibrated, then run."""
 
 from tacita.plans.additive import CalibratedTables, NoisyTables
-from tacita.plans.recipe import Answer, Calibrated, Plan, Prediction, Recipe
+from tacita.plans.recipe import Answer, Calibrated, CalibratedPlan, Plan, Prediction, Recipe
 
-__all__ = ["Answer", "Calibrated", "CalibratedTables", "NoisyTables", "Plan", "Prediction", "Recipe"]
+__all__ = ["Answer", "Calibrated", "CalibratedPlan", "CalibratedTables", "NoisyTables", "Plan", "Prediction", "Recipe"]

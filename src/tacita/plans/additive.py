@@ -23,8 +23,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
-from tacita.plans.recipe import Prediction, check_engine
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan, Prediction, check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import (
@@ -184,8 +183,10 @@ def _event_of(laws: tuple[Law, ...], unit: Unit, neighbours: Neighbours) -> Even
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedTables:
+class CalibratedTables(CalibratedPlan[Releases]):
     """A workload with the noise of every table fixed."""
+
+    answer = Releases
 
     recipe: NoisyTables
     domain: Domain = field(repr=False)
@@ -216,15 +217,9 @@ class CalibratedTables:
             for key, law in zip(self.workload, self.laws, strict=True)
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "noise": [law.as_dict() for law in self.laws],
             "predictions": [prediction.as_dict() for prediction in self.predict()],
         }
@@ -236,10 +231,6 @@ class CalibratedTables:
         pairs = zip(self.workload, self.laws, strict=True)
         made = Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated)  # one run for all tables
         return Releases(self._release(tables[key], law, source, made) for key, law in pairs)
-
-    def read(self, text: str, /) -> Releases:
-        """The releases that `to_json` wrote."""
-        return Releases.from_json(text)
 
     def _release(self, table: Table, law: Law, source: Source, made: Provenance) -> Release:
         exact_counts = table.values.astype(np.int64)

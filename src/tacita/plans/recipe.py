@@ -10,19 +10,20 @@ Calibrating reads no data. A person can inspect the plan; the server charges it;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import Source
+from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Releases
 from tacita.tables.workload import Workload
 
-__all__ = ["Answer", "Calibrated", "Plan", "Prediction", "Recipe", "check_engine"]
+__all__ = ["Answer", "Calibrated", "CalibratedPlan", "Plan", "Prediction", "Recipe", "check_engine"]
 
 
 class Answer(Protocol):
@@ -35,6 +36,7 @@ class Answer(Protocol):
         """The answer as JSON text."""
 
 
+A = TypeVar("A", bound=Answer)
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 
@@ -98,6 +100,52 @@ class Calibrated(Plan[Releases], Protocol):
 
     def predict(self) -> tuple[Prediction, ...]:
         """The error of every table, before any data is read."""
+
+
+class _Stated(Protocol):
+    """Parts of a plan that its plain data states."""
+
+    @property
+    def recipe(self) -> Any: ...
+    @property
+    def unit(self) -> Unit: ...
+    @property
+    def neighbours(self) -> Neighbours: ...
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def event(self) -> Event: ...
+    def parts(self) -> dict[str, Any]: ...
+
+
+class CalibratedPlan(Generic[A]):
+    """Base of plans that were calibrated to a budget: their plain data, and how their answer is read.
+
+    A subclass has `recipe`, `domain`, `unit`, `neighbours`, `budget` and `event`. It names the class of its answer,
+    and states in `parts` what it adds to the plain data.
+    """
+
+    answer: ClassVar[Any]
+
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
+        return {}
+
+    def as_dict(self: _Stated) -> dict[str, Any]:
+        """The plan as plain data: recipe, whom it protects, cost in the currency of its budget, event, own parts."""
+        return {
+            "recipe": self.recipe.as_dict(),
+            "unit": str(self.unit),
+            "neighbours": str(self.neighbours),
+            "budget": self.budget.as_dict(),
+            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
+            "event": self.event.as_dict(),
+        } | self.parts()
+
+    def read(self, text: str, /) -> A:
+        """The answer that `to_json` wrote."""
+        found: A = self.answer.from_json(text)
+        return found
 
 
 class Recipe(Protocol):

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita import check
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 from tacita.noise import Source, _opendp
@@ -92,8 +93,7 @@ class ExponentialMechanism:
             sensitivity: Most that one unit's data changes any score.
             source: Randomness.
         """
-        if not (math.isfinite(sensitivity) and sensitivity > 0):
-            raise InvalidInput("must be positive and finite", field="sensitivity", value=sensitivity)
+        check.positive(sensitivity, "sensitivity")
         values = np.asarray(scores, float)
         if not values.size or not np.isfinite(values).all():
             raise InvalidInput("must be finite numbers, at least one", field="scores")
@@ -121,10 +121,8 @@ def _at_most(value: Fraction) -> Fraction:
 
 def noisy_max(scores: Sequence[float], *, sensitivity: float, epsilon: float, source: Source) -> int:
     """Index of a candidate whose score is nearly the best, at a cost of at most `epsilon`."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise InvalidInput("must be positive and finite", field="epsilon", value=epsilon)
-    if not (math.isfinite(sensitivity) and sensitivity > 0):
-        raise InvalidInput("must be positive and finite", field="sensitivity", value=sensitivity)
+    check.positive(epsilon, "epsilon")
+    check.positive(sensitivity, "sensitivity")
     if not len(scores) or not all(math.isfinite(score) for score in scores):
         raise InvalidInput("must be finite numbers, at least one", field="scores")
     scale = 2 * sensitivity / epsilon

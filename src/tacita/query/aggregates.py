@@ -21,12 +21,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import Law, Source
 from tacita.plans.additive import Family, families_of
-from tacita.plans.recipe import check_engine
+from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest
@@ -133,8 +134,7 @@ class Aggregates:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidInput("has the name of another column of the answer", field="name", value=twice)
-        if not 0 < self.level < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=self.level)
+        check.inside(self.level, "level", 0, 1)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedAggregates:
         """Fix the noise so that running costs at most the budget; reads no data."""
@@ -225,8 +225,10 @@ class Aggregates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedAggregates:
+class CalibratedAggregates(CalibratedPlan[Answer]):
     """Statistics with the noise of every sum fixed."""
+
+    answer = Answer
 
     recipe: Aggregates
     domain: Domain = field(repr=False)
@@ -272,16 +274,10 @@ class CalibratedAggregates:
             return Expected(name=aggregate.name, **Reading(aggregate.kind, measure, law).worst())
         return Expected(name=aggregate.name, std=law.std, per="answer")
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         parts = zip(self.measures, self.laws, self._events(), strict=True)
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "groups": self.groups,
             "split": [
                 measure.as_dict()
@@ -290,10 +286,6 @@ class CalibratedAggregates:
             ],
             "predictions": [expected.as_dict() for expected in self.expect()],
         }
-
-    def read(self, text: str, /) -> Answer:
-        """The answer that `to_json` wrote."""
-        return Answer.from_json(text)
 
     # -- touching data --------------------------------------------------------------------------------------------
 

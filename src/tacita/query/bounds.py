@@ -20,11 +20,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain, Numeric
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.recipe import CalibratedPlan
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -148,13 +150,14 @@ class FindBounds:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        asked = {"column": self.column, "share": self.share, "level": self.level, "powers": self.powers}
-        return {"method": "bounds"} | asked
+        return {"method": "bounds"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedBounds:
+class CalibratedBounds(CalibratedPlan[Bounds]):
     """Bounds with the noise of their histogram fixed. `domain` has the number over powers of two."""
+
+    answer = Bounds
 
     recipe: FindBounds
     tables: CalibratedTables = field(repr=False)
@@ -168,6 +171,11 @@ class CalibratedBounds:
     def event(self) -> Event:
         """Cost of a run to each unit."""
         return self.tables.event
+
+    @property
+    def budget(self) -> Budget:
+        """Most that a run may cost."""
+        return self.tables.budget
 
     @property
     def unit(self) -> Unit:
@@ -202,10 +210,6 @@ class CalibratedBounds:
             provenance=histogram.provenance,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return self.tables.as_dict() | {"recipe": self.recipe.as_dict()}
-
-    def read(self, text: str, /) -> Bounds:
-        """The bounds that `to_json` wrote."""
-        return Bounds.from_json(text)
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data: noise and predicted error of the histogram."""
+        return self.tables.parts()

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -83,14 +84,7 @@ class KMeans:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        return {
-            "method": "k-means",
-            "columns": list(self.columns),
-            "clusters": self.clusters,
-            "rounds": self.rounds,
-            "seed": self.seed,
-            "family": self.family,
-        }
+        return {"method": "k-means"} | plain_fields(self)
 
 
 def far_apart(clusters: int, columns: int, seed: int) -> Array:

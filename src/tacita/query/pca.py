@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -81,7 +82,7 @@ class PCA:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        return {"method": "pca", "columns": list(self.columns), "norm": self.norm, "family": self.family}
+        return {"method": "pca"} | plain_fields(self)
 
 
 def shortened(places: Array, radius: float) -> Array:

@@ -14,7 +14,7 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Stepped
 from tacita.plans.additive import Family, families_of, shift_event
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event, Repeated
@@ -79,8 +79,10 @@ def fit_noise(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedPoints:
+class CalibratedPoints(CalibratedPlan[Model]):
     """Base of the plans of recipes over points."""
+
+    answer = Model
 
     recipe: Any
     domain: Domain = field(repr=False)
@@ -90,18 +92,8 @@ class CalibratedPoints:
     law: Law
     event: Event
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "noise": self.law.as_dict(),
         }
-
-    def read(self, text: str, /) -> Model:
-        """The model that `to_json` wrote."""
-        return Model.from_json(text)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacita import check
 from tacita.domain import Binned, Date
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release
@@ -37,8 +38,7 @@ class Statistic:
 
     def interval(self, level: float = 0.95) -> Ends:
         """An interval that holds the exact statistic of the data with at least about this probability."""
-        if not 0 < level < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+        check.inside(level, "level", 0, 1)
         return self.ends(level)
 
     def as_dict(self) -> dict[str, Any]:
@@ -192,8 +192,7 @@ def quantile(release: Release, attribute: str, q: float) -> Statistic:
     With D_j = (1-q) sum_{i<=j} c_i - q sum_{i>j} c_i, the true quantile lies in the bin j where D_{j-1} < 0 <= D_j.
     The interval is made of all bins for which the noisy D contradicts neither.
     """
-    if not 0 < q < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="q", value=q)
+    check.inside(q, "q", 0, 1)
     line = _Line.of(release, attribute)
     bins = len(line.counts)
     below = np.cumsum(line.counts)

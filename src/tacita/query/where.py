@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.domain.attributes import EPOCH
+from tacita.domain.conditions import bins_where
 from tacita.errors import InvalidInput
 
 __all__ = ["ALL_ROWS", "AllOf", "AnyOf", "Comparison", "OneOf", "Where", "compare", "is_missing", "negate"]
@@ -138,7 +139,8 @@ def compare(domain: Domain, name: str, relation: Comparison, value: Any) -> Wher
         raise InvalidInput("must be one of " + " ".join(_OPPOSITE), field="relation", value=relation)
     attribute = domain[name]
     if isinstance(attribute, Numeric | Date):
-        return OneOf(name, _bins(attribute, relation, _point(attribute, value)))
+        met = bins_where(attribute, "!=" if relation == "<>" else relation, _point(attribute, value))
+        return OneOf(name, tuple(np.flatnonzero(met).tolist()))
     if relation == "<>":
         return negate(compare(domain, name, "=", value), domain)
     if not isinstance(attribute, Categorical | Ordinal | Boolean):
@@ -168,45 +170,3 @@ def _point(attribute: Numeric | Date, value: Any) -> float:
     except (TypeError, ValueError):
         rule = "must be compared with a " + ("date such as 2024-05-31" if isinstance(attribute, Date) else "number")
         raise InvalidInput(rule, field=attribute.name, value=value) from None
-
-
-def _bins(attribute: Numeric | Date, relation: Comparison, point: float) -> tuple[int, ...]:
-    """Bins in which the comparison holds for all values; refused when it cuts one.
-
-    Bin i holds starts[i] <= x < starts[i+1]; the last one holds the upper bound too, and x never leaves the bounds.
-    """
-    starts, (low, high) = attribute.starts, attribute.line_bounds
-    whole = isinstance(attribute, Date) or attribute.integer
-    if relation in ("=", "<>"):
-        ends = (*(start - 1 for start in starts[1:]), high) if whole else ()
-        hits = tuple(i for i, start in enumerate(starts) if whole and start == point == ends[i])
-        if not hits and low <= point <= high and not (whole and not point.is_integer()):
-            raise _cuts(attribute, point)
-        return hits if relation == "=" else tuple(i for i in range(len(starts)) if i not in hits)
-    # x < p and x <= p are about how many bins lie below; x >= p and x > p are the rest
-    strict = relation in ("<", ">=")
-    if whole:  # x <= 5 is x < 6, x < 5.5 is x < 6
-        point = float(np.ceil(point)) if strict else float(np.floor(point)) + 1
-        strict = True
-    if point <= low and (strict or point < low):
-        below = 0
-    elif point > high or (point == high and not strict):
-        below = len(starts)
-    elif strict and point in starts:
-        below = starts.index(point)
-    else:
-        raise _cuts(attribute, point)
-    return tuple(range(below)) if relation in ("<", "<=") else tuple(range(below, len(starts)))
-
-
-def _cuts(attribute: Numeric | Date, point: float) -> InvalidInput:
-    near = sorted(attribute.starts, key=lambda start: abs(start - point))[:6]
-    shown = [
-        str(EPOCH + dt.timedelta(days=edge)) if isinstance(attribute, Date) else f"{edge:g}" for edge in sorted(near)
-    ]
-    return InvalidInput(
-        "the condition cuts a bin of the public schema",
-        field=attribute.name,
-        value=str(EPOCH + dt.timedelta(days=point)) if isinstance(attribute, Date) else point,
-        hint="Bins near it start at " + ", ".join(shown) + "; use < or >= with one of these",
-    )

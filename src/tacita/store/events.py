@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
-from tacita.errors import InvalidInput
+from tacita import check
 from tacita.store.clock import now
 from tacita.store.schema import events
 
@@ -75,8 +75,7 @@ def append(connection: sa.Connection, kind: EventKind, subject: str, principal: 
         principal: The actor, as in the ledger.
         detail: Further public facts about it; those that are None are left out.
     """
-    if kind not in KINDS:
-        raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)
+    check.one_of(kind, "kind", KINDS)
     known = {name: _small(value) for name, value in detail.items() if value is not None}
     row = {"at": now(), "kind": kind, "subject": subject[:_NAME], "principal": principal[:_NAME]}
     connection.execute(events.insert().values(row | {"detail": json.dumps(known)}))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
@@ -67,8 +68,7 @@ class Synthesize:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InvalidInput(f"must be one of {', '.join(METHODS)}", field="method", value=self.method)
+        check.one_of(self.method, "method", METHODS)
         if self.people is not None and (type(self.people) is not int or self.people < 2):
             rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
-from tacita.errors import InvalidInput
 from tacita.models.network import BayesianNetwork
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, Family, NoisyTables
@@ -75,8 +76,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         for name in ("components", "fits", "steps"):
-            if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 100_000:
-                raise InvalidInput("must be a whole number from 1 to 100000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1, most=100_000)
         check_seconds(self.seconds)
 
     def calibrate(
@@ -91,10 +91,7 @@ class Pairs:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        limit = None if math.isinf(self.seconds) else self.seconds
-        plain = {"method": "pairs", "components": self.components, "fits": self.fits, "steps": self.steps}
-        attributes = self.attributes and list(self.attributes)
-        return plain | {"seconds": limit, "family": self.family, "attributes": attributes}
+        return {"method": "pairs"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +111,7 @@ class Independent:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        attributes = self.attributes and list(self.attributes)
-        return {"method": "independent", "family": self.family, "attributes": attributes}
+        return {"method": "independent"} | plain_fields(self)
 
 
 def _planned(

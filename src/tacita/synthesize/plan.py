@@ -13,8 +13,7 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import Law, Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
-from tacita.plans.recipe import check_engine
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -43,8 +42,10 @@ def generator(source: Source) -> np.random.Generator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynthesisPlan(ABC):
+class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
     """A synthesizer with its noise fixed. Reads no data until it runs."""
+
+    answer = Synthesized
 
     recipe: Any
     domain: Domain = field(repr=False)
@@ -78,10 +79,6 @@ class SynthesisPlan(ABC):
             provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
         )
 
-    def read(self, text: str, /) -> Synthesized:
-        """Read the output of `to_json`."""
-        return Synthesized.from_json(text)
-
     def measured(self, engine: Engine, source: Source, keys: list[Key], law: Law) -> list[Release]:
         """Tables with noise of one distribution; `event` is their cost."""
         tables = CalibratedTables(
@@ -94,15 +91,9 @@ class SynthesisPlan(ABC):
         )
         return list(tables.run(engine, source).values())
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "attributes": list(self.names),
             "reason": self.reason,
         }

@@ -22,6 +22,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -82,8 +84,7 @@ class PrivBayes:
             raise InvalidInput("must be positive and finite", field="theta", value=self.theta)
         if not (_is_number(self.split) and 0 < self.split < 1):
             raise InvalidInput("must lie between 0 and 1", field="split", value=self.split)
-        if self.people is not None and (type(self.people) is not int or self.people < 1):
-            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+        check.whole(self.people, "people", least=1, optional=True)
         if self.score not in SCORES:
             raise InvalidInput("must be mi, R or F", field="score", value=self.score)
         if self.structure is not None:
@@ -152,17 +153,7 @@ class PrivBayes:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        known = self.structure
-        return {
-            "method": "privbayes",
-            "attributes": self.attributes and list(self.attributes),
-            "degree": self.degree,
-            "theta": self.theta,
-            "score": self.score,
-            "split": self.split,
-            "structure": known if known is None else {name: list(above) for name, above in known.items()},
-            "people": self.people,
-        }
+        return {"method": "privbayes"} | plain_fields(self)
 
 
 def _is_number(value: object) -> bool:

@@ -25,7 +25,6 @@ from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.synthetic import synthetic_rows
-from tacita.privacy.event import NonPrivate
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
 from tacita.synthesize.ruled import Ruled
@@ -70,6 +69,7 @@ class Synthesized(Envelope):
     """
 
     mark: ClassVar[str] = "synthesized/1"
+    released: ClassVar[str] = "The model and all rows drawn from it are"
 
     model: Model = field(repr=False)
     people: float
@@ -90,18 +90,6 @@ class Synthesized(Envelope):
     def project(self, attributes: Iterable[str]) -> Cells:
         """The table of shares that the model has over these attributes, without the error of drawing rows."""
         return self.model.project(attributes)
-
-    @property
-    def guarantee(self) -> str:
-        """In one word, what kind of promise is made; noise that can be repeated makes none."""
-        return "none" if isinstance(self.event, NonPrivate) or self.provenance.simulated else "central"
-
-    def statement(self) -> str:
-        """Guarantee in words."""
-        if isinstance(self.event, NonPrivate):
-            return "No guarantee: made from exact counts."
-        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
-        return f"The model and all rows drawn from it are {kind}; protected is a {self.unit} under {self.neighbours}."
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

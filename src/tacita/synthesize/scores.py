@@ -24,6 +24,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Neighbours, Unit
 
@@ -83,8 +84,7 @@ def mi_sensitivity(rows: int, neighbours: Neighbours, *, binary: bool = False) -
 
     `binary`: child or joint parents have two levels, and every row has a place in the table.
     """
-    if type(rows) is not int or rows < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="rows", value=rows)
+    check.whole(rows, "rows", least=1)
     n = float(rows)
     if rows == 1:
         return 0.0

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -83,7 +85,7 @@ class SpanningTree:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        return {"method": "mst", "attributes": self.attributes and list(self.attributes)}
+        return {"method": "mst"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +103,7 @@ class Adaptive:
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
-        if self.rounds is not None and (type(self.rounds) is not int or self.rounds < 1):
-            raise InvalidInput("must be a whole number of at least 1", field="rounds", value=self.rounds)
+        check.whole(self.rounds, "rounds", least=1, optional=True)
         check_seconds(self.seconds)
 
     def calibrate(
@@ -118,9 +119,7 @@ class Adaptive:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        limit = None if math.isinf(self.seconds) else self.seconds
-        attributes = self.attributes and list(self.attributes)
-        return {"method": "aim", "rounds": self.rounds, "seconds": limit, "attributes": attributes}
+        return {"method": "aim"} | plain_fields(self)
 
 
 def _planned(

@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
+from tacita import check
 from tacita.domain import Decode, Domain
 from tacita.engines.base import Engine
 from tacita.engines.local import LocalEngine
@@ -85,8 +86,7 @@ class Synthesizer:
     def set_params(self, **params: Any) -> Self:
         """Change arguments; what was fitted stays until the next `fit`."""
         for name, value in params.items():
-            if name not in _PARAMS:
-                raise InvalidInput(f"must be one of {', '.join(_PARAMS)}", field="params", value=name)
+            check.one_of(name, "params", _PARAMS)
             setattr(self, name, value)
         return self
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tacita import check
 from tacita.common.whole import whole
 from tacita.errors import InvalidInput
 
@@ -39,8 +40,7 @@ def check_target(path: str | Path, *, folder: bool = False) -> Path:
 
 def check_parts(parts: int) -> int:
     """Return the number of files if it is allowed, else raise."""
-    if type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
-        raise InvalidInput(f"must be a whole number from 1 to {_MOST_PARTS}", field="parts", value=parts)
+    check.whole(parts, "parts", least=1, most=_MOST_PARTS)
     return parts
 
 

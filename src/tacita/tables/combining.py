@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from tacita import check
 from tacita.errors import InvalidInput
 
 __all__ = ["Combined", "combine_full", "combine_partial"]
@@ -52,8 +53,7 @@ class Combined:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval at this level."""
-        if not 0 < level < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+        check.inside(level, "level", 0, 1)
         half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.std
         return self.estimate - half, self.estimate + half
 
@@ -82,8 +82,7 @@ def combine_full(estimates: Sequence[float], variances: Sequence[float], *, rows
         people: Rows of the data that the model was fitted to.
     """
     for name, value in (("rows", rows), ("people", people)):
-        if type(value) is not int or value < 1:
-            raise InvalidInput("must be a whole number of at least 1", field=name, value=value)
+        check.whole(value, name, least=1)
     estimate, within, between, m = _moments(estimates, variances)
     spread = (1 + 1 / m) * between
     variance = spread - within

@@ -6,18 +6,57 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from tacita.errors import InvalidInput
-from tacita.privacy.event import Event, event_from_dict
+from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Provenance
 
-__all__ = ["Envelope"]
+__all__ = ["Envelope", "Stated"]
+
+
+class _Paid(Protocol):
+    """Parts of a release that its guarantee depends on."""
+
+    released: ClassVar[str]
+
+    @property
+    def event(self) -> Event: ...
+    @property
+    def unit(self) -> Unit: ...
+    @property
+    def neighbours(self) -> Neighbours: ...
+    @property
+    def provenance(self) -> Provenance: ...
+    def protected(self) -> str: ...
+
+
+class Stated:
+    """Guarantee of a release with an event, a unit, neighbours and a provenance: in one word and in a sentence."""
+
+    released: ClassVar[str] = "The release is"
+    """Subject and verb of the statement."""
+
+    @property
+    def guarantee(self: _Paid) -> str:
+        """Kind of guarantee, in one word: `none` without one, and for noise that can be repeated."""
+        return "none" if isinstance(self.event, NonPrivate) or self.provenance.simulated else "central"
+
+    def protected(self: _Paid) -> str:
+        """Unit that is protected, and against what change."""
+        return f"a {self.unit} under {self.neighbours}"
+
+    def statement(self: _Paid) -> str:
+        """State the guarantee in words."""
+        if isinstance(self.event, NonPrivate):
+            return f"No guarantee: {self.event.reason}."
+        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
+        return f"{self.released} {kind}; protected is {self.protected()}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Envelope(ABC):
+class Envelope(ABC, Stated):
     """The part that answers and models share; each adds `mark`, `parts` and `parts_of`.
 
     Attributes:

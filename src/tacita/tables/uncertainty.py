@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.noise import Law, law_from_dict
@@ -58,8 +59,7 @@ class Uncertainty(Protocol):
 
 
 def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+    check.inside(level, "level", 0, 1)
 
 
 def normal_quantile(level: float) -> float:

@@ -73,6 +73,11 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
         ("clusters", {"Columns": ["age"], "Clusters": 3.0}, {"columns": ["age"], "clusters": 3, "rounds": 3}),
         ("statistics", {"Sql": " SELECT 1 "}, {"sql": "SELECT 1", "level": 0.95}),
         ("bounds", {"Column": "age"}, {"column": "age", "share": 0.99}),
+        (
+            "function",
+            {"Name": "ages", "Kind": "density", "Features": ["age"], "public_inputs": True},
+            {"name": "ages", "kind": "density", "features": ["age"], "public_inputs": True, "seed": 0},
+        ),
         ("components", {"Columns": ["age", "sex"]}, {"columns": ["age", "sex"]}),
         (
             "imputed",
@@ -94,7 +99,7 @@ def test_what_is_typed_becomes_a_request(
 
 
 def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
-    assert set(KINDS) - OWN_FORMS == {"clusters", "statistics", "bounds", "components", "imputed"}
+    assert set(KINDS) - OWN_FORMS == {"clusters", "statistics", "bounds", "components", "imputed", "function"}
 
 
 def test_empty_required_fields_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -412,5 +412,5 @@ KINDS: dict[str, type[Asked]] = {
     "model": Model,
 }
 """Kinds of release with a form of their own; all others have one that is made from the schema of their request."""
-OWN_FORMS = {*KINDS, "function", "federated"}
-"""The same, with those that another page makes, or that need more than one dataset."""
+OWN_FORMS = {*KINDS, "federated"}
+"""The same, with federated rows, which the page of holders makes."""

@@ -14,6 +14,7 @@ from tacita.errors import InvalidInput
 __all__ = ["Described", "member_type"]
 
 _ATTRIBUTES = {"columns", "attributes", "features"}
+_ATTRIBUTE = {"column", "target"}
 _ELSEWHERE = {"dataset", "budget", "purpose"}
 Reader = Callable[[], Any]
 
@@ -105,9 +106,9 @@ def _field(name: str, member: Mapping[str, Any], domain: Domain, change: kit.Han
         return lambda: list(several.value) or None
     if kind == "array":
         return _list_field(label, member_type(member["items"]), words, change)
-    if kind == "string" and name == "column":
-        one = kit.choice(label, list(domain.countable), None, words=words, change=change)
-        return lambda: one.value
+    if kind == "string" and name in _ATTRIBUTE:
+        one = kit.choice(label, ["", *domain.countable], "", words=words, change=change)
+        return lambda: one.value or None
     if kind == "string":
         text = kit.field(label, default or "", words=words, change=change)
         return lambda: text.value.strip() or None

@@ -29,6 +29,7 @@ KINDS = {
 }
 """What jobs are called."""
 RELEASES = {
+    "function": "A function that may be asked for ever",
     "statistics": "Statistics, asked for in SQL",
     "clusters": "Clusters (k-means)",
     "components": "Principal components",

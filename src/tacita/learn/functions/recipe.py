@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput, NotPublic
@@ -39,7 +40,7 @@ from tacita.learn.regression.problem import check_people
 from tacita.models.neural.grid_noise import rounded_normal
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -92,8 +93,7 @@ class ReleaseFunction:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
-        if self.kind not in _KINDS:
-            raise InvalidInput("must be one of " + ", ".join(_KINDS), field="kind", value=self.kind)
+        check.one_of(self.kind, "kind", _KINDS)
         if self.form not in ("path", "features"):
             raise InvalidInput("must be path or features", field="form", value=self.form)
         if self.calibration not in ("analytic", "classical"):
@@ -184,7 +184,7 @@ class ReleaseFunction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionPlan:
+class FunctionPlan(CalibratedPlan[Any]):
     """A function with its noise fixed, in units of how far a unit moves it."""
 
     recipe: ReleaseFunction
@@ -211,15 +211,9 @@ class FunctionPlan:
             return self.multiplier, math.inf
         return self.multiplier / math.sqrt(1 - _COUNT_SHARE), self.multiplier / math.sqrt(_COUNT_SHARE)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "error": None if (found := self.predict_error()) is None else found.as_dict(),
         }
 

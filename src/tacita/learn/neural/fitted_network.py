@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import InvalidInput
-from tacita.learn.designed import Designed
-from tacita.learn.envelope import likeliest, softmax
+from tacita.learn.envelope import Designed, likeliest, softmax
 from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.neural.layers import Layers
 

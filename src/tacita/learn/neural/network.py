@@ -31,7 +31,7 @@ from tacita.learn.regression.problem import check_people, gather
 from tacita.models.neural.backend import check_installed
 from tacita.models.neural.training import Steps
 from tacita.noise import Source
-from tacita.plans.recipe import check_engine
+from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
@@ -189,8 +189,10 @@ def _noise_of(budget: Budget, steps: int, rate: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedNetwork:
+class CalibratedNetwork(CalibratedPlan[FittedNetwork]):
     """A network with the noise of its steps fixed."""
+
+    answer = FittedNetwork
 
     recipe: NeuralNetwork
     domain: Domain = field(repr=False)
@@ -235,18 +237,8 @@ class CalibratedNetwork:
             provenance=Provenance(recipe=recipe.as_dict(), simulated=source.simulated),
         )
 
-    def read(self, text: str, /) -> FittedNetwork:
-        """The network that `to_json` wrote."""
-        return FittedNetwork.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "noise": self.law.as_dict(),
         }

@@ -230,9 +230,9 @@ class CalibratedNarrowing(StagedPlan):
         notes = dict(found.notes) | {"narrowed": _named(design, limits)}
         return self.released(found, source, notes=notes, limits=limits[:-1])
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return super().as_dict() | {
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
+        return super().parts() | {
             "narrowing": {"medians": self.medians.as_dict(), "shells": self.shells.as_dict()},
         }
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -33,8 +34,7 @@ from tacita.learn.regression.methods.sufficient import sufficient
 from tacita.learn.regression.problem import Coefficients, Method, Problem, check_people
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
-from tacita.plans.recipe import check_engine
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -92,8 +92,7 @@ class Regression:
         object.__setattr__(self, "features", tuple(self.features))
         if self.task not in ("linear", "logistic"):
             raise InvalidInput("must be linear or logistic", field="task", value=self.task)
-        if self.method not in METHODS:
-            raise InvalidInput("must be one of " + ", ".join(METHODS), field="method", value=self.method)
+        check.one_of(self.method, "method", METHODS)
         penalty = Penalty(size=self.penalty, alpha=self.alpha)
         if self.convexify not in get_args(Convexify):
             raise InvalidInput("must be floor, trim or ridge", field="convexify", value=self.convexify)
@@ -139,8 +138,10 @@ class Regression:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedRegression:
+class CalibratedRegression(CalibratedPlan[FittedModel]):
     """A regression with its noise fixed."""
+
+    answer = FittedModel
 
     recipe: Regression
     domain: Domain = field(repr=False)
@@ -163,6 +164,11 @@ class CalibratedRegression:
         """Against what change."""
         return self.setting.neighbours
 
+    @property
+    def budget(self) -> Budget:
+        """Most that a run may cost."""
+        return self.setting.budget
+
     def run(self, engine: Engine, source: Source) -> FittedModel:
         """Read once, fit, add noise."""
         check_engine(self, engine)
@@ -182,20 +188,9 @@ class CalibratedRegression:
             **about | {"notes": found.notes} | more,
         )
 
-    def read(self, text: str, /) -> FittedModel:
-        """The model that `to_json` wrote."""
-        return FittedModel.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        budget = self.setting.budget
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "method": self.method.as_dict(),
             "why": self.why,
         }

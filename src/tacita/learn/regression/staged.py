@@ -11,7 +11,7 @@ from tacita.learn.fitted import FittedModel
 from tacita.learn.regression.problem import Coefficients
 from tacita.learn.regression.regression import CalibratedRegression
 from tacita.noise import Source
-from tacita.privacy.accountant import cost
+from tacita.plans.recipe import CalibratedPlan
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -25,8 +25,10 @@ class _Recipe(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagedPlan(ABC):
+class StagedPlan(ABC, CalibratedPlan[FittedModel]):
     """All noises, fixed. `budget` is that of the whole, of which `fit` has its part."""
+
+    answer = FittedModel
 
     recipe: _Recipe
     fit: CalibratedRegression = field(repr=False)
@@ -58,17 +60,6 @@ class StagedPlan(ABC):
         about = {"event": self.event, "neighbours": self.neighbours, "why": self.why}
         return self.fit.released(found, source, recipe=self.recipe.as_dict(), **about | more)
 
-    def read(self, text: str, /) -> FittedModel:
-        """The model that `to_json` wrote."""
-        return FittedModel.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return self.fit.as_dict() | {
-            "why": self.why,
-            "recipe": self.recipe.as_dict(),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
-        }
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data: those of the fit, and why this method."""
+        return self.fit.parts() | {"why": self.why}

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -75,8 +76,7 @@ class TunedRegression:
             raise InvalidInput("must be at least one", field="penalties")
         for size, alpha in self.penalties:
             Penalty(size=size, alpha=alpha)
-        if not 0 < self.share < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="share", value=self.share)
+        check.inside(self.share, "share", 0, 1)
         if self.base.method not in ("auto", "functional", "sufficient"):
             hint = "Use functional for epsilon, sufficient for rho, or auto"
             raise InvalidInput("penalties are tuned on moments", field="method", value=self.base.method, hint=hint)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import coded_units
@@ -28,7 +29,7 @@ from tacita.learn.feature_map import Array
 from tacita.learn.trees.fitted_trees import FittedTrees, Tree
 from tacita.learn.trees.splitting import Codes, Split, grow, shrunk, splits_of
 from tacita.noise import DiscreteLaplace, Source
-from tacita.plans.recipe import check_engine
+from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
@@ -88,18 +89,14 @@ class Trees:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        return {
-            "recipe": "trees",
-            "target": self.target,
-            "features": list(self.features),
-            "depth": self.depth,
-            "trees": self.trees,
-        }
+        return {"recipe": "trees"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedTrees:
+class CalibratedTrees(CalibratedPlan[FittedTrees]):
     """Trees with their losses fixed. `epsilon` is the cost of one tree to a unit that is added or removed."""
+
+    answer = FittedTrees
 
     recipe: Trees
     domain: Domain = field(repr=False)
@@ -169,19 +166,9 @@ class CalibratedTrees:
         noisy = counts + self.law.draw(counts.size, source).reshape(counts.shape)
         return Tree(splits=chosen, shares=shrunk(noisy.astype(float), self.law.std))
 
-    def read(self, text: str, /) -> FittedTrees:
-        """The trees that `to_json` wrote."""
-        return FittedTrees.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "noise": self.law.as_dict(),
             "choice": self.choice,
         }

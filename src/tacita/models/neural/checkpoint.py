@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.models.neural.backend import load_torch
 from tacita.models.neural.training import PrivateTraining
@@ -60,8 +61,7 @@ class Checkpoints:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
-        if type(self.every) is not int or self.every < 1:
-            raise InvalidInput("must be a whole number of at least 1", field="every", value=self.every)
+        check.whole(self.every, "every", least=1)
 
     def write(self, checkpoint: Checkpoint) -> None:
         """Replace what is there, at once or not at all."""

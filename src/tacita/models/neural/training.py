@@ -12,11 +12,11 @@ Utility:  noise falls with the number of units in a step, so large rates and few
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tacita import check
 from tacita.errors import InternalError, InvalidInput
 from tacita.models.neural.backend import load_torch
 from tacita.models.neural.clipping import GRID, UnitLoss, clipped_sum
@@ -49,8 +49,7 @@ class Steps:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.clip) and self.clip > 0):
-            raise InvalidInput("must be positive and finite", field="clip", value=self.clip)
+        check.positive(self.clip, "clip")
         _ = self.event  # says what else is wrong
 
     @classmethod
@@ -102,8 +101,7 @@ class PrivateTraining:
         done: int = 0,
     ) -> None:
         _refuse_shared_statistics(module)
-        if not (math.isfinite(expected) and expected > 0):
-            raise InvalidInput("must be positive and finite", field="expected", value=expected)
+        check.positive(expected, "expected")
         self.law, self.done = law, done
         self._module, self._optimiser, self._loss = module, optimiser, loss
         self._units, self._take, self._expected, self._source = units, take, expected, source

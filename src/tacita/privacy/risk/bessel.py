@@ -19,6 +19,7 @@ import math
 import numpy as np
 from scipy import optimize, special
 
+from tacita import check
 from tacita.errors import InvalidInput
 
 __all__ = ["bessel_cdf", "bessel_confidence", "bessel_epsilon", "bessel_noise"]
@@ -78,6 +79,5 @@ def _root(of: object, low: float, high: float) -> float:
 
 
 def _dimensions(value: int) -> int:
-    if type(value) is not int or not 1 <= value <= _MOST_DIMENSIONS:
-        raise InvalidInput(f"must be a whole number from 1 to {_MOST_DIMENSIONS}", field="dimensions", value=value)
+    check.whole(value, "dimensions", least=1, most=_MOST_DIMENSIONS)
     return value

@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import optimize
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.privacy.risk.at_risk import HEURISTIC, MOST_RELEASES, Sides, confidence_of
 from tacita.privacy.risk.bessel import bessel_confidence
@@ -111,8 +112,7 @@ class CostModel:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise InvalidInput("must be positive and finite", field=name, value=value)
-        if type(self.people) is not int or self.people < 1:
-            raise InvalidInput("must be a whole number of at least 1", field="people", value=self.people)
+        check.whole(self.people, "people", least=1)
         if not 0 <= self.least < self.compensation:
             rule = "must be 0 or more, and below the compensation without a guarantee"
             raise InvalidInput(rule, field="least", value=self.least)
@@ -176,8 +176,7 @@ class CostModel:
     def price(self, noise: float, *, releases: int = 1, dimensions: int = 1) -> Price:
         """Cost of a noise level over a number of releases: plainly, and by every calculus that covers them."""
         _positive("noise", noise)
-        if type(releases) is not int or not 1 <= releases <= MOST_RELEASES:
-            raise InvalidInput(f"must be a whole number from 1 to {MOST_RELEASES}", field="releases", value=releases)
+        check.whole(releases, "releases", least=1, most=MOST_RELEASES)
         calculi = [each for each in get_args(Bookkeeping) if releases == 1 or each != "bessel"]  # it knows one release
         return Price(
             noise=noise,

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from tacita import check
 from tacita.common.binomial import lower_end
 from tacita.errors import InvalidInput
 from tacita.privacy.risk.at_risk import Sides, confidence_of
@@ -101,8 +102,7 @@ def sample_sensitivity(
     query: Callable[[Any], Any], pairs: Pairs, count: int, rng: np.random.Generator
 ) -> SampledSensitivity:
     """L1 distances of a query on sampled pairs of neighbours."""
-    if type(count) is not int or count < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="count", value=count)
+    check.whole(count, "count", least=1)
     found = np.empty(count)
     for place in range(count):
         one, other = pairs(rng)
@@ -200,8 +200,7 @@ def sampled_loss(
     for name, value in (("sensitivity", sensitivity), ("noise", noise)):
         if not value > 0:
             raise InvalidInput("must be positive", field=name, value=value)
-    if type(draws) is not int or draws < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="draws", value=draws)
+    check.whole(draws, "draws", least=1)
     within = 0
     for _ in range(draws):
         one, other = pairs(rng)

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.errors import InvalidInput
 
 __all__ = ["SPLITS", "Split", "split"]
@@ -39,11 +40,9 @@ def split(
         holders: Number of holders, where the scheme does not fix it.
         label: The column of the label; never the one that `attribute` draws.
     """
-    if scheme not in SPLITS:
-        raise InvalidInput(f"must be one of {', '.join(SPLITS)}", field="scheme", value=scheme)
+    check.one_of(scheme, "scheme", SPLITS)
     rows, columns = codes.shape
-    if type(holders) is not int or not 1 <= holders <= rows:
-        raise InvalidInput(f"must be a whole number from 1 to {rows}", field="holders", value=holders)
+    check.whole(holders, "holders", least=1, most=rows)
     if scheme == "central":
         return [np.arange(rows)]
     if scheme == "equal":

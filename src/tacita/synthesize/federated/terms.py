@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.privacy.budget import Budget
@@ -76,15 +77,12 @@ class Terms:
             raise InvalidInput(rule, field="run", value=self.run)
         if not isinstance(self.schema, str) or not 1 <= len(self.schema) <= 64:
             raise InvalidInput("must be the fingerprint of a schema", field="schema", value=self.schema)
-        if self.method not in SHARING:
-            raise InvalidInput(f"must be one of {', '.join(SHARING)}", field="method", value=self.method)
+        check.one_of(self.method, "method", SHARING)
         if self.overlap not in get_args(Overlap):
             raise InvalidInput("must be none or possible", field="overlap", value=self.overlap)
         most = len(self.holders)
-        if type(self.quorum) is not int or not 1 <= self.quorum <= most:
-            raise InvalidInput(f"must be a whole number from 1 to {most}", field="quorum", value=self.quorum)
-        if type(self.degree) is not int or not 1 <= self.degree <= MOST_PARENTS:
-            raise InvalidInput(f"must be a whole number from 1 to {MOST_PARENTS}", field="degree", value=self.degree)
+        check.whole(self.quorum, "quorum", least=1, most=most)
+        check.whole(self.degree, "degree", least=1, most=MOST_PARENTS)
         if not _is_number(self.split) or not 0 < self.split < 1:
             raise InvalidInput("must lie between 0 and 1", field="split", value=self.split)
         if not _is_number(self.theta) or not self.theta > 0:

@@ -27,6 +27,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import CodedUnits, coded_units
@@ -112,11 +114,9 @@ class Adversarial:
 
     def __post_init__(self) -> None:
         for name in ("steps", "latent", "hidden", "critic", "starts"):
-            if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 1_000_000:
-                raise InvalidInput("must be a whole number from 1 to 1000000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1, most=1_000_000)
         for name in ("matching", "follow"):
-            if type(getattr(self, name)) is not int or not 0 <= getattr(self, name) <= 1_000_000:
-                raise InvalidInput("must be a whole number from 0 to 1000000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=0, most=1_000_000)
         for name in ("tables", "rate"):
             if not 0 < getattr(self, name) < 1:
                 raise InvalidInput("must lie between 0 and 1", field=name, value=getattr(self, name))
@@ -175,10 +175,7 @@ class Adversarial:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain["attributes"] = self.attributes and list(self.attributes)
-        plain["seconds"] = None if math.isinf(self.seconds) else self.seconds
-        return {"method": self.method} | plain
+        return {"method": self.method} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,11 +19,13 @@ import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.errors import DataError, InvalidInput
 from tacita.models.neural.backend import check_installed, load_torch, pick_device
 from tacita.models.neural.checkpoint import (
@@ -37,8 +39,9 @@ from tacita.models.neural.checkpoint import (
 from tacita.models.neural.training import PrivateTraining, Steps, check_finite
 from tacita.noise import DiscreteGaussian, Source
 from tacita.plans.additive import shift_event
+from tacita.plans.recipe import CalibratedPlan
 from tacita.plans.split import in_sequence
-from tacita.privacy.accountant import check_sampled, cost
+from tacita.privacy.accountant import check_sampled
 from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event
@@ -46,6 +49,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.gan.generator import SLOPE
 from tacita.synthesize.gan.networks import initialise
 from tacita.synthesize.plan import generator
+from tacita.tables.envelope import Stated
 from tacita.tables.release import Provenance
 from tacita.tables.simplex import to_distribution
 
@@ -89,8 +93,7 @@ class ImageGan:
         if not 0 < self.counts < 1:
             raise InvalidInput("must lie between 0 and 1", field="counts", value=self.counts)
         for name in ("labels", "steps", "follow", "latent", "channels", "starts"):
-            if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 100_000:
-                raise InvalidInput("must be a whole number from 1 to 100000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1, most=100_000)
 
     def calibrate(self, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> ImageGanPlan:
         """Fix the noise of counts and steps so that both together cost at most the budget; reads no data."""
@@ -110,11 +113,11 @@ class ImageGan:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        return {"method": "image-gan"} | {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"method": "image-gan"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageGanPlan:
+class ImageGanPlan(CalibratedPlan[Any]):
     """Counts and critic with their noise fixed. Reads no data until it runs."""
 
     recipe: ImageGan
@@ -147,15 +150,9 @@ class ImageGanPlan:
             self.checkpoints.write(replace(state, released=json.dumps(counts.tolist())))
         return np.asarray(counts)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "training": self.steps.as_dict(),
         }
 
@@ -241,7 +238,7 @@ class ImageGanPlan:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MadeImages:
+class MadeImages(Stated):
     """A released generator of images.
 
     Attributes:
@@ -250,6 +247,8 @@ class MadeImages:
         provenance: `simulated` when the noise could be repeated.
     """
 
+    released: ClassVar[str] = "The generator and all images of it are"
+
     recipe: ImageGan
     network: Any = field(repr=False)
     shares: NDArray[np.float64]
@@ -257,16 +256,6 @@ class MadeImages:
     unit: Unit
     neighbours: Neighbours
     provenance: Provenance = field(repr=False)
-
-    @property
-    def guarantee(self) -> str:
-        """In one word, what kind of promise is made; noise that can be repeated makes none."""
-        return "none" if self.provenance.simulated else "central"
-
-    def statement(self) -> str:
-        """Guarantee in words."""
-        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
-        return f"The generator and all images of it are {kind}; protected is a {self.unit} under {self.neighbours}."
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data about it, without the network."""

@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import CodedUnits, coded_units
@@ -92,8 +94,7 @@ class PateGan:
     def __post_init__(self) -> None:
         whole = ("rounds", "votes", "lessons", "follow", "latent", "hidden", "judge", "teacher", "starts", "teachers")
         for name in whole:
-            if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 1_000_000:
-                raise InvalidInput("must be a whole number from 1 to 1000000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1, most=1_000_000)
         if not 0 < self.tables < 1:
             raise InvalidInput("must lie between 0 and 1", field="tables", value=self.tables)
         check_seconds(self.seconds)
@@ -146,10 +147,7 @@ class PateGan:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain["attributes"] = self.attributes and list(self.attributes)
-        plain["seconds"] = None if math.isinf(self.seconds) else self.seconds
-        return {"method": "pate-gan"} | plain
+        return {"method": "pate-gan"} | plain_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)

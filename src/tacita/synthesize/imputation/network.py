@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.domain import Attribute, Binned, Date, decode
-from tacita.errors import InvalidInput
 from tacita.synthesize.imputation.backend import Drawer, Target
 from tacita.synthesize.imputation.linear import draw_class
 
@@ -39,8 +39,7 @@ class NeuralNetwork:
 
     def __post_init__(self) -> None:
         for name in ("width", "passes"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise InvalidInput("must be a whole number of at least 1", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1)
 
     def fit(self, features: Array, values: Array, target: Target, rng: np.random.Generator) -> Drawer:
         """A network on a bootstrap of the rows."""

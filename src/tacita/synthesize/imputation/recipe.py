@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -99,8 +100,7 @@ class Impute:
         if type(self.m) is not int or not 2 <= self.m <= 1000:
             hint = "One release does not show how much imputation adds to the variance"
             raise InvalidInput("must be a whole number from 2 to 1000", field="m", value=self.m, hint=hint)
-        if self.rows is not None and (type(self.rows) is not int or self.rows < 1):
-            raise InvalidInput("must be a whole number of at least 1", field="rows", value=self.rows)
+        check.whole(self.rows, "rows", least=1, optional=True)
         for each in (self.backend, *self.backends.values()):
             _backend(each)
         self._check_kind(masks)
@@ -170,8 +170,7 @@ class Impute:
 def _backend(given: str | Backend) -> Backend:
     if not isinstance(given, str):
         return given
-    if given not in BACKENDS:
-        raise InvalidInput("must be one of " + ", ".join(BACKENDS), field="backend", value=given)
+    check.one_of(given, "backend", BACKENDS)
     return BACKENDS[given]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.errors import InvalidInput
+from tacita import check
 from tacita.synthesize.imputation.backend import Drawer, Target
 
 __all__ = ["Cart", "Forest"]
@@ -39,8 +39,7 @@ class Cart:
     least: int = 5
 
     def __post_init__(self) -> None:
-        if type(self.least) is not int or self.least < 1:
-            raise InvalidInput("must be a whole number of at least 1", field="least", value=self.least)
+        check.whole(self.least, "least", least=1)
 
     def fit(self, features: Array, values: Array, target: Target, rng: np.random.Generator) -> Drawer:
         """A tree on rows with weights of their own."""
@@ -65,8 +64,7 @@ class Forest:
 
     def __post_init__(self) -> None:
         for name in ("trees", "least"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise InvalidInput("must be a whole number of at least 1", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1)
 
     def fit(self, features: Array, values: Array, target: Target, rng: np.random.Generator) -> Drawer:
         """Trees with weights on top of weights: the common ones differ between releases, the others even out."""

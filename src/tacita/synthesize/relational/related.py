@@ -45,6 +45,7 @@ class Related(Envelope):
     """
 
     mark: ClassVar[str] = "related/1"
+    released: ClassVar[str] = "Both models and all rows drawn from them are"
 
     parents: Synthesized
     children: Mixture = field(repr=False)
@@ -69,18 +70,9 @@ class Related(Envelope):
         names = tuple(attributes)
         return (self.parents if self.parents.supports(names) else self.children).project(names)
 
-    @property
-    def guarantee(self) -> str:
-        """In one word, what kind of promise is made; noise that can be repeated makes none."""
-        return "none" if self.provenance.simulated else "central"
-
-    def statement(self) -> str:
-        """Guarantee in words."""
-        kind = "simulated: NOT private, its noise can be repeated" if self.provenance.simulated else "private"
-        return (
-            f"Both models and all rows drawn from them are {kind}; protected is a person, who is a parent with all of "
-            f"its children ({self.unit}), under {self.neighbours}."
-        )
+    def protected(self) -> str:
+        """Unit that is protected, and against what change."""
+        return f"a person, who is a parent with all of its children ({self.unit}), under {self.neighbours}"
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

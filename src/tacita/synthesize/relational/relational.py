@@ -21,14 +21,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tacita import check
+from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.linked import Linked, child_names, linked_domain, parent_names
 from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
+from tacita.plans.recipe import CalibratedPlan
 from tacita.plans.split import BudgetSplit, in_sequence
-from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
@@ -77,8 +79,7 @@ class Relational:
         if not isinstance(self.share, float) or not 0.01 <= self.share <= 0.99:
             raise InvalidInput("must lie between 0.01 and 0.99", field="share", value=self.share)
         for name in ("components", "fits", "steps"):
-            if type(getattr(self, name)) is not int or not 1 <= getattr(self, name) <= 100_000:
-                raise InvalidInput("must be a whole number from 1 to 100000", field=name, value=getattr(self, name))
+            check.whole(getattr(self, name), name, least=1, most=100_000)
 
     def calibrate(
         self, parents: Domain, children: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours
@@ -120,9 +121,7 @@ class Relational:
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
-        plain = {"method": "relational", "most": self.most, "count": self.count, "share": self.share}
-        fitted = {"components": self.components, "fits": self.fits, "steps": self.steps}
-        return plain | fitted | {"parents": self.parents.as_dict()}
+        return {"method": "relational"} | plain_fields(self)
 
 
 def _split(budget: Budget, share: Fraction, unit: Unit, neighbours: Neighbours) -> tuple[Budget, Budget]:
@@ -135,13 +134,15 @@ def _split(budget: Budget, share: Fraction, unit: Unit, neighbours: Neighbours) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelationalPlan:
+class RelationalPlan(CalibratedPlan[Related]):
     """Both parts with their noise fixed. Reads no data until it runs.
 
     Attributes:
         first: For parents, with a unit of one row.
         second: The tables for children, with a unit of `most` rows.
     """
+
+    answer = Related
 
     recipe: Relational
     domain: Domain = field(repr=False)
@@ -210,19 +211,9 @@ class RelationalPlan:
                 found.append(Target(attributes=pair, shares=table / table.sum(), std=std))
         return found
 
-    def read(self, text: str, /) -> Related:
-        """Read the output of `to_json`."""
-        return Related.from_json(text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
         return {
-            "recipe": self.recipe.as_dict(),
-            "unit": str(self.unit),
-            "neighbours": str(self.neighbours),
-            "budget": self.budget.as_dict(),
-            "cost": float(cost([(self.event, 1)], self.budget, self.neighbours)),
-            "event": self.event.as_dict(),
             "parents": self.first.as_dict(),
             "children": self.second.as_dict(),
         }
