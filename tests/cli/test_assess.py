@@ -50,6 +50,20 @@ def test_a_copy_is_found_out(folder):
     assert risks["used"] > 0.4 > risks["fresh"]
 
 
+def test_selected_attacks(folder):
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "100")
+    found = run("assess", "used.csv", *arguments, "--attacks", "copies, linkability", "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert [each["name"] for each in told["leaks"]] == ["linkability", "exact copies"]
+    assert [each["name"] for each in told["attacks"] if each["ran"]] == ["linkability", "copies"]
+    shown = run("assess", "used.csv", *arguments, "--attacks", "copies")
+    assert "Attacks that were not tried" in shown.out
+    refused = run("assess", "used.csv", *arguments, "--attacks", "magic")
+    assert refused.code == 2
+    assert "membership-density" in refused.err
+
+
 def test_labels_of_classes_can_be_assessed(folder):
     made = run(
         "anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "10", "-o", "k.csv"

@@ -7,12 +7,13 @@ if nearly all of its rows equal real ones although few real rows equal each othe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita.assess.disclosure import Belongs
 from tacita.assess.frame import Frame, Hierarchy, read_frame
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -31,11 +32,15 @@ class Case:
         real: The people whose data was used.
         released: The releases: one or more tables over the same attributes.
         control: People of the same population whose data was not used.
+        belongs: For a scenario: the real row that each released row belongs to.
+        population: For a scenario with unknown membership: the whole population, the people in the data first.
     """
 
     real: Frame
     released: tuple[Frame, ...]
     control: Frame | None = None
+    belongs: Belongs | None = None
+    population: Frame | None = None
 
     def __post_init__(self) -> None:
         if not self.released or not len(self.real):
@@ -65,10 +70,12 @@ class Case:
 
     def only(self, names: Sequence[str]) -> Case:
         """Return the same case over some attributes."""
-        return Case(
+        return replace(
+            self,
             real=self.real.only(names),
             released=tuple(frame.only(names) for frame in self.released),
             control=None if self.control is None else self.control.only(names),
+            population=None if self.population is None else self.population.only(names),
         )
 
 

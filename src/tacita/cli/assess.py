@@ -51,6 +51,24 @@ def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
         raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
 
 
+_SHOWN = (
+    "In short",
+    "What it gives away",
+    "The intruder scenario",
+    "What could not be computed",
+    "Attacks that were not tried",
+)
+
+
+def _list_attacks(asked: bool) -> None:
+    if asked:
+        from tacita.assess.attacks.registry import select
+
+        rows = [(each.name, each.question, each.needs) for each in select()]
+        show.grid("Attacks", ("--attacks", "question", "needs"), rows)
+        raise typer.Exit
+
+
 def assess(
     release: Annotated[
         list[str], typer.Argument(help="The release: CSV or Parquet; several of the same people may be given.")
@@ -82,6 +100,14 @@ def assess(
         str | None, typer.Option(help="The whole population, real rows first; for a scenario with unknown membership.")
     ] = None,
     kind: Annotated[str, typer.Option(help="How several releases are combined: plain, partial or full.")] = "plain",
+    attacks: Annotated[
+        str | None,
+        typer.Option(help="Attacks to run, separated by commas; by default all that apply. See --list-attacks."),
+    ] = None,
+    list_attacks: Annotated[
+        bool,
+        typer.Option("--list-attacks", callback=_list_attacks, is_eager=True, help="List all attacks and leave."),
+    ] = False,
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
     table: TableName = None,
@@ -94,6 +120,7 @@ def assess(
     """
     from tacita.assess.assessment import AssessmentOptions
     from tacita.assess.assessment import assess as run
+    from tacita.assess.attacks.registry import select
     from tacita.assess.case import read_case
     from tacita.assess.compare.page import assessment_sections, write_assessment
     from tacita.assess.frame import read_frame
@@ -135,7 +162,9 @@ def assess(
         group=group,
         scenario=None if scenario is None else Scenario.read(scenario),
         kind=kind,  # type: ignore[arg-type]
+        attacks=tuple(part.strip() for part in (attacks or "").split(",") if part.strip()),
     )
+    select(wishes.attacks)  # refuses unknown names before any data is read
     with show.progress("assessing", 100) as tell:
         everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
         found = run(
@@ -152,7 +181,7 @@ def assess(
         show.print_json(found.as_dict())
         return
     for section in assessment_sections(found):
-        if section.title in ("In short", "What it gives away", "The intruder scenario", "What could not be computed"):
+        if section.title in _SHOWN:
             if section.text:
                 show.say(section.text)
             show.grid(section.title, ("", ""), section.facts)

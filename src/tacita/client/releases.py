@@ -14,6 +14,7 @@ from tacita.privacy.budget import Budget
 from tacita.wire import (
     AnonymizedInfo,
     AssessmentInfo,
+    AttackInfo,
     ComparisonInfo,
     JobInfo,
     ReleaseKindInfo,
@@ -23,6 +24,7 @@ from tacita.wire import (
 
 __all__ = ["ReleaseCalls"]
 
+_LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
 _KNOWN: TypeAdapter[AnonymizedInfo | SyntheticInfo] = TypeAdapter(AnonymizedInfo | SyntheticInfo)
 
@@ -85,9 +87,22 @@ class ReleaseCalls(ABC):
         """Fetch the signed privacy statement of released rows."""
         return StatementInfo.model_validate_json(self._get(f"{_of(id)}/statement"))
 
-    def assess(self, release: str, *, key: str | None = None, **more: Any) -> JobInfo:
-        """Assess released rows: a job, for `wait_assessment`; `control`, `secrets`, `target`, ... are optional."""
-        body = {"release": release} | more
+    def attacks(self) -> list[AttackInfo]:
+        """List the attacks that assessments run where they apply."""
+        return _LIST_ATTACKS.validate_json(self._get("/v1/attacks"))
+
+    def assess(
+        self, release: str, *, attacks: Sequence[str] | None = None, key: str | None = None, **more: Any
+    ) -> JobInfo:
+        """Assess released rows: a job, for `wait_assessment`.
+
+        Args:
+            release: The id of the release.
+            attacks: Names of the attacks to run, as in `attacks`; by default all that apply.
+            key: The same key again gives the same job.
+            more: Other members of the request: `control`, `secrets`, `target`, ...
+        """
+        body = {"release": release, "attacks": None if attacks is None else list(attacks)} | more
         return JobInfo.model_validate_json(self._post("/v1/assessments", body, key=key or uuid.uuid4().hex))
 
     def wait_assessment(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> AssessmentInfo:

@@ -8,7 +8,29 @@ from pydantic import Field
 
 from tacita.wire.base import Name, RequestModel, ResponseModel
 
-__all__ = ["AssessmentInfo", "AssessmentRequest", "ComparisonInfo", "ComparisonRequest"]
+__all__ = ["AssessmentInfo", "AssessmentRequest", "AttackInfo", "AttackName", "ComparisonInfo", "ComparisonRequest"]
+
+AttackName = Literal[
+    "singling-out",
+    "singling-out-univariate",
+    "linkability",
+    "inference",
+    "copies",
+    "membership-distance",
+    "membership-density",
+    "nearest",
+    "scenario",
+]
+"""The names of `assess.attacks.registry`, which this room may not import; a test compares them."""
+
+
+class AttackInfo(ResponseModel):
+    """An attack that assessments run where it applies."""
+
+    name: str = Field(description="As in `attacks` of an assessment.")
+    title: str
+    question: str = Field(description="The question that it answers.")
+    needs: str = Field(description="Its needs beside the real rows.")
 
 
 class AssessmentRequest(RequestModel):
@@ -23,6 +45,9 @@ class AssessmentRequest(RequestModel):
     secrets: list[str] | None = Field(default=None, description="Attributes that no one should infer.")
     target: str | None = Field(default=None, description="The attribute that classifiers learn to predict.")
     group: str | None = Field(default=None, description="Compare accuracy over its levels.")
+    attacks: list[AttackName] | None = Field(
+        default=None, description="Attacks to run, as `GET /v1/attacks` lists them; by default all that apply."
+    )
     seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
 
 
@@ -38,6 +63,7 @@ class ComparisonRequest(RequestModel):
     target: str | None = None
     group: str | None = None
     attempts: int = Field(default=2000, ge=97, le=100_000, description="Trials of each attack on each release.")
+    attacks: list[AttackName] = Field(default_factory=list, description="Attacks to run; by default all that apply.")
     most_risk: float = Field(default=0.1, gt=0, le=1)
     seed: int = Field(default=0, ge=0)
 
@@ -99,3 +125,9 @@ class AssessmentInfo(ResponseModel):
     regression: list[dict[str, Any]]
     structure: dict[str, Any] | None
     skipped: list[list[str]]
+    further: list[dict[str, Any]] = Field(
+        default_factory=list, description="Results of attacks that are neither leaks nor membership."
+    )
+    attacks: list[dict[str, Any]] = Field(
+        default_factory=list, description="Every attack: its name, whether it ran, and the reason if it did not."
+    )

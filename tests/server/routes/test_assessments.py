@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tacita.assess.attacks.registry import ATTACKS
+
 
 @pytest.fixture
 def release(world) -> str:
@@ -40,6 +42,18 @@ def test_from_release_to_page(world, release) -> None:
     assert world.spent() == pytest.approx(0.5)  # an assessment stays with the steward
 
 
+def test_selected_attacks(world, release) -> None:
+    steward = world.token("steward")
+    listed = world.call("GET", "/v1/attacks", token=steward).json()
+    assert [each["name"] for each in listed] == [attack.name for attack in ATTACKS]
+    assert world.call("GET", "/v1/attacks", token=world.token("analyst")).status_code == 403
+    place = ask(world, steward, release, attacks=["copies", "inference"]).headers["location"]
+    world.work()
+    told = world.call("GET", place, token=steward).json()
+    assert [each["name"] for each in told["attacks"] if each["ran"]] == ["inference", "copies"]
+    assert told["membership"] == []
+
+
 def test_nobody_else_sees_it(world, release) -> None:
     steward = world.token("steward")
     assert ask(world, world.token("analyst"), release).status_code == 403
@@ -59,6 +73,7 @@ def test_nobody_else_sees_it(world, release) -> None:
         {"control": "nobody"},
         {"control": "patients"},
         {"attempts": 1},
+        {"attacks": ["magic"]},
         {"attempts": "9"},
         {"colour": "red"},
     ],

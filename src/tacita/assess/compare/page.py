@@ -43,35 +43,16 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
         sections.append(_scenario(found))
     sections += [_tables(found), *_more(found)]
     if found.skipped:
-        sections.append(Section(title="What could not be computed", facts=list(found.skipped)))
+        sections.append(Section(title="What could not be computed", facts=[(what, why) for what, why in found.skipped]))
+    if found.not_tried:
+        facts = [(each.title, each.reason) for each in found.not_tried]
+        sections.append(Section(title="Attacks that were not tried", facts=facts))
     return sections
 
 
 def _risks(found: Assessment) -> Section:
     bars = [Interval(label=each.name, value=each.value, low=each.low, high=each.high) for each in found.risks]
-    rows = [
-        (
-            leak.name,
-            f"{leak.attack.share:.3f} of {leak.attack.trials:,} tries worked; guessing {leak.baseline.share:.3f}"
-            + ("" if leak.control is None else f"; on people not in the data {leak.control.share:.3f}")
-            + ("" if leak.strong else "; no better than guessing, so it says little"),
-        )
-        for leak in found.leaks
-    ]
-    for attack in found.memberships:
-        low, high = attack.auc_interval()
-        few = ", ".join(attack.tpr_words(fpr) for fpr in (0.01, 0.001))
-        area = f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f})"
-        rows.append((f"membership, {attack.name}", f"{area}; members found: {few}"))
-    if found.nearness is not None:
-        near = found.nearness
-        rows.append(
-            (
-                "nearest rows",
-                f"{near.nearer.share:.1%} of released rows lie nearer to the data than to people held back; one half "
-                "would be chance",
-            )
-        )
+    rows = [fact for each in found.results if each is not found.disclosure for fact in each.facts]
     text = "0 is what anyone could guess, 1 is certainty. Lines are 95 % intervals."
     picture = interval_bars(bars, title="What attacks achieve beyond a control group")
     return Section(title="What it gives away", text=text, picture=picture, facts=rows)
@@ -79,15 +60,7 @@ def _risks(found: Assessment) -> Section:
 
 def _scenario(found: Assessment) -> Section:
     assert found.disclosure is not None
-    risk = found.disclosure
-    false = risk.false_rate
-    facts = [
-        ("targets", f"{risk.targets:,}; membership {risk.membership}"),
-        ("right unique matches", f"{risk.true_rate.share:.2%} of the targets"),
-        ("wrong among unique matches", "no unique match" if false is None else f"{false:.1%}: higher is safer"),
-        ("expected share found", f"{risk.expected:.2%}"),
-    ]
-    return Section(title="The intruder scenario", facts=facts)
+    return Section(title="The intruder scenario", facts=list(found.disclosure.facts))
 
 
 def _tables(found: Assessment) -> Section:

@@ -189,6 +189,7 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
         if each["kind"] == "assess" and each["release"] == job["id"]
     ]
     datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
+    listed = {each["name"]: each["title"] for each in await visit.api.get("/v1/attacks")}
     with kit.panel("What it gives away", "For the steward: the figures below were read off real rows, and stay here."):
         result = ui.element("div")
 
@@ -196,7 +197,11 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
             await _assessment(visit, found)
 
         async def begin() -> None:
-            body = {"release": job["id"], "control": None if control.value == _NOBODY else control.value}
+            body = {
+                "release": job["id"],
+                "control": None if control.value == _NOBODY else control.value,
+                "attacks": attacks.value or None,
+            }
             begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
             result.clear()
             with result:
@@ -205,6 +210,7 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
         with kit.row():
             usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
             control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
+            attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
             kit.button("Assess it", begin, main=not earlier)
         if earlier:
             with result:
@@ -235,6 +241,9 @@ async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     ]
     if rows:
         kit.picture(interval_bars(rows, title="Risk by attack"))
+    absent = [[each["title"], each["reason"]] for each in found["attacks"] if not each["ran"]]
+    if absent:
+        kit.table(["attack that was not tried", "reason"], absent, caption="Attacks that were not tried")
     kit.link("The whole report", f"/files/v1/assessments/{job['id']}/page", new=True)
 
 

@@ -62,6 +62,7 @@ def _assess(task: Task) -> str:
         secrets=tuple(request.secrets or ()),
         target=request.target,
         group=request.group,
+        attacks=tuple(request.attacks or ()),
     )
 
     def tell(share: float, what: str) -> None:

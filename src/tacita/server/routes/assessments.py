@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
+from tacita.assess.attacks.registry import select
 from tacita.assess.compare.plan import ComparePlan
 from tacita.errors import Conflict, InvalidInput, UnknownName
 from tacita.server.auth.auth import Services_, allow, check_scope
@@ -19,7 +20,7 @@ from tacita.server.releasing.files import page_of
 from tacita.server.releasing.kind import dataset_of
 from tacita.server.routes.query import Key
 from tacita.server.services import Services
-from tacita.wire import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest, JobInfo
+from tacita.wire import AssessmentInfo, AssessmentRequest, AttackInfo, ComparisonInfo, ComparisonRequest, JobInfo
 from tacita.wire.refusals import rebuild
 
 __all__ = ["router"]
@@ -27,6 +28,12 @@ __all__ = ["router"]
 router = APIRouter(tags=["assessments"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
+
+
+@router.get("/v1/attacks", summary="Attacks of an assessment")
+def list_attacks(token: Steward) -> list[AttackInfo]:
+    """All attacks, in the order in which an assessment runs those that apply."""
+    return [AttackInfo.model_validate(attack.as_dict()) for attack in select()]
 
 
 @router.post("/v1/assessments", status_code=202, summary="Assess a release")
