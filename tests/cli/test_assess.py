@@ -64,6 +64,19 @@ def test_selected_attacks(folder):
     assert "membership-density" in refused.err
 
 
+def test_two_anonymous_releases_are_joined(folder):
+    """Each is 5-anonymous; joined, they leave one illness for some people."""
+    common = ("anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "5")
+    assert run(*common, "-o", "one.csv").code == 0
+    assert run(*common, "--method", "datafly", "-o", "two.csv").code == 0
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "600")
+    found = run("assess", "one.csv", "two.csv", *arguments, "--attacks", "intersection", "--json")
+    assert found.code == 0, found.err
+    (joined,) = json.loads(found.out)["further"]
+    assert (joined["releases"], joined["certain"]["trials"]) == (2, 400)
+    assert joined["candidates_together"] < joined["candidates_alone"]
+
+
 def test_labels_of_classes_can_be_assessed(folder):
     made = run(
         "anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "10", "-o", "k.csv"

@@ -20,6 +20,7 @@ AttackName = Literal[
     "membership-density",
     "nearest",
     "scenario",
+    "intersection",
 ]
 """The names of `assess.attacks.registry`, which this room may not import; a test compares them."""
 
@@ -37,6 +38,11 @@ class AssessmentRequest(RequestModel):
     """Attack a release, with the rows that it was made from."""
 
     release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
+    others: list[str] = Field(
+        default_factory=list,
+        max_length=20,
+        description="Ids of further releases of the same dataset, which an attacker may join with it.",
+    )
     control: Name | None = Field(
         default=None,
         description="A dataset of similar people who are not in the release. Without it, leaks look like guesses.",

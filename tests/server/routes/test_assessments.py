@@ -54,6 +54,23 @@ def test_selected_attacks(world, release) -> None:
     assert told["membership"] == []
 
 
+def test_several_releases_are_joined(world, release) -> None:
+    steward = world.token("steward")
+    body = {"dataset": "patients", "budget": {"epsilon": 0.2}, "rows": 300}
+    other = world.call("POST", "/v1/releases/synthetic", token=world.token("analyst"), json=body).json()["id"]
+    assert ask(world, steward, release, others=[other]).status_code == 409  # not done yet
+    world.work()
+    place = ask(world, steward, release, others=[other]).headers["location"]
+    world.work()
+    told = world.call("GET", place, token=steward).json()
+    assert told["rows"] == 800
+    assert told["further"][0]["name"].startswith("intersection of 2 releases")
+    assert told["further"][0]["name"] in [each["name"] for each in told["risks"]]
+    assert "intersection of 2 releases" in world.call("GET", f"{place}/page", token=steward).text
+    for bad in ([release], [other, other], ["job_nothing"]):
+        assert ask(world, steward, release, others=bad).status_code in (404, 422)
+
+
 def test_nobody_else_sees_it(world, release) -> None:
     steward = world.token("steward")
     assert ask(world, world.token("analyst"), release).status_code == 403

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tacita.assess.attacks import (
     copies,
     inference,
+    intersection,
     linkability,
     membership_tables,
     scenario,
@@ -31,6 +32,7 @@ ATTACKS: tuple[Attack, ...] = (
     membership_tables.DENSITY,
     copies.NEAREST,
     scenario.SCENARIO,
+    intersection.INTERSECTION,
 )
 
 

@@ -183,11 +183,15 @@ async def _other(visit: Visit, job: dict[str, Any]) -> None:
 
 async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
     """Those that were made, and a form for another."""
-    earlier = [
-        each
-        for each in await visit.api.get("/v1/jobs", limit=1000)
-        if each["kind"] == "assess" and each["release"] == job["id"]
-    ]
+    jobs = await visit.api.get("/v1/jobs", limit=1000)
+    earlier = [each for each in jobs if each["kind"] == "assess" and each["release"] == job["id"]]
+    beside = {
+        each["id"]: f"{words.KINDS[each['kind']]} {each['id']}"
+        for each in jobs
+        if each["kind"] in ("anonymize", "synthesize")
+        and (each["dataset"], each["state"]) == (job["dataset"], "done")
+        and each["id"] != job["id"]
+    }
     datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
     listed = {each["name"]: each["title"] for each in await visit.api.get("/v1/attacks")}
     with kit.panel("What it gives away", "For the steward: the figures below were read off real rows, and stay here."):
@@ -200,6 +204,7 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
             body = {
                 "release": job["id"],
                 "control": None if control.value == _NOBODY else control.value,
+                "others": others.value,
                 "attacks": attacks.value or None,
             }
             begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
@@ -210,6 +215,7 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
         with kit.row():
             usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
             control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
+            others = kit.choice("Other releases of the same people, joined with it", beside, [], several=True)
             attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
             kit.button("Assess it", begin, main=not earlier)
         if earlier:

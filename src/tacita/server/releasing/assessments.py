@@ -33,18 +33,22 @@ def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
+def _released(services: Services, id: str) -> pa.Table:
+    path = rows_of(services, id)
+    if not path.is_file():
+        raise Conflict("was deleted, or is not done", field="release", value=id)
+    return pq.read_table(path)
+
+
 @register("assess")
 def _assess(task: Task) -> str:
     """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
     request = AssessmentRequest.model_validate(dict(task.job.request))
     services = task.services
     release = services.jobs.get(request.release)
-    path = rows_of(services, release.id)
-    if not path.is_file():
-        raise Conflict("was deleted, or is not done", field="release", value=release.id)
     dataset = services.datasets.get(str(release.request["dataset"]))
-    made = pq.read_table(path)
-    names = [name for name in dataset.domain.countable if name in made.column_names]
+    made = [_released(services, id) for id in (release.id, *request.others)]
+    names = [name for name in dataset.domain.countable if all(name in each.column_names for each in made)]
     task.progress.step(0.05, "reading")
     control = None
     if request.control is not None:
@@ -52,7 +56,7 @@ def _assess(task: Task) -> str:
     case = read_case(
         dataset.domain,
         real=_rows(services, dataset, names),
-        released=[made],
+        released=made,
         control=control,
         names=names,
         rng=np.random.default_rng(request.seed),

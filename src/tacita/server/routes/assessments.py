@@ -41,9 +41,7 @@ def make_assessment(
     body: AssessmentRequest, token: Steward, services: Services_, response: Response, key: Key = None
 ) -> JobInfo:
     """A job: attacks and measures with the exact rows. For the steward: charges and releases nothing."""
-    release = services.jobs.get(body.release)
-    if release.kind not in ("anonymize", "synthesize"):
-        raise UnknownName(body.release, field="release", available=())
+    release = _release(services, body.release, "release")
     for name in (str(release.request["dataset"]), *([body.control] if body.control else [])):
         check_scope(token, name)
         dataset_of(services, token, name)
@@ -53,8 +51,14 @@ def make_assessment(
             field="control",
             value=body.control,
         )
-    if release.state != "done":
-        raise Conflict(f"is {release.state}, not done", field="release", value=release.id)
+    others = [_release(services, each, "others") for each in body.others]
+    if any(each.request["dataset"] != release.request["dataset"] for each in others):
+        raise InvalidInput("must be releases of the same dataset", field="others")
+    if len({release.id, *(each.id for each in others)}) <= len(others):
+        raise InvalidInput("must be further releases, each once", field="others")
+    for each in (release, *others):
+        if each.state != "done":
+            raise Conflict(f"is {each.state}, not done", field="release", value=each.id)
     job = services.jobs.submit("assess", body.model_dump(), owner=token.id, key=key)
     response.headers["Location"] = f"/v1/assessments/{job.id}"
     return JobInfo.model_validate(job.as_dict())
@@ -109,6 +113,14 @@ def get_page(id: str, token: Steward, services: Services_) -> Response:
     """One self-contained file that can be printed."""
     _done(services, token, id)
     return PageResponse(page_of(services, id))
+
+
+def _release(services: Services, id: str, field: str) -> Job:
+    """Return the job of released rows."""
+    found: Job = services.jobs.get(id)
+    if found.kind not in ("anonymize", "synthesize"):
+        raise UnknownName(id, field=field, available=())
+    return found
 
 
 def _done(services: Services, token: Token, id: str, kind: str = "assess") -> str:
