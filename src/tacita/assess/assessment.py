@@ -14,6 +14,7 @@ Both are summaries; the sections give the details. A small risk is a finding of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,7 +87,7 @@ class Assessment:
     memberships: tuple[Membership, ...]
     nearness: Nearness | None
     disclosure: Disclosure | None
-    margins: Margins
+    margins: Margins | None
     associations: Associations | None
     propensity: Propensity | None
     queries: QueryError | None
@@ -176,7 +177,9 @@ class Assessment:
 
     @property
     def kept(self) -> float:
-        """1 - mean total variation of pairs (of single attributes, if there is only one)."""
+        """1 - mean total variation of pairs (of single attributes, if there is only one); NaN without released rows."""
+        if self.margins is None:
+            return math.nan
         return 1 - self.margins.mean(2 if self.margins.pairs else 1)
 
     def as_dict(self) -> dict[str, Any]:
@@ -198,12 +201,12 @@ class Assessment:
             "worst": self.worst,
             "headline": self.headline,
             "risks": [dict(zip(("name", "risk", "low", "high"), each[:4], strict=True)) for each in self.risks],
-            "kept": self.kept,
+            "kept": None if self.margins is None else self.kept,
             "leaks": [leak.as_dict() for leak in self.leaks],
             "membership": [attack.as_dict() for attack in self.memberships],
             "nearness": plain(self.nearness),
             "disclosure": plain(self.disclosure),
-            "margins": self.margins.as_dict(),
+            "margins": plain(self.margins),
             "associations": plain(self.associations),
             "propensity": plain(self.propensity),
             "queries": plain(self.queries),
@@ -263,10 +266,11 @@ def assess(
     measured: dict[str, Any] = {}
     for measure in MEASURES:
         tell(measure.begins, measure.title)
+        measured[measure.key] = measure.empty
         try:
-            measured[measure.key] = measure.run(case, wanted, rng)
+            if case.released:
+                measured[measure.key] = measure.run(case, wanted, rng)
         except TacitaError as error:
-            measured[measure.key] = measure.empty
             skipped.append(Skipped(measure.title, str(error)))
     for few in (each for each in results if not isinstance(each, Disclosure)):
         for guesses in (risk.guesses for risk in few.risks_at(0.95) if risk.guesses < LEAST_GUESSES):
@@ -274,7 +278,7 @@ def assess(
             skipped.append(Skipped(few.name, words))
     tell(1.0, "done")
     return Assessment(
-        rows=len(case.first),
+        rows=len(case.first) if case.released else 0,
         people=len(case.real),
         control=0 if case.control is None else len(case.control),
         releases=len(case.released),

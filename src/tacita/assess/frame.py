@@ -33,7 +33,7 @@ from tacita.errors import DataError, InvalidInput
 from tacita.tables.recoding import MISSING, OTHER
 from tacita.tables.recoding.axis import EPOCH
 
-__all__ = ["Frame", "Hierarchy", "Labels", "read_frame"]
+__all__ = ["Frame", "Hierarchy", "Labels", "read_frame", "write_frame"]
 
 Hierarchy = Mapping[str, Sequence[str]]
 """The levels under each node."""
@@ -211,6 +211,22 @@ def read_frame(
         values=np.stack([column for column, _ in columns], axis=1),
         labels={name: labels for name, (_, labels) in zip(wanted, columns, strict=True) if labels is not None},
     )
+
+
+def write_frame(frame: Frame) -> pa.Table:
+    """Return the rows as a table that the schema can read; missing and unknown values are null."""
+    columns = {}
+    for attribute in frame.domain.attributes:
+        column = frame.column(attribute.name)
+        if isinstance(attribute, Date):
+            days = pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column))
+            columns[attribute.name] = days.cast(pa.date32())
+        elif isinstance(attribute, Binned):
+            columns[attribute.name] = pa.array(column, mask=np.isnan(column))
+        else:
+            codes = np.nan_to_num(column, nan=-1).astype(np.int64)
+            columns[attribute.name] = pa.array(attribute.labels).take(pa.array(codes, mask=codes < 0))
+    return pa.table(columns)
 
 
 def _column(

@@ -92,15 +92,15 @@ class ReleaseCalls(ABC):
         return _LIST_ATTACKS.validate_json(self._get("/v1/attacks"))
 
     def assess(
-        self, release: str, *, attacks: Sequence[str] | None = None, key: str | None = None, **more: Any
+        self, release: str | None = None, *, attacks: Sequence[str] | None = None, key: str | None = None, **more: Any
     ) -> JobInfo:
-        """Assess released rows: a job, for `wait_assessment`.
+        """Assess a release: a job, for `wait_assessment`.
 
         Args:
-            release: The id of the release.
+            release: The id of released rows; none for a model or tables alone, with `dataset`.
             attacks: Names of the attacks to run, as in `attacks`; by default all that apply.
             key: The same key again gives the same job.
-            more: Other members of the request: `control`, `secrets`, `target`, ...
+            more: Other members of the request: `control`, `secrets`, `others`, `model`, `tables`, ...
         """
         body = {"release": release, "attacks": None if attacks is None else list(attacks)} | more
         return JobInfo.model_validate_json(self._post("/v1/assessments", body, key=key or uuid.uuid4().hex))

@@ -21,6 +21,9 @@ AttackName = Literal[
     "nearest",
     "scenario",
     "intersection",
+    "membership-model",
+    "reconstruction",
+    "trajectories",
 ]
 """The names of `assess.attacks.registry`, which this room may not import; a test compares them."""
 
@@ -35,9 +38,20 @@ class AttackInfo(ResponseModel):
 
 
 class AssessmentRequest(RequestModel):
-    """Attack a release, with the rows that it was made from."""
+    """Attack a release, with the rows that it was made from: released rows, a model, or tables."""
 
-    release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
+    release: str | None = Field(
+        default=None, min_length=1, max_length=100, description="The id of released rows that are done."
+    )
+    dataset: Name | None = Field(default=None, description="The dataset; needed where no released rows are named.")
+    model: str | None = Field(
+        default=None, max_length=200, description="A fitted model of the dataset: its id, name or name@version."
+    )
+    tables: list[dict[str, Any]] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Answers with noise about the dataset, as `POST /v1/datasets/{name}/query` gave them.",
+    )
     others: list[str] = Field(
         default_factory=list,
         max_length=20,
@@ -100,7 +114,7 @@ class AssessmentInfo(ResponseModel):
     """Risk and utility of a release. The figures come from exact rows, and are for the owner of the data."""
 
     tacita: Literal["assessment/1"]
-    release: str
+    release: str | None = Field(description="Null where no released rows were attacked.")
     dataset: str
     rows: int
     people: int
@@ -117,12 +131,12 @@ class AssessmentInfo(ResponseModel):
     risks: list[dict[str, Any]] = Field(
         default_factory=list, description="Every attack: its name, what it achieved beyond a guess, and the interval."
     )
-    kept: float
+    kept: float | None = Field(description="Null where no rows were released.")
     leaks: list[dict[str, Any]]
     membership: list[dict[str, Any]]
     nearness: dict[str, Any] | None
     disclosure: dict[str, Any] | None
-    margins: dict[str, Any]
+    margins: dict[str, Any] | None
     associations: dict[str, Any] | None
     propensity: dict[str, Any] | None
     queries: dict[str, Any] | None

@@ -116,7 +116,7 @@ def _narrow(possible: Sequence[Flags], codes: NDArray[np.int64]) -> tuple[Rate, 
     """Intersect possible values (person by value) over releases; count certain people, and the values left."""
 
     def certain(flags: Flags) -> Flags:
-        return (flags.sum(axis=1) == 1) & flags[np.arange(len(codes)), codes]
+        return np.asarray((flags.sum(axis=1) == 1) & flags[np.arange(len(codes)), codes], bool)
 
     left = np.logical_and.reduce(possible)
     single = float(np.mean([flags.sum(axis=1) for flags in possible]))
@@ -241,7 +241,8 @@ def _possible(people: Frame, classes: _Classes) -> Flags:
             else:
                 fits &= classes.release.labels[name].fits(column)[cell]
         seen = fits.T.astype(np.float32) @ classes.there.astype(np.float32) > 0
-        found[start : start + step] = seen | ~fits.any(axis=0)[:, None]
+        absent = np.asarray(~fits.any(axis=0), bool)
+        found[start : start + step] = seen | absent[:, None]
     return found
 
 

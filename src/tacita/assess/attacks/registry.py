@@ -14,8 +14,11 @@ from tacita.assess.attacks import (
     intersection,
     linkability,
     membership_tables,
+    reconstruction,
+    released_models,
     scenario,
     singling_out,
+    trajectories,
 )
 from tacita.assess.attacks.attack import Attack
 from tacita.errors import InvalidInput
@@ -33,6 +36,9 @@ ATTACKS: tuple[Attack, ...] = (
     copies.NEAREST,
     scenario.SCENARIO,
     intersection.INTERSECTION,
+    released_models.MODELS,
+    reconstruction.RECONSTRUCTION,
+    trajectories.TRAJECTORIES,
 )
 
 

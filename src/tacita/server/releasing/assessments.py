@@ -15,10 +15,13 @@ from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
 from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.learn.functions.parametric import ParametricModel
+from tacita.learn.models import Fitted
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Task, register
 from tacita.server.releasing.files import page_of, rows_of
 from tacita.server.services import Services
+from tacita.tables.release import Releases
 from tacita.wire import AssessmentRequest, ComparisonRequest
 
 __all__: list[str] = []  # importing it is what adds its kinds of job
@@ -40,14 +43,22 @@ def _released(services: Services, id: str) -> pa.Table:
     return pq.read_table(path)
 
 
+def _model(services: Services, id: str) -> Fitted:
+    registry = services.functions.registry
+    found = registry.model(registry.get(id))
+    if not isinstance(found, ParametricModel):
+        raise Conflict("is a function, not a fitted model", field="model", value=id)
+    return found.fitted
+
+
 @register("assess")
 def _assess(task: Task) -> str:
     """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
     request = AssessmentRequest.model_validate(dict(task.job.request))
     services = task.services
-    release = services.jobs.get(request.release)
-    dataset = services.datasets.get(str(release.request["dataset"]))
-    made = [_released(services, id) for id in (release.id, *request.others)]
+    named = request.dataset or services.jobs.get(str(request.release)).request["dataset"]  # older jobs do not name it
+    dataset = services.datasets.get(str(named))
+    made = [_released(services, id) for id in (*([request.release] if request.release else []), *request.others)]
     names = [name for name in dataset.domain.countable if all(name in each.column_names for each in made)]
     task.progress.step(0.05, "reading")
     control = None
@@ -58,6 +69,8 @@ def _assess(task: Task) -> str:
         real=_rows(services, dataset, names),
         released=made,
         control=control,
+        models=[] if request.model is None else [_model(services, request.model)],
+        noisy=[each for given in request.tables for each in Releases.from_dict(given).values()],
         names=names,
         rng=np.random.default_rng(request.seed),
     )
@@ -75,8 +88,9 @@ def _assess(task: Task) -> str:
     found = assess(case, np.random.default_rng(request.seed), wishes=wishes, progress=tell)
     page = page_of(services, task.job.id)
     page.parent.mkdir(parents=True, exist_ok=True)
-    write_assessment(page, found, f"{release.kind} release of {dataset.name}")
-    plain: dict[str, Any] = found.as_dict() | {"release": release.id, "dataset": dataset.name}
+    kind = "a model or tables" if request.release is None else f"{services.jobs.get(request.release).kind} release"
+    write_assessment(page, found, f"{kind} of {dataset.name}")
+    plain: dict[str, Any] = found.as_dict() | {"release": request.release, "dataset": dataset.name}
     return json.dumps(plain, allow_nan=False)
 
 
