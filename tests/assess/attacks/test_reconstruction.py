@@ -6,6 +6,7 @@ import pytest
 from tacita.assess.assessment import AssessmentOptions, assess
 from tacita.assess.attacks.reconstruction import reconstruct_secret
 from tacita.assess.case import read_case
+from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
@@ -72,6 +73,16 @@ def test_an_assessment_of_tables_alone(noisy, case_of):
     one = assess(case_of(noisy([("town", "ill")], 1.0)), np.random.default_rng(1)).as_dict()["further"][0]
     assert averaged["right"]["share"] > one["right"]["share"]  # fresh noise averages out
     assert averaged["error"] < one["error"]
+
+
+def test_tables_of_another_schema_are_skipped(noisy, case_of, domain, tables):
+    """Other bins are other questions: they are never solved as if they were these."""
+    age = Numeric(name="age", bounds=(0, 99), bins=3, integer=True)
+    other = Domain(attributes=[age if each.name == "age" else each for each in domain.attributes])
+    case = read_case(other, real=tables["real"], released=[], noisy=noisy([("age", "ill")], 1.0))
+    found = assess(case, np.random.default_rng(1), wishes=AssessmentOptions(attempts=100, secrets=("ill",)))
+    assert "bins" in dict(found.skipped)["reconstruction"]
+    assert not found.risks
 
 
 def test_tables_without_the_secret_are_skipped(noisy, case_of):

@@ -151,7 +151,7 @@ def reconstruct_secret(case: Case, secret: str) -> Leak:
         rule = "must hold the secret beside a known attribute, in at least one table"
         raise InvalidInput(rule, field="tables", value=secret)
     known = tuple(dict.fromkeys(name for table in tables for name in table.attributes if name != secret))
-    real, truth = _codes(case.real, tables, known), _codes(case.real, tables, (secret,))[:, 0]
+    real, truth = _codes(case.real, known), _codes(case.real, (secret,))[:, 0]
     alike, which, sizes = np.unique(real, axis=0, return_inverse=True, return_counts=True)
     parts, answers = [], []
     for table in tables:
@@ -171,47 +171,39 @@ def reconstruct_secret(case: Case, secret: str) -> Leak:
         name=f"reconstruction of {secret}",
         attack=Rate.of(guess[which.reshape(-1)] == truth),
         baseline=Rate.of(truth == common),
-        control=None if case.control is None else _beside(case.control, tables, known, secret, alike, guess, common),
+        control=None if case.control is None else _beside(case.control, known, secret, alike, guess, common),
         notes=(f"{int(filled.sum()):,} cells of {len(tables)} tables, {len(alike):,} groups of people who are alike",),
     )
 
 
-def _beside(
-    control: Frame,
-    tables: Sequence[Release],
-    known: tuple[str, ...],
-    secret: str,
-    alike: Codes,
-    guess: Codes,
-    common: int,
-) -> Rate:
+def _beside(control: Frame, known: tuple[str, ...], secret: str, alike: Codes, guess: Codes, common: int) -> Rate:
     """Measure the same guesses on people who are not in the data; the most frequent secret where no one is alike."""
     guesses = {tuple(row): int(level) for row, level in zip(alike.tolist(), guess, strict=True)}
-    theirs = np.array([guesses.get(tuple(row), common) for row in _codes(control, tables, known).tolist()])
-    return Rate.of(theirs == _codes(control, tables, (secret,))[:, 0])
+    theirs = np.array([guesses.get(tuple(row), common) for row in _codes(control, known).tolist()])
+    return Rate.of(theirs == _codes(control, (secret,))[:, 0])
 
 
-def _codes(frame: Frame, tables: Sequence[Release], names: Sequence[str]) -> Codes:
-    """Return the cell of each person on the axes of the tables."""
-    rows, columns = write_frame(frame.only(names)), []
-    for name in names:
-        domain = next(table.domain for table in tables if name in table.attributes)
-        columns.append(np.asarray(domain.encode(rows, [name])[name], np.int64))
-    return np.stack(columns, axis=1)
+def _codes(frame: Frame, names: Sequence[str]) -> Codes:
+    """Return the cell of each person on the axes of tables over these attributes."""
+    found = frame.domain.encode(write_frame(frame.only(names)), names)
+    return np.stack([np.asarray(found[name], np.int64) for name in names], axis=1)
 
 
 def _counts_of(case: Case) -> tuple[Release, ...]:
-    """Return the tables of counts over attributes of the case."""
-    return tuple(
-        table
-        for table in case.tables
-        if table.quantity == "count" and table.attributes and set(table.attributes) <= set(case.names)
-    )
+    """Return the tables of counts over attributes of the case, with its levels and bins."""
+
+    def fits(table: Release) -> bool:
+        return all(
+            name in case.names and table.domain[name].all_labels == case.domain[name].all_labels
+            for name in table.attributes
+        )
+
+    return tuple(table for table in case.tables if table.quantity == "count" and table.attributes and fits(table))
 
 
 def _average(case: Case, tables: Sequence[Release]) -> Reconstructed:
     names = tables[0].attributes
-    codes = _codes(case.real, tables, names)
+    codes = _codes(case.real, names)
     truth = np.zeros(tables[0].values.shape)
     np.add.at(truth, tuple(codes.T), 1)
     return average_releases(truth, [table.values for table in tables], of=f"counts by {', '.join(names)}")
@@ -220,7 +212,9 @@ def _average(case: Case, tables: Sequence[Release]) -> Reconstructed:
 def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> Iterator[Outcome]:
     tables = _counts_of(case)
     if not tables:
-        raise InvalidInput("must be counts over attributes of the real rows", field="tables")
+        raise InvalidInput(
+            "must be counts over attributes of the real rows, with the same levels and bins", field="tables"
+        )
     for names in dict.fromkeys(table.attributes for table in tables):
         same = [table for table in tables if table.attributes == names]
         yield attempt(f"reconstruction of counts by {', '.join(names)}", partial(_average, case, same))
