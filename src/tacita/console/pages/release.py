@@ -115,9 +115,16 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
     if job["kind"] == "federate":
         kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
     elif visit.may("steward"):
-        await _assessments(visit, job)
+        await _assessments(visit, job, {"release": id})
     else:
         kit.note("An assessment is made by the steward of the data: it needs the real rows.")
+
+
+async def _model(visit: Visit, job: dict[str, Any]) -> None:
+    """A fitted model."""
+    await show_model(visit, job)
+    if visit.may("steward"):
+        await _assessments(visit, job, {"dataset": job["dataset"], "model": job["id"]})
 
 
 def _promise(statement: dict[str, Any]) -> dict[str, str]:
@@ -171,6 +178,8 @@ async def _tables(visit: Visit, job: dict[str, Any]) -> None:
             f"{each.guarantee}. Bars end where the interval holds the truth with 95 %.",
         ):
             kit.picture(bars(each))
+    if visit.may("steward"):
+        await _assessments(visit, job, {"dataset": job["dataset"], "tables": [json.loads(text)]})
 
 
 async def _other(visit: Visit, job: dict[str, Any]) -> None:
@@ -181,8 +190,8 @@ async def _other(visit: Visit, job: dict[str, Any]) -> None:
 # -- what it gives away -----------------------------------------------------------------------------------------------
 
 
-async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
-    """Those that were made, and a form for another."""
+async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Those that were made, and a form for another; `asked` is the part of a request that names the release."""
     jobs = await visit.api.get("/v1/jobs", limit=1000)
     earlier = [each for each in jobs if each["kind"] == "assess" and each["release"] == job["id"]]
     beside = {
@@ -201,10 +210,9 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
             await _assessment(visit, found)
 
         async def begin() -> None:
-            body = {
-                "release": job["id"],
+            body = asked | {
                 "control": None if control.value == _NOBODY else control.value,
-                "others": others.value,
+                "others": others.value if others else [],
                 "attacks": attacks.value or None,
             }
             begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
@@ -215,7 +223,9 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
         with kit.row():
             usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
             control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
-            others = kit.choice("Other releases of the same people, joined with it", beside, [], several=True)
+            others = None
+            if "release" in asked:
+                others = kit.choice("Other releases of the same people, joined with it", beside, [], several=True)
             attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
             kit.button("Assess it", begin, main=not earlier)
         if earlier:
@@ -224,19 +234,20 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
 
 
 _NOBODY = "nobody: leaks look like guesses"
+_RISK = (
+    "A risk near 0 means that an attacker with the release does no better on these people than on others who are not "
+    "in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own."
+)
 
 
 async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     found = await visit.api.get(f"/v1/assessments/{job['id']}")
-    tour.step(
-        visit,
-        4,
-        "A risk near 0 means that an attacker with the release does no better on these people than on others who are "
-        "not in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own.",
-    )
+    if found["release"]:
+        tour.step(visit, 4, _RISK)
     with kit.row():
         kit.text(f"Risk {words.percent(found['risk'])}", "big")
-        kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
+        if found["kept"] is not None:
+            kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
     kit.text(found["headline"] or f"Worst: {found['worst']}.")
     kit.note(
         "Risk is how much better attacks do on people who are in the data than on others. Lines are 95 % intervals."
@@ -264,6 +275,6 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "anonymize": _rows,
     "federate": _rows,
     "query": _tables,
-    "fit": show_model,
+    "fit": _model,
     "function": show_model,
 }
