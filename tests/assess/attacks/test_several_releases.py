@@ -108,6 +108,10 @@ def test_generalised_releases_are_joined_by_their_labels():
     assert found.control.successes == certain(control)[0] < right
     assert found.candidates[1] == pytest.approx(np.mean([len(each) for each in both]))
     assert found.risks_at(0.95)[0].low > 0
+    common = max(LEVELS, key=real["ill"].count)
+    blind = sum(len(each) == 1 and ill == common for each, ill in zip(both, real["ill"], strict=True))
+    assert found.baseline.successes == blind  # guesses about the same people
+    assert found.leak.strong
     assert found.as_dict()["secret"] == "ill"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,8 @@ class Intersection:
         candidates: Mean number of values left, from each single release on average and from all.
         releases: Number of releases.
         secret: The sensitive attribute, where it is known.
-        baseline: People whose value is the most frequent one of the first release.
+        baseline: People with one value left whose value is the most frequent one of the first release: the attack
+            makes no guess about the others, and neither does its baseline.
         control: Success on people who are not in the data.
     """
 
@@ -108,20 +109,32 @@ def intersect(classes: Sequence[Any], sensitive: Any) -> Intersection:
     if any(len(side) != len(values) for side in sides) or not len(values):
         raise InvalidInput("must name a class for each person", field="classes")
     _, codes = np.unique(values, return_inverse=True)
-    certain, alone, candidates = _narrow([_values_of(side, codes) for side in sides], codes)
-    return Intersection(certain=certain, alone=alone, candidates=candidates, releases=len(sides))
+    left = _narrow([_values_of(side, codes) for side in sides], codes)
+    return Intersection(
+        certain=Rate.of(left.right), alone=Rate.of(left.alone), candidates=left.candidates, releases=len(sides)
+    )
 
 
-def _narrow(possible: Sequence[Flags], codes: NDArray[np.int64]) -> tuple[Rate, Rate, tuple[float, float]]:
-    """Intersect possible values (person by value) over releases; count certain people, and the values left."""
+class _Left(NamedTuple):
+    """The people for whom one value is left, those for whom it is right, also by one release, and the values left."""
 
-    def certain(flags: Flags) -> Flags:
+    single: Flags
+    right: Flags
+    alone: Flags
+    candidates: tuple[float, float]
+
+
+def _narrow(possible: Sequence[Flags], codes: NDArray[np.int64]) -> _Left:
+    """Intersect possible values (person by value) over releases."""
+
+    def right(flags: Flags) -> Flags:
         return np.asarray((flags.sum(axis=1) == 1) & flags[np.arange(len(codes)), codes], bool)
 
     left = np.logical_and.reduce(possible)
-    single = float(np.mean([flags.sum(axis=1) for flags in possible]))
-    alone = np.logical_or.reduce([certain(flags) for flags in possible])
-    return Rate.of(certain(left)), Rate.of(alone), (single, float(left.sum(axis=1).mean()))
+    counts = left.sum(axis=1)
+    each = float(np.mean([flags.sum(axis=1) for flags in possible]))
+    alone = np.logical_or.reduce([right(flags) for flags in possible])
+    return _Left(counts == 1, right(left), alone, (each, float(counts.mean())))
 
 
 def _values_of(side: NDArray[np.int64], codes: NDArray[np.int64]) -> Flags:
@@ -160,19 +173,19 @@ def intersection(
     people, control = both_sides(case, attempts, rng)
     classes = [_classes(release, secret, names) for release in case.released]
 
-    def attacked(frame: Frame) -> tuple[Rate, Rate, tuple[float, float]]:
+    def attacked(frame: Frame) -> _Left:
         return _narrow([_possible(frame, each) for each in classes], _secrets(frame, secret))
 
-    certain, alone, candidates = attacked(people)
+    left = attacked(people)
     common = np.bincount(_secrets(case.first, secret)).argmax()
     return Intersection(
-        certain=certain,
-        alone=alone,
-        candidates=candidates,
+        certain=Rate.of(left.right),
+        alone=Rate.of(left.alone),
+        candidates=left.candidates,
         releases=len(case.released),
         secret=secret,
-        baseline=Rate.of(_secrets(people, secret) == common),
-        control=None if control is None else attacked(control)[0],
+        baseline=Rate.of(left.single & (_secrets(people, secret) == common)),
+        control=None if control is None else Rate.of(attacked(control).right),
     )
 
 

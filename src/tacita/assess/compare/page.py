@@ -46,7 +46,9 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
     if found.skipped:
         sections.append(Section(title="What could not be computed", facts=[(what, why) for what, why in found.skipped]))
     if found.not_tried:
-        facts = [(each.title, each.reason) for each in found.not_tried]
+        reasons = dict.fromkeys(each.reason for each in found.not_tried)
+        absent = {why: ", ".join(each.title for each in found.not_tried if each.reason == why) for why in reasons}
+        facts = [(titles, why) for why, titles in absent.items()]
         sections.append(Section(title="Attacks that were not tried", facts=facts))
     return sections
 
