@@ -146,6 +146,20 @@ def test_copied_trajectories_are_found(folder):
     skipped = dict(json.loads(run("assess", "v-made.csv", *arguments).out)["skipped"])
     assert "person" in skipped["trajectories"]  # the time is no date, and was not named
     assert run("assess", "v-made.csv", *arguments, "--route", "hour").code == 2
+    dated = VISITS.replace(
+        "{name: hour, kind: numeric, bounds: [0, 24], bins: 24, integer: true}",
+        "{name: day, kind: date, bounds: [2026-01-01, 2026-01-31], by: month}",
+    )
+    (folder / "v.yaml").write_text(dated)
+    for path in folder.glob("v-*.csv"):
+        table = pa_csv.read_csv(path)
+        days = pa.array([f"2026-01-{hour + 1:02}" for hour in table["hour"].to_pylist()])
+        pa_csv.write_csv(table.drop_columns(["hour"]).append_column("day", days), path)
+    found = run("assess", "v-real.csv", *arguments)  # the schema states person, time and place
+    assert json.loads(found.out)["risk"] > 0.9, found.err
+    unkeyed = pa_csv.read_csv(folder / "v-made.csv").drop_columns(["who"])
+    pa_csv.write_csv(unkeyed, folder / "unkeyed.csv")
+    assert "trajectories" in dict(json.loads(run("assess", "unkeyed.csv", *arguments).out)["skipped"])
 
 
 def test_labels_of_classes_can_be_assessed(folder):
