@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tacita.assess.case import Case, read_case
-from tacita.assess.frame import read_frame
+from tacita.assess.frame import read_frame, write_frame
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.errors import DataError, InvalidInput
 
@@ -139,3 +139,22 @@ def test_a_case_needs_the_same_attributes():
     with pytest.raises(InvalidInput, match="rows"):
         read_case(DOMAIN, real=table, released=[table.slice(0, 0)])
     assert read_case(DOMAIN, real=table, released=[table]).only(["smokes"]).names == ("smokes",)
+
+
+def test_a_frame_is_written_as_rows_of_the_schema(domain, tables):
+    frame = read_frame(domain, tables["real"])
+    written = write_frame(frame)
+    assert np.array_equal(read_frame(domain, written).values, frame.values)
+    for name in domain.names:
+        assert np.array_equal(domain.encode(written, [name])[name], domain.encode(tables["real"], [name])[name])
+    dated = Domain(
+        attributes=[
+            Date(name="day", bounds=(dt.date(2026, 1, 1), dt.date(2026, 12, 31)), by="month"),
+            Numeric(name="n", bounds=(-5, 5), bins=2),
+        ]
+    )
+    rows = pa.table({"day": ["2026-02-03", None], "n": [None, -1.5]})
+    assert write_frame(read_frame(dated, rows)).to_pylist() == [
+        {"day": dt.date(2026, 2, 3), "n": None},
+        {"day": None, "n": -1.5},
+    ]

@@ -42,6 +42,16 @@ def test_statistics_show_their_error_before_and_after(service, sample, page, con
         assert client.budget(sample).spent == pytest.approx(0.5)
 
 
+def test_tables_are_attacked_by_their_steward(service, sample, page, console, check_accessible):
+    console.sign_in(page, service, service.token("steward"))
+    wizard(page, service, console, sample, "statistics", epsilon=0.3).click()
+    page.get_by_role("button", name="Yes, make it").click()
+    page.get_by_role("button", name="Assess it").click()
+    expect(page.get_by_text("The whole report")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("row", name="exact copies")).to_contain_text("It needs released rows.")
+    check_accessible(page)
+
+
 def test_anonymized_rows_cost_nothing_and_say_what_holds(service, sample, page, console, check_accessible, picture):
     console.sign_in(page, service, service.token("analyst"))
     with service.client() as client:
@@ -150,6 +160,10 @@ def test_a_model_is_made_and_asked(service, sample, page, console, check_accessi
     expect(page.get_by_text("Its accuracy on real people was not measured")).to_be_visible()
     check_accessible(page)
     picture(page, "console-model", full_page=True)
+    page.get_by_role("button", name="Assess it").click()
+    chart = page.locator("svg[aria-label^='Risk by attack']")
+    expect(chart).to_be_visible(timeout=240_000)
+    assert "loss threshold, trees model of" in chart.get_attribute("aria-label")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download its numbers").click()
     assert "parameters" in download.value.path().read_text()

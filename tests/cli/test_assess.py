@@ -50,6 +50,118 @@ def test_a_copy_is_found_out(folder):
     assert risks["used"] > 0.4 > risks["fresh"]
 
 
+def test_selected_attacks(folder):
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "100")
+    found = run("assess", "used.csv", *arguments, "--attacks", "copies, linkability", "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert [each["name"] for each in told["leaks"]] == ["linkability", "exact copies"]
+    assert [each["name"] for each in told["attacks"] if each["ran"]] == ["linkability", "copies"]
+    shown = run("assess", "used.csv", *arguments, "--attacks", "copies")
+    assert "Attacks that were not tried" in shown.out
+    refused = run("assess", "used.csv", *arguments, "--attacks", "magic")
+    assert refused.code == 2
+    assert "membership-density" in refused.err
+
+
+def test_two_anonymous_releases_are_joined(folder):
+    """Each is 5-anonymous; joined, they leave one illness for some people."""
+    common = ("anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "5")
+    assert run(*common, "-o", "one.csv").code == 0
+    assert run(*common, "--method", "datafly", "-o", "two.csv").code == 0
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "600")
+    found = run("assess", "one.csv", "two.csv", *arguments, "--attacks", "intersection", "--json")
+    assert found.code == 0, found.err
+    (joined,) = json.loads(found.out)["further"]
+    assert (joined["releases"], joined["certain"]["trials"]) == (2, 400)
+    assert joined["candidates_together"] < joined["candidates_alone"]
+
+
+def test_a_released_model_is_attacked(folder):
+    run("budget", "open", "used", "--epsilon", "50")
+    fitted = run(
+        *("learn", "fit", "used.csv", "-s", "s.yaml", "-a", "used", "--target", "ill", "--features", "age,sex"),
+        *("--model", "bayes", "--epsilon", "5", "-o", "model.json"),
+    )
+    assert fitted.code == 0, fitted.err
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "200")
+    found = run("assess", "--model", "model.json", *arguments, "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert told["membership"][0]["name"] == "loss threshold, bayes model of ill"
+    assert (told["kept"], told["rows"]) == (None, 0)
+    shown = run("assess", "--model", "model.json", *arguments, "--attacks", "membership-model", "--report", "m.html")
+    assert shown.code == 0, shown.err
+    assert "loss threshold" in (folder / "m.html").read_text()
+    assert run("assess", "--model", "s.yaml", *arguments).code == 2
+
+
+def test_released_tables_are_attacked(folder):
+    run("budget", "open", "used", "--epsilon", "500")
+    for place in (1, 2):
+        asked = ("query", "used.csv", "-s", "s.yaml", "-a", "used", "--by", "age,sex,ill", "--epsilon", "100")
+        done = run(*asked, "-o", f"t{place}.json")
+        assert done.code == 0, done.err
+    arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "200", "--json")
+    found = run("assess", "--tables", "t1.json", "--tables", "t2.json", *arguments)
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert told["further"][0]["right"]["share"] == 1
+    assert "reconstruction of ill" in [each["name"] for each in told["risks"]]
+    assert run("assess", "--tables", "used.csv", *arguments).code == 2
+    nothing = run("assess", *arguments)
+    assert nothing.code == 2
+    assert "--tables" in nothing.err
+
+
+VISITS = """
+tacita: 1
+person: who
+attributes:
+- {name: who, kind: identifier}
+- {name: hour, kind: numeric, bounds: [0, 24], bins: 24, integer: true}
+- {name: place, kind: categorical, levels: [a, b, c, d, e, f, g, h]}
+"""
+
+
+def test_copied_trajectories_are_found(folder):
+    rng = np.random.default_rng(3)
+
+    def visits(people, rng):
+        who = np.repeat([f"p{i}" for i in range(people)], 6)
+        place = np.array(list("abcdefgh"))[rng.integers(0, 8, len(who))]
+        return pa.table({"who": who, "hour": np.tile(np.arange(6) * 3, people), "place": place})
+
+    for name in ("real", "held", "made"):
+        pa_csv.write_csv(visits(150, rng), folder / f"v-{name}.csv")
+    (folder / "v.yaml").write_text(VISITS)
+    arguments = ("--real", "v-real.csv", "--control", "v-held.csv", "-s", "v.yaml", "--attempts", "100", "--json")
+    arguments += ("--attacks", "trajectories")
+    for made, leaky in (("v-real.csv", True), ("v-made.csv", False)):
+        found = run("assess", made, *arguments, "--route", "hour,place")
+        assert found.code == 0, found.err
+        told = json.loads(found.out)
+        assert (told["risk"] > 0.9, told["shown"] < 0.02) == (leaky, not leaky)
+        assert told["further"][0]["name"] == "trajectories, edit of 0.9 or more"
+    skipped = dict(json.loads(run("assess", "v-made.csv", *arguments).out)["skipped"])
+    assert "person" in skipped["trajectories"]  # the time is no date, and was not named
+    assert run("assess", "v-made.csv", *arguments, "--route", "hour").code == 2
+    dated = VISITS.replace(
+        "{name: hour, kind: numeric, bounds: [0, 24], bins: 24, integer: true}",
+        "{name: day, kind: date, bounds: [2026-01-01, 2026-01-31], by: month}",
+    )
+    (folder / "v.yaml").write_text(dated)
+    for path in folder.glob("v-*.csv"):
+        table = pa_csv.read_csv(path)
+        days = pa.array([f"2026-01-{hour + 1:02}" for hour in table["hour"].to_pylist()])
+        pa_csv.write_csv(table.drop_columns(["hour"]).append_column("day", days), path)
+    found = run("assess", "v-real.csv", *arguments)  # the schema states person, time and place
+    assert json.loads(found.out)["risk"] > 0.9, found.err
+    unkeyed = pa_csv.read_csv(folder / "v-made.csv").drop_columns(["who"])
+    pa_csv.write_csv(unkeyed, folder / "unkeyed.csv")
+    assert "trajectories" in dict(json.loads(run("assess", "unkeyed.csv", *arguments).out)["skipped"])
+
+
 def test_labels_of_classes_can_be_assessed(folder):
     made = run(
         "anonymize", "used.csv", "-s", "s.yaml", "--qi", "age,sex", "--sensitive", "ill", "--k", "10", "-o", "k.csv"

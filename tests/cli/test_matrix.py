@@ -175,6 +175,24 @@ def assessed(_: str, file: str) -> None:
     assert ill["variation"] == pytest.approx(apart(shares(table), shares(real)))
 
 
+def reconstructed(_: str, file: str) -> None:
+    """Tables are no rows; by their option their counts and the secret are reconstructed."""
+    assert "must be a file that ends in" in refused(*assessing(file))
+    found = good(*assessing(f"--tables={file}"))
+    assert [each["name"] for each in found["attacks"] if each["ran"]] == ["reconstruction"]
+    assert found["further"][0]["right"]["trials"] > 1
+
+
+def members(_: str, file: str) -> None:
+    """A model is no rows; by its option its members are looked for among people who were not used."""
+    assert "must be a file that ends in" in refused(*assessing(file))
+    rng, real = np.random.default_rng(1), table_of("people.csv")
+    moved = {name: real[name].take(pa.array(rng.permutation(ROWS))) for name in real.column_names}
+    pa_csv.write_csv(pa.table(moved), "others.csv")
+    found = good(*assessing(f"--model={file}", "--control", "others.csv"))
+    assert [each["name"] for each in found["attacks"] if each["ran"]] == ["membership-model"]
+
+
 def matched(_: str, file: str) -> None:
     """Sex and age stay as they are, so whoever is alone with them is found."""
     found = good(*assessing(file, "--scenario", "known.yaml", "--origins", "imputed.origins.parquet"))
@@ -349,7 +367,7 @@ def _row(*cells: Cell) -> dict[str, Cell]:
 
 MATRIX: dict[str, dict[str, Cell]] = {
     "query": _row(
-        no_rows,
+        Right("`--tables`: counts and secrets, reconstructed", reconstructed),
         no_rows,
         no_data,
         no_function,
@@ -433,7 +451,7 @@ MATRIX: dict[str, dict[str, Cell]] = {
         Right("the same tables", same_json),
     ),
     "learn": _row(
-        no_rows,
+        Right("`--model`: who was in its training data", members),
         no_rows,
         no_data,
         Right("`tacita audit --model KIND` audits its recipe", audited),

@@ -14,105 +14,52 @@ Both are summaries; the sections give the details. A small risk is a finding of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacita.assess.attacks.copies import Nearness, exact_copies, nearness
-from tacita.assess.attacks.inference import inference
-from tacita.assess.attacks.linkability import linkability
-from tacita.assess.attacks.membership_tables import density_ratio, distance_attack
+from tacita.assess.attacks.attack import Attack, Outcome, Result, Skipped
+from tacita.assess.attacks.copies import Nearness
+from tacita.assess.attacks.registry import select
 from tacita.assess.attacks.roc import Membership
-from tacita.assess.attacks.singling_out import singling_out
 from tacita.assess.case import Case
 from tacita.assess.disclosure import Belongs, Disclosure, disclosure_risk
 from tacita.assess.frame import Frame
-from tacita.assess.rates import Leak, guesses_for
-from tacita.assess.scenario import Scenario
-from tacita.assess.utility.association import Associations, associations
-from tacita.assess.utility.estimates import Compared, Kind, compare_means, compare_regression
-from tacita.assess.utility.learning import Learned, train_on_release
-from tacita.assess.utility.marginals import Margins, margins
-from tacita.assess.utility.propensity import Propensity, propensity
-from tacita.assess.utility.structure import Structure, compare_structure
-from tacita.assess.utility.workload import QueryError, query_error
-from tacita.errors import InvalidInput, TacitaError
+from tacita.assess.options import AssessmentOptions
+from tacita.assess.rates import Leak, Risk, guesses_for
+from tacita.assess.utility.association import Associations
+from tacita.assess.utility.estimates import Compared
+from tacita.assess.utility.learning import Learned
+from tacita.assess.utility.marginals import Margins
+from tacita.assess.utility.propensity import Propensity
+from tacita.assess.utility.registry import MEASURES
+from tacita.assess.utility.structure import Structure
+from tacita.assess.utility.workload import QueryError
+from tacita.errors import TacitaError
 
-__all__ = ["LEAST_GUESSES", "Assessment", "AssessmentOptions", "Risk", "assess"]
+__all__ = ["LEAST_GUESSES", "Assessment", "AssessmentOptions", "Risk", "Tried", "assess"]
 
 Progress = Callable[[float, str], None]
-_LEAST = 50
+_ATTACKS = 0.55
+"""Share of the work that attacks take."""
 LEAST_GUESSES = guesses_for(0.1)
 """Least guesses of an attack that counts towards the risk: its success is then known to within 0.1."""
 
 
-class Risk(NamedTuple):
-    """Success of one attack beyond a control group, with an interval, and the number of guesses that it made."""
+class Tried(NamedTuple):
+    """An attack of the registry that was run, or the reason why it was not."""
 
     name: str
-    value: float
-    low: float
-    high: float
-    guesses: int
+    title: str
+    reason: str = ""
 
-
-@dataclass(frozen=True, kw_only=True)
-class AssessmentOptions:
-    """Options of an assessment; all defaults follow from the schema.
-
-    Attributes:
-        attempts: Trials of each attack.
-        secrets: Attributes that an intruder tries to infer; by default the sensitive ones, or the last attribute.
-        linked: Two disjoint sets of known attributes, for linking; by default two halves of the other attributes.
-        target: The attribute that classifiers predict; by default the first secret.
-        group: An attribute whose levels are compared for fairness.
-        number: An ordered attribute for a regression; by default the first one.
-        scenario: An intruder scenario, for releases whose rows belong to people.
-        kind: How several releases are combined.
-    """
-
-    attempts: int = 1000
-    secrets: tuple[str, ...] = ()
-    linked: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    target: str | None = None
-    group: str | None = None
-    number: str | None = None
-    scenario: Scenario | None = None
-    kind: Kind = "plain"
-
-    def settled(self, case: Case) -> AssessmentOptions:
-        """Fill in all defaults; refuse options that do not fit the case."""
-        names = case.names
-        if type(self.attempts) is not int or self.attempts < _LEAST:
-            raise InvalidInput(f"must be a whole number of at least {_LEAST}", field="attempts", value=self.attempts)
-        if self.scenario is not None:
-            self.scenario.check(case.domain)
-        for field_name in ("secrets", "target", "group", "number"):
-            given = getattr(self, field_name)
-            for name in given if isinstance(given, tuple) else [given] if given else []:
-                if name not in names:
-                    raise InvalidInput(
-                        f"must be among {', '.join(names)}", field=field_name, value=name, hint="Is it in the release?"
-                    )
-        roles = tuple(each.name for each in case.domain.attributes if each.role == "sensitive")
-        secrets = self.secrets or roles or names[-1:]
-        others = [name for name in names if name not in secrets] or list(names)
-        half = (len(others) + 1) // 2
-        halves = (tuple(others[:half]), tuple(others[half:]))
-        ordered = [name for name, line in zip(names, case.real.ordered, strict=True) if line]
-        return AssessmentOptions(
-            attempts=self.attempts,
-            secrets=secrets,
-            linked=self.linked or (halves if all(halves) else None),
-            target=self.target or secrets[0],
-            group=self.group,
-            number=self.number or (ordered[0] if ordered else None),
-            scenario=self.scenario,
-            kind=self.kind,
-        )
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"name": self.name, "title": self.title, "ran": not self.reason, "reason": self.reason or None}
 
 
 def _words_of_risk(risk: float) -> str:
@@ -125,7 +72,12 @@ def _words_of_risk(risk: float) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assessment:
-    """Result of an assessment. `skipped` names the measures that could not be computed, each with the reason."""
+    """Result of an assessment.
+
+    `leaks`, `memberships`, `nearness` and `disclosure` are results of attacks by their type, `further` those of any
+    other type. `attacks` has a line for each attack of the registry: that it ran, or why not. `skipped` names the
+    measures that could not be computed, each with the reason.
+    """
 
     rows: int
     people: int
@@ -135,7 +87,7 @@ class Assessment:
     memberships: tuple[Membership, ...]
     nearness: Nearness | None
     disclosure: Disclosure | None
-    margins: Margins
+    margins: Margins | None
     associations: Associations | None
     propensity: Propensity | None
     queries: QueryError | None
@@ -144,6 +96,20 @@ class Assessment:
     regression: tuple[Compared, ...]
     structure: Structure | None
     skipped: tuple[tuple[str, str], ...] = field(default=())
+    further: tuple[Result, ...] = ()
+    attacks: tuple[Tried, ...] = ()
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The results of all attacks."""
+        alone = (each for each in (self.nearness, self.disclosure) if each is not None)
+        return (*self.leaks, *self.memberships, *alone, *self.further)
+
+    @property
+    def not_tried(self) -> tuple[Tried, ...]:
+        """The attacks that did not apply or were not selected, except those that `skipped` names."""
+        named = {what for what, _ in self.skipped}
+        return tuple(each for each in self.attacks if each.reason and each.title not in named)
 
     @property
     def risks(self) -> tuple[Risk, ...]:
@@ -152,14 +118,7 @@ class Assessment:
 
     def risks_at(self, level: float) -> tuple[Risk, ...]:
         """Return each attack with its success beyond the control group and its interval of this confidence."""
-        found = [Risk(leak.name, *leak.risk_at(level), leak.guesses) for leak in self.leaks]
-        for attack in self.memberships:
-            value, least, most = (max(0.0, 2 * each - 1) for each in (attack.auc, *attack.auc_interval(level)))
-            found.append(Risk(f"membership, {attack.name}", value, least, most, attack.guesses))
-        if self.disclosure is not None:
-            rate = self.disclosure.true_rate
-            found.append(Risk("match in the scenario", rate.share, *rate.exact(level), rate.trials))
-        return tuple(found)
+        return tuple(risk for result in self.results for risk in result.risks_at(level))
 
     def _counted(self, risks: tuple[Risk, ...]) -> tuple[Risk, ...]:
         """Return the risks with enough guesses; all of them if none has enough."""
@@ -185,8 +144,7 @@ class Assessment:
     @property
     def evident(self) -> tuple[Risk, ...]:
         """The attacks that beat guessing and whose interval lies above 0, the worst first."""
-        weak = {leak.name for leak in self.leaks if not leak.strong}
-        found = [each for each in self.risks if each.name not in weak and each.low > 0]
+        found = [each for each in self.risks if each.strong and each.low > 0]
         return tuple(sorted(found, key=lambda each: -each.value))
 
     @property
@@ -195,7 +153,7 @@ class Assessment:
         if not self.risks:
             return "No attack could be tried: it is unknown what the release reveals."
         largest = max(self._counted(self.risks), key=lambda each: each.value)
-        name, value, low, high, _ = self.evident[0] if self.evident else largest
+        name, value, low, high, *_ = self.evident[0] if self.evident else largest
         figure = f"{value:.2f} of 1 ({low:.2f} to {high:.2f})"
         unknown = " No one was held back, so this may be what anyone could guess about people who are not in the data."
         if not self.evident:
@@ -219,7 +177,9 @@ class Assessment:
 
     @property
     def kept(self) -> float:
-        """1 - mean total variation of pairs (of single attributes, if there is only one)."""
+        """1 - mean total variation of pairs (of single attributes, if there is only one); NaN without released rows."""
+        if self.margins is None:
+            return math.nan
         return 1 - self.margins.mean(2 if self.margins.pairs else 1)
 
     def as_dict(self) -> dict[str, Any]:
@@ -241,12 +201,12 @@ class Assessment:
             "worst": self.worst,
             "headline": self.headline,
             "risks": [dict(zip(("name", "risk", "low", "high"), each[:4], strict=True)) for each in self.risks],
-            "kept": self.kept,
+            "kept": None if self.margins is None else self.kept,
             "leaks": [leak.as_dict() for leak in self.leaks],
             "membership": [attack.as_dict() for attack in self.memberships],
             "nearness": plain(self.nearness),
             "disclosure": plain(self.disclosure),
-            "margins": self.margins.as_dict(),
+            "margins": plain(self.margins),
             "associations": plain(self.associations),
             "propensity": plain(self.propensity),
             "queries": plain(self.queries),
@@ -255,6 +215,8 @@ class Assessment:
             "regression": [each.as_dict() for each in self.regression],
             "structure": plain(self.structure),
             "skipped": [list(each) for each in self.skipped],
+            "further": [each.as_dict() for each in self.further],
+            "attacks": [each.as_dict() for each in self.attacks],
         }
 
 
@@ -277,92 +239,74 @@ def assess(
         population: For a scenario with unknown membership: the whole population, the people in the data first.
         progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
+    case = replace(case, belongs=belongs, population=population)
     wanted = (wishes or AssessmentOptions()).settled(case)
+    chosen = select(wanted.attacks)
     if wanted.scenario is not None and belongs is None:  # refused before the work starts
         disclosure_risk(wanted.scenario, case.real, case.released, belongs=None)
-    skipped: list[tuple[str, str]] = []
     tell = progress or (lambda share, what: None)
-
-    def tried(what: str, work: Callable[[], Any]) -> Any:
-        try:
-            return work()
-        except TacitaError as error:
-            skipped.append((what, str(error)))
-            return None
-
+    skipped: list[Skipped] = []
     if case.control is None:
-        skipped.append(
-            ("control group", "There is none: an attack may succeed by what anyone could guess, which is no leak.")
-        )
-    tell(0.0, "attacks")
-    leaks = [tried("singling out", lambda: singling_out(case, rng, attempts=wanted.attempts, columns=_columns(case)))]
-    leaks.append(tried("singling out, one attribute", lambda: _univariate(case, rng, wanted.attempts)))
-    if wanted.linked is not None:
-        linked = wanted.linked
-        leaks.append(tried("linkability", lambda: linkability(case, linked, rng, attempts=wanted.attempts)))
-    for secret in wanted.secrets:
-        if len(case.names) > 1:
-            infer = partial(inference, case, secret, rng, attempts=wanted.attempts)
-            leaks.append(tried(f"inference of {secret}", infer))
-    leaks.append(tried("exact copies", lambda: exact_copies(case, rng)))
-    tell(0.35, "membership")
-    members = [tried(what, partial(attack, case, rng, people=wanted.attempts)) for what, attack in _MEMBERSHIP]
-    near = tried("nearest rows", lambda: nearness(case, rng, rows=wanted.attempts))
-    found = None
-    if wanted.scenario is not None:
-        scenario = wanted.scenario
-        found = tried(
-            "scenario",
-            lambda: disclosure_risk(scenario, case.real, case.released, belongs=belongs, population=population),
-        )
-    tell(0.55, "tables")
-    tables = margins(case, rng)
-    paired = tried("associations", lambda: associations(case))
-    apart = tried("distinguishing rows", lambda: propensity(case, rng))
-    asked = tried("random questions", lambda: query_error(case, rng))
-    tell(0.7, "learning")
-    target, number = wanted.target, wanted.number
-    learned = tried("learning", lambda: train_on_release(case, str(target), rng, group=wanted.group))
-    tell(0.9, "estimates")
-    means = tried("means", lambda: compare_means(case, kind=wanted.kind)) or ()
-    coefficients = ()
-    if number is not None and len(case.names) > 1:
-        coefficients = tried("regression", lambda: compare_regression(case, number, kind=wanted.kind)) or ()
-    structure = tried("structure", lambda: compare_structure(case))
-    for few in (each for each in (*leaks, *members) if each is not None and each.guesses < LEAST_GUESSES):
-        words = f"It could make {few.guesses} guesses only, and needs {LEAST_GUESSES} to count: see its interval."
-        skipped.append((few.name, words))
+        without = "There is none: an attack may succeed by what anyone could guess, which is no leak."
+        skipped.append(Skipped("control group", without))
+    results: list[Result] = []
+    attacks: list[Tried] = []
+    every = select()
+    for place, (attack, own) in enumerate(zip(every, rng.spawn(len(every)), strict=True)):
+        tell(_ATTACKS * place / len(every), attack.title)
+        reason = attack.applies(case, wanted) if attack in chosen else "It was not selected."
+        outcomes = [] if reason else _outcomes(attack, case, wanted, rng if attack.shared else own)
+        if reason and attack in chosen and wanted.attacks:
+            skipped.append(Skipped(attack.title, reason))
+        found = [each for each in outcomes if not isinstance(each, Skipped)]
+        failed = [each for each in outcomes if isinstance(each, Skipped)]
+        results += found
+        skipped += failed
+        attacks.append(Tried(attack.name, attack.title, reason or ("" if found or not failed else failed[0].why)))
+    measured: dict[str, Any] = {}
+    for measure in MEASURES:
+        tell(measure.begins, measure.title)
+        measured[measure.key] = measure.empty
+        try:
+            if case.released:
+                measured[measure.key] = measure.run(case, wanted, rng)
+        except TacitaError as error:
+            skipped.append(Skipped(measure.title, str(error)))
+    for few in (each for each in results if not isinstance(each, Disclosure)):
+        for guesses in (risk.guesses for risk in few.risks_at(0.95) if risk.guesses < LEAST_GUESSES):
+            words = f"It could make {guesses} guesses only, and needs {LEAST_GUESSES} to count: see its interval."
+            skipped.append(Skipped(few.name, words))
     tell(1.0, "done")
     return Assessment(
-        rows=len(case.first),
+        rows=len(case.first) if case.released else 0,
         people=len(case.real),
         control=0 if case.control is None else len(case.control),
         releases=len(case.released),
-        leaks=tuple(leak for leak in leaks if leak is not None),
-        memberships=tuple(attack for attack in members if attack is not None),
-        nearness=near,
-        disclosure=found,
-        margins=tables,
-        associations=paired,
-        propensity=apart,
-        queries=asked,
-        learned=learned,
-        means=means,
-        regression=coefficients,
-        structure=structure,
+        **_by_type(results),
+        **measured,
         skipped=tuple(skipped),
+        attacks=tuple(attacks),
     )
 
 
-_MEMBERSHIP: tuple[tuple[str, Callable[..., Membership]], ...] = (
-    ("membership by distance", distance_attack),
-    ("membership by density", density_ratio),
-)
+def _outcomes(attack: Attack, case: Case, options: AssessmentOptions, rng: np.random.Generator) -> list[Outcome]:
+    """Run an attack; keep its results until a refusal."""
+    outcomes: list[Outcome] = []
+    try:
+        for each in attack.run(case, options, rng):
+            outcomes.append(each)
+    except TacitaError as error:
+        outcomes.append(Skipped(attack.title, str(error)))
+    return outcomes
 
 
-def _columns(case: Case) -> int:
-    return min(4, len(case.names))
-
-
-def _univariate(case: Case, rng: np.random.Generator, attempts: int) -> Leak:
-    return singling_out(case, rng, attempts=attempts, columns=1, mode="univariate")
+def _by_type(results: Sequence[Result]) -> dict[str, Any]:
+    """Sort results into the fields of an assessment."""
+    known = (Leak, Membership, Nearness, Disclosure)
+    return {
+        "leaks": tuple(each for each in results if isinstance(each, Leak)),
+        "memberships": tuple(each for each in results if isinstance(each, Membership)),
+        "nearness": next((each for each in results if isinstance(each, Nearness)), None),
+        "disclosure": next((each for each in results if isinstance(each, Disclosure)), None),
+        "further": tuple(each for each in results if not isinstance(each, known)),
+    }

@@ -7,15 +7,22 @@ if nearly all of its rows equal real ones although few real rows equal each othe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita.assess.disclosure import Belongs
 from tacita.assess.frame import Frame, Hierarchy, read_frame
+from tacita.assess.tracks import Route, Tracks, read_tracks
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacita.learn.models import Fitted
+    from tacita.tables.release import Release
 
 __all__ = ["Case", "read_case"]
 
@@ -29,16 +36,26 @@ class Case:
 
     Attributes:
         real: The people whose data was used.
-        released: The releases: one or more tables over the same attributes.
+        released: Released rows: tables over the same attributes.
         control: People of the same population whose data was not used.
+        belongs: For a scenario: the real row that each released row belongs to.
+        population: For a scenario with unknown membership: the whole population, the people in the data first.
+        models: Released models that were fitted on the people in the data.
+        tables: Released tables of the people in the data.
+        tracks: Trajectories, where rows are visits.
     """
 
     real: Frame
     released: tuple[Frame, ...]
     control: Frame | None = None
+    belongs: Belongs | None = None
+    population: Frame | None = None
+    models: tuple[Fitted, ...] = ()
+    tables: tuple[Release, ...] = ()
+    tracks: Tracks | None = None
 
     def __post_init__(self) -> None:
-        if not self.released or not len(self.real):
+        if not (self.released or self.models or self.tables) or not len(self.real):
             raise InvalidInput("needs real rows and at least one release", field="case")
         for frame in (*self.released, *([self.control] if self.control is not None else [])):
             if frame.names != self.real.names:
@@ -60,15 +77,17 @@ class Case:
 
     @property
     def first(self) -> Frame:
-        """The first release: attacks on a single table use it."""
+        """The first release of rows: attacks on a single table use it. There is one where `released` has any."""
         return self.released[0]
 
     def only(self, names: Sequence[str]) -> Case:
         """Return the same case over some attributes."""
-        return Case(
+        return replace(
+            self,
             real=self.real.only(names),
             released=tuple(frame.only(names) for frame in self.released),
             control=None if self.control is None else self.control.only(names),
+            population=None if self.population is None else self.population.only(names),
         )
 
 
@@ -78,11 +97,27 @@ def read_case(
     real: pa.Table,
     released: Sequence[pa.Table],
     control: pa.Table | None = None,
+    models: Sequence[Fitted] = (),
+    noisy: Sequence[Release] = (),
+    route: Route | None = None,
     names: Sequence[str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Case:
-    """Read tables into a case, over the attributes that all of them have."""
+    """Read tables into a case, over the attributes that all of them have.
+
+    Args:
+        domain: The schema.
+        real: The rows of the people in the data.
+        released: Released rows.
+        control: Rows of people who were not used.
+        models: Released models.
+        noisy: Released tables.
+        route: Attributes that make rows a trajectory, which is then read from the first release; needs their person.
+        names: The attributes, if not all that the tables share.
+        hierarchies: For each attribute, the levels under each node that may occur in it.
+        rng: For labels that allow several values.
+    """
     tables = [real, *released, *([control] if control is not None else [])]
     if names is None:
         names = [name for name in domain.countable if all(name in table.column_names for table in tables)]
@@ -98,10 +133,21 @@ def read_case(
         real=read(real),
         released=tuple(read(table) for table in released),
         control=None if control is None else read(control),
+        models=tuple(models),
+        tables=tuple(noisy),
+        tracks=None if route is None or not released else _tracks(domain, route, real, released[0], control),
     )
     if case.control is not None:
         _check_apart(case.real, case.control)
     return case
+
+
+def _tracks(domain: Domain, route: Route, real: pa.Table, released: pa.Table, control: pa.Table | None) -> Tracks:
+    return Tracks(
+        released=read_tracks(domain, released, route),
+        real=read_tracks(domain, real, route),
+        control=None if control is None else read_tracks(domain, control, route),
+    )
 
 
 def _check_apart(real: Frame, control: Frame) -> None:

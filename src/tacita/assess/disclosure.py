@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess.frame import Frame
-from tacita.assess.rates import Rate
+from tacita.assess.rates import Rate, Risk
 from tacita.assess.scenario import Scenario, held_by
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
@@ -61,6 +61,27 @@ class Disclosure:
     membership: str
     releases: int
     riskiest: tuple[tuple[int, float], ...] = field(repr=False, default=())
+
+    @property
+    def name(self) -> str:
+        """The attack."""
+        return "match in the scenario"
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Return the true match rate with its exact interval of this confidence."""
+        rate = self.true_rate
+        return (Risk(self.name, rate.share, *rate.exact(level), rate.trials),)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The result in words, for a page."""
+        false = self.false_rate
+        return (
+            ("targets", f"{self.targets:,}; membership {self.membership}"),
+            ("right unique matches", f"{self.true_rate.share:.2%} of the targets"),
+            ("wrong among unique matches", "no unique match" if false is None else f"{false:.1%}: higher is safer"),
+            ("expected share found", f"{self.expected:.2%}"),
+        )
 
     @property
     def true_rate(self) -> Rate:

@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ from tacita.errors import DataError, InvalidInput
 from tacita.tables.recoding import MISSING, OTHER
 from tacita.tables.recoding.axis import EPOCH
 
-__all__ = ["Frame", "Hierarchy", "read_frame"]
+__all__ = ["Frame", "Hierarchy", "Labels", "read_frame", "write_frame"]
 
 Hierarchy = Mapping[str, Sequence[str]]
 """The levels under each node."""
@@ -43,18 +43,47 @@ _RANGE = re.compile(r"^(?P<low>.+?)\.\.(?P<high>.+)$")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Labels:
+    """Cells of an attribute as they were written, for those who compare a value with all that a label allows.
+
+    Attributes:
+        rows: The index of each row's label.
+        allowed: For each label, the values that it allows: an array, or (low, high, 1 if only whole numbers).
+        missing: For each label, whether it allows a missing value.
+        ordered: Whether values are positions on a line, where NaN is missing; otherwise codes, where -1 is.
+    """
+
+    rows: NDArray[np.int64]
+    allowed: tuple[Any, ...]
+    missing: NDArray[np.bool_]
+    ordered: bool
+
+    def fits(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return, for each label and value, whether the label allows it."""
+        absent = np.isnan(values) if self.ordered else values == -1
+        found = np.empty((len(self.allowed), len(values)), bool)
+        for label, (allowed, missing) in enumerate(zip(self.allowed, self.missing, strict=True)):
+            if isinstance(allowed, np.ndarray):
+                inside = np.isin(values, allowed)
+            else:
+                inside = (values >= allowed[0]) & (values <= allowed[1])  # false where a value is missing
+            found[label] = inside | (missing & absent)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Frame:
     """Rows over some attributes of a domain.
 
     Attributes:
         domain: Public description of the attributes, in the order of the columns.
         values: One row for each record; see the module.
-        opened: Attributes in which some cell allowed several values, one of which was drawn.
+        labels: For each attribute in which some cell allowed several values, one of which was drawn, its cells.
     """
 
     domain: Domain
     values: NDArray[np.float64]
-    opened: frozenset[str] = frozenset()
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] != len(self.domain.names):
@@ -70,6 +99,11 @@ class Frame:
     def names(self) -> tuple[str, ...]:
         """The attributes."""
         return self.domain.names
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """Attributes in which some cell allowed several values."""
+        return frozenset(self.labels)
 
     @property
     def open_cells(self) -> bool:
@@ -120,13 +154,14 @@ class Frame:
 
     def take(self, rows: Any) -> Frame:
         """Some rows."""
-        return Frame(domain=self.domain, values=self.values[rows], opened=self.opened)
+        labels = {name: replace(each, rows=each.rows[rows]) for name, each in self.labels.items()}
+        return Frame(domain=self.domain, values=self.values[rows], labels=labels)
 
     def only(self, names: Sequence[str]) -> Frame:
         """Some attributes."""
         domain = self.domain.project(names)
-        opened = self.opened & frozenset(domain.names)
-        return Frame(domain=domain, values=self.values[:, self.places(names)], opened=opened)
+        labels = {name: self.labels[name] for name in domain.names if name in self.labels}
+        return Frame(domain=domain, values=self.values[:, self.places(names)], labels=labels)
 
 
 def _ordered(attribute: Attribute) -> bool:
@@ -174,8 +209,24 @@ def read_frame(
     return Frame(
         domain=domain.project(wanted),
         values=np.stack([column for column, _ in columns], axis=1),
-        opened=frozenset(name for name, (_, open_) in zip(wanted, columns, strict=True) if open_),
+        labels={name: labels for name, (_, labels) in zip(wanted, columns, strict=True) if labels is not None},
     )
+
+
+def write_frame(frame: Frame) -> pa.Table:
+    """Return the rows as a table that the schema can read; missing and unknown values are null."""
+    columns = {}
+    for attribute in frame.domain.attributes:
+        column = frame.column(attribute.name)
+        if isinstance(attribute, Date):
+            days = pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column))
+            columns[attribute.name] = days.cast(pa.date32())
+        elif isinstance(attribute, Binned):
+            columns[attribute.name] = pa.array(column, mask=np.isnan(column))
+        else:
+            codes = np.nan_to_num(column, nan=-1).astype(np.int64)
+            columns[attribute.name] = pa.array(attribute.labels).take(pa.array(codes, mask=codes < 0))
+    return pa.table(columns)
 
 
 def _column(
@@ -184,15 +235,15 @@ def _column(
     hierarchy: Hierarchy,
     rng: np.random.Generator,
     nulls: frozenset[str],
-) -> tuple[NDArray[np.float64], bool]:
-    """Return the values, and whether a cell allowed several."""
+) -> tuple[NDArray[np.float64], Labels | None]:
+    """Return the values, and the labels if a cell allowed several."""
     kind = column.type
     if isinstance(attribute, Binned):
         if isinstance(attribute, Date) and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-            return days_of(column.combine_chunks()), False
+            return days_of(column.combine_chunks()), None
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             line = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
-            return np.where(np.isfinite(line), line, np.nan), False
+            return np.where(np.isfinite(line), line, np.nan), None
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -201,7 +252,16 @@ def _column(
     several = any(map(_several, readings)) or any(text.startswith(_OR_MISSING) for text in texts)
     readings.append(np.array([np.nan if _ordered(attribute) else -1.0]))  # null
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(readings) - 1).to_numpy(zero_copy_only=False)
-    return _drawn(readings, indices, rng), several
+    drawn = _drawn(readings, indices, rng)
+    if not several:
+        return drawn, None
+    missing = [text in nulls or text in (MISSING, "*") or text.startswith(_OR_MISSING) for text in texts]
+    return drawn, Labels(
+        rows=indices,
+        allowed=tuple(readings),
+        missing=np.array([*missing, True]),
+        ordered=_ordered(attribute),
+    )
 
 
 def _several(reading: Any) -> bool:

@@ -2,6 +2,7 @@
 
     Rate    successes in trials: their share with Wilson's interval, or the exact one of Clopper and Pearson
     Leak    (attack - control) / (1 - control): success beyond that on people who were not in the data
+    Risk    the common reading of every attack's result: success beyond a control group, its interval, its guesses
 
 The control group separates learning about a population from learning about a person: a release does not leak what an
 attack also learns about people whose data was never used.  [Giomi et al. 2023]
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -20,7 +21,7 @@ from tacita.common.binomial import clopper_pearson
 from tacita.errors import InvalidInput
 from tacita.tables.uncertainty import wilson
 
-__all__ = ["Leak", "Rate", "guesses_for"]
+__all__ = ["Leak", "Rate", "Risk", "guesses_for"]
 
 _LEVEL = 0.95
 
@@ -28,6 +29,20 @@ _LEVEL = 0.95
 def _z(level: float) -> float:
     """Return the half-width of a two-sided normal interval of this confidence, in standard deviations."""
     return float(special.ndtri((1 + level) / 2))
+
+
+class Risk(NamedTuple):
+    """Success of one attack beyond a control group, with an interval, and the number of guesses that it made.
+
+    `strong` is false if the attack does not beat guesses without the release; a small risk then means little.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    guesses: int
+    strong: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +148,20 @@ class Leak:
         value = (attack - control) / (1 - control) if control < 1 else 0.0
         low, high = _failures_ratio(self.attack, self.control, level)
         return max(value, 0.0), max(1 - high, 0.0), max(1 - low, 0.0)
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Return the risk with its interval of this confidence."""
+        return (Risk(self.name, *self.risk_at(level), self.guesses, self.strong),)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The result in words, for a page."""
+        words = f"{self.attack.share:.3f} of {self.attack.trials:,} tries worked; guessing {self.baseline.share:.3f}"
+        if self.control is not None:
+            words += f"; on people not in the data {self.control.share:.3f}"
+        if not self.strong:
+            words += "; no better than guessing, so it says little"
+        return ((self.name, words),)
 
     @property
     def strong(self) -> bool:

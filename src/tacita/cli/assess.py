@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json as json_text
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,11 @@ from tacita.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacita.assess.disclosure import Belongs
+    from tacita.assess.tracks import Route
 
 __all__ = ["assess", "compare"]
+
+T = TypeVar("T")
 
 
 def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
@@ -51,12 +54,63 @@ def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
         raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
 
 
+def _document(path: Path, read: Callable[[str], T], field: str) -> T:
+    """Read a released document of JSON."""
+    try:
+        return read(path.read_text(encoding="utf-8"))
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise InvalidInput("cannot be read as a release", field=field, value=path) from None
+
+
+def _route(domain: Domain, text: str | None, tables: Sequence[pa.Table]) -> Route | None:
+    """Return the route that the option names, or that the schema states if all tables have its person."""
+    from tacita.assess.tracks import route_of
+
+    if text is not None:
+        time, _, place = (part.strip() for part in text.partition(","))
+        return route_of(domain, time, place)
+    found = route_of(domain)
+    return found if found and all(found.person in table.column_names for table in tables) else None
+
+
+_SHOWN = (
+    "In short",
+    "What it gives away",
+    "The intruder scenario",
+    "What could not be computed",
+    "Attacks that were not tried",
+)
+
+
+def _list_attacks(asked: bool) -> None:
+    if asked:
+        from tacita.assess.attacks.registry import select
+
+        rows = [(each.name, each.question, each.needs) for each in select()]
+        show.grid("Attacks", ("--attacks", "question", "needs"), rows)
+        raise typer.Exit
+
+
 def assess(
-    release: Annotated[
-        list[str], typer.Argument(help="The release: CSV or Parquet; several of the same people may be given.")
-    ],
     real: Annotated[str, typer.Option(help="The rows that it was made from.")],
     schema: SchemaFile,
+    release: Annotated[
+        list[str] | None, typer.Argument(help="Released rows: CSV or Parquet; several of the same people may be given.")
+    ] = None,
+    model: Annotated[
+        list[Path] | None, typer.Option(help="A model that was fitted on the real rows, JSON; may be repeated.")
+    ] = None,
+    tables: Annotated[
+        list[Path] | None, typer.Option(help="Released tables of the real rows, JSON; may be repeated.")
+    ] = None,
+    route: Annotated[
+        str | None,
+        typer.Option(
+            help="TIME,PLACE: attributes that make the rows of a person a trajectory; the schema names the person."
+        ),
+    ] = None,
     control: Annotated[
         str | None,
         typer.Option(
@@ -82,6 +136,14 @@ def assess(
         str | None, typer.Option(help="The whole population, real rows first; for a scenario with unknown membership.")
     ] = None,
     kind: Annotated[str, typer.Option(help="How several releases are combined: plain, partial or full.")] = "plain",
+    attacks: Annotated[
+        str | None,
+        typer.Option(help="Attacks to run, separated by commas; by default all that apply. See --list-attacks."),
+    ] = None,
+    list_attacks: Annotated[
+        bool,
+        typer.Option("--list-attacks", callback=_list_attacks, is_eager=True, help="List all attacks and leave."),
+    ] = False,
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,
     table: TableName = None,
@@ -94,15 +156,20 @@ def assess(
     """
     from tacita.assess.assessment import AssessmentOptions
     from tacita.assess.assessment import assess as run
+    from tacita.assess.attacks.registry import select
     from tacita.assess.case import read_case
     from tacita.assess.compare.page import assessment_sections, write_assessment
     from tacita.assess.frame import read_frame
     from tacita.assess.origins import Origins
     from tacita.assess.scenario import Scenario
+    from tacita.learn.models import read_model
+    from tacita.tables.release import Releases
 
     if kind not in ("plain", "partial", "full"):
         raise InvalidInput("must be plain, partial or full", field="kind", value=kind)
     check_files(PAGE, report=report)
+    if not (release or model or tables):
+        raise InvalidInput("state what was released: rows, --model or --tables", field="release")
     if scenario is not None and (origins is None) is not same_order:
         raise InvalidInput(
             "state which real row each released row was made from: --origins KEY, or --same-order, not both",
@@ -117,7 +184,8 @@ def assess(
         raise InvalidInput("is for a scenario", field="same-order" if same_order else "origins", hint="Give --scenario")
     domain = Domain.read(schema)
     rng = np.random.default_rng(seed)
-    people, released = _table(real, domain, table), [_table(each, domain) for each in release]
+    people, released = _table(real, domain, table), [_table(each, domain) for each in release or []]
+    held = None if control is None else _table(control, domain, table)
     belongs: Belongs | None = "same rows" if same_order else None
     if origins is not None:
         belongs = Origins.read(origins).belongs(domain, real=people, released=released)
@@ -125,7 +193,10 @@ def assess(
         domain,
         real=people,
         released=released,
-        control=None if control is None else _table(control, domain, table),
+        control=held,
+        models=[_document(path, read_model, "model") for path in model or []],
+        noisy=[each for path in tables or [] for each in _document(path, Releases.from_json, "tables").values()],
+        route=_route(domain, route, [people, *released, *([] if held is None else [held])]),
         rng=rng,
     )
     wishes = AssessmentOptions(
@@ -135,7 +206,9 @@ def assess(
         group=group,
         scenario=None if scenario is None else Scenario.read(scenario),
         kind=kind,  # type: ignore[arg-type]
+        attacks=tuple(part.strip() for part in (attacks or "").split(",") if part.strip()),
     )
+    select(wishes.attacks)  # refuses unknown names before any data is read
     with show.progress("assessing", 100) as tell:
         everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
         found = run(
@@ -147,12 +220,12 @@ def assess(
             progress=lambda share, what: tell(round(100 * share)),
         )
     if report is not None:
-        write_assessment(report, found, Path(release[0]).name)
+        write_assessment(report, found, Path((release or model or tables or [real])[0]).name)
     if json:
         show.print_json(found.as_dict())
         return
     for section in assessment_sections(found):
-        if section.title in ("In short", "What it gives away", "The intruder scenario", "What could not be computed"):
+        if section.title in _SHOWN:
             if section.text:
                 show.say(section.text)
             show.grid(section.title, ("", ""), section.facts)

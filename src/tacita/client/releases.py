@@ -17,6 +17,7 @@ from tacita.privacy.budget import Budget
 from tacita.wire import (
     AnonymizedInfo,
     AssessmentInfo,
+    AttackInfo,
     ComparisonInfo,
     ImputedInfo,
     JobInfo,
@@ -35,6 +36,7 @@ _ANSWERS = {
     "bounds/1": "tacita.query.bounds:Bounds",
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
+_LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
 ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
@@ -148,9 +150,22 @@ class ReleaseCalls(ABC):
         """Fetch the signed privacy statement of released rows."""
         return StatementInfo.model_validate_json(self._get(f"{_of(id)}/statement"))
 
-    def assess(self, release: str, *, key: str | None = None, **more: Any) -> JobInfo:
-        """Assess released rows: a job, for `wait_assessment`; `control`, `secrets`, `target`, ... are optional."""
-        body = {"release": release} | more
+    def attacks(self) -> list[AttackInfo]:
+        """List the attacks that assessments run where they apply."""
+        return _LIST_ATTACKS.validate_json(self._get("/v1/attacks"))
+
+    def assess(
+        self, release: str | None = None, *, attacks: Sequence[str] | None = None, key: str | None = None, **more: Any
+    ) -> JobInfo:
+        """Assess a release: a job, for `wait_assessment`.
+
+        Args:
+            release: The id of released rows; none for a model or tables alone, with `dataset`.
+            attacks: Names of the attacks to run, as in `attacks`; by default all that apply.
+            key: The same key again gives the same job.
+            more: Other members of the request: `control`, `secrets`, `others`, `model`, `tables`, ...
+        """
+        body = {"release": release, "attacks": None if attacks is None else list(attacks)} | more
         return JobInfo.model_validate_json(self._post("/v1/assessments", body, key=key or uuid.uuid4().hex))
 
     def wait_assessment(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> AssessmentInfo:

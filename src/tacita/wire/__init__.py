@@ -6,7 +6,7 @@ No model has a field that could hold a `Table` or an exact count. Answers about 
 is made by `Release.as_dict` alone.
 """
 
-from tacita.wire.assessments import AssessmentInfo, AssessmentRequest, ComparisonInfo, ComparisonRequest
+from tacita.wire.assessments import AssessmentInfo, AssessmentRequest, AttackInfo, ComparisonInfo, ComparisonRequest
 from tacita.wire.audit import AuditPage, EventInfo
 from tacita.wire.base import Problem
 from tacita.wire.budgets import Balance, BudgetModel, ChargeInfo, ChargePage, RaiseBudget
@@ -88,6 +88,7 @@ __all__ = [
     "AnonymizedRequest",
     "AssessmentInfo",
     "AssessmentRequest",
+    "AttackInfo",
     "AuditPage",
     "Balance",
     "BlindSignature",

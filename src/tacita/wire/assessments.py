@@ -8,13 +8,55 @@ from pydantic import Field
 
 from tacita.wire.base import Name, RequestModel, ResponseModel
 
-__all__ = ["AssessmentInfo", "AssessmentRequest", "ComparisonInfo", "ComparisonRequest"]
+__all__ = ["AssessmentInfo", "AssessmentRequest", "AttackInfo", "AttackName", "ComparisonInfo", "ComparisonRequest"]
+
+AttackName = Literal[
+    "singling-out",
+    "singling-out-univariate",
+    "linkability",
+    "inference",
+    "copies",
+    "membership-distance",
+    "membership-density",
+    "nearest",
+    "scenario",
+    "intersection",
+    "membership-model",
+    "reconstruction",
+    "trajectories",
+]
+"""The names of `assess.attacks.registry`, which this room may not import; a test compares them."""
+
+
+class AttackInfo(ResponseModel):
+    """An attack that assessments run where it applies."""
+
+    name: str = Field(description="As in `attacks` of an assessment.")
+    title: str
+    question: str = Field(description="The question that it answers.")
+    needs: str = Field(description="Its needs beside the real rows.")
 
 
 class AssessmentRequest(RequestModel):
-    """Attack a release, with the rows that it was made from."""
+    """Attack a release, with the rows that it was made from: released rows, a model, or tables."""
 
-    release: str = Field(min_length=1, max_length=100, description="The id of a release that is done.")
+    release: str | None = Field(
+        default=None, min_length=1, max_length=100, description="The id of released rows that are done."
+    )
+    dataset: Name | None = Field(default=None, description="The dataset; needed where no released rows are named.")
+    model: str | None = Field(
+        default=None, max_length=200, description="A fitted model of the dataset: its id, name or name@version."
+    )
+    tables: list[dict[str, Any]] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Answers with noise about the dataset, as `POST /v1/datasets/{name}/query` gave them.",
+    )
+    others: list[str] = Field(
+        default_factory=list,
+        max_length=20,
+        description="Ids of further releases of the same dataset, which an attacker may join with it.",
+    )
     control: Name | None = Field(
         default=None,
         description="A dataset of similar people who are not in the release. Without it, leaks look like guesses.",
@@ -23,6 +65,9 @@ class AssessmentRequest(RequestModel):
     secrets: list[str] | None = Field(default=None, description="Attributes that no one should infer.")
     target: str | None = Field(default=None, description="The attribute that classifiers learn to predict.")
     group: str | None = Field(default=None, description="Compare accuracy over its levels.")
+    attacks: list[AttackName] | None = Field(
+        default=None, description="Attacks to run, as `GET /v1/attacks` lists them; by default all that apply."
+    )
     seed: int = Field(default=0, ge=0, description="The same seed gives the same figures.")
 
 
@@ -38,6 +83,7 @@ class ComparisonRequest(RequestModel):
     target: str | None = None
     group: str | None = None
     attempts: int = Field(default=2000, ge=97, le=100_000, description="Trials of each attack on each release.")
+    attacks: list[AttackName] = Field(default_factory=list, description="Attacks to run; by default all that apply.")
     most_risk: float = Field(default=0.1, gt=0, le=1)
     seed: int = Field(default=0, ge=0)
 
@@ -68,7 +114,7 @@ class AssessmentInfo(ResponseModel):
     """Risk and utility of a release. The figures come from exact rows, and are for the owner of the data."""
 
     tacita: Literal["assessment/1"]
-    release: str
+    release: str | None = Field(description="Null where no released rows were attacked.")
     dataset: str
     rows: int
     people: int
@@ -85,12 +131,12 @@ class AssessmentInfo(ResponseModel):
     risks: list[dict[str, Any]] = Field(
         default_factory=list, description="Every attack: its name, what it achieved beyond a guess, and the interval."
     )
-    kept: float
+    kept: float | None = Field(description="Null where no rows were released.")
     leaks: list[dict[str, Any]]
     membership: list[dict[str, Any]]
     nearness: dict[str, Any] | None
     disclosure: dict[str, Any] | None
-    margins: dict[str, Any]
+    margins: dict[str, Any] | None
     associations: dict[str, Any] | None
     propensity: dict[str, Any] | None
     queries: dict[str, Any] | None
@@ -99,3 +145,9 @@ class AssessmentInfo(ResponseModel):
     regression: list[dict[str, Any]]
     structure: dict[str, Any] | None
     skipped: list[list[str]]
+    further: list[dict[str, Any]] = Field(
+        default_factory=list, description="Results of attacks that are neither leaks nor membership."
+    )
+    attacks: list[dict[str, Any]] = Field(
+        default_factory=list, description="Every attack: its name, whether it ran, and the reason if it did not."
+    )

@@ -56,6 +56,9 @@ def test_synthetic_rows_from_plan_to_assessment(client: Client, world: Any) -> N
     assert client.statement(job.id).epsilon == pytest.approx(1.0)
     found = client.wait_assessment(client.assess(job.id, attempts=50).id, every=0.01)
     assert found.rows == 40
+    (named, *_) = [each.name for each in client.attacks()]
+    found = client.wait_assessment(client.assess(job.id, attempts=50, attacks=[named]).id, every=0.01)
+    assert [each["name"] for each in found.attacks if each["ran"]] == [named]
     wanted = [{"synthesize": {"epsilon": 1.0}}, {"statistics": {"epsilon": 1.0}}]
     compared = client.wait_comparison(client.compare("patients", wanted, attempts=97).id, every=0.01)
     assert len(compared.results) == 2

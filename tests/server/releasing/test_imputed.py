@@ -40,6 +40,15 @@ def test_rows_are_planned_made_and_stated_without_a_guarantee(client: Client, wo
     assert (logged.kind, logged.attributes) == ("imputed", ("smokes", "age"))
 
 
+def test_imputed_rows_are_assessed_as_several_releases(client: Client) -> None:
+    job = client.release("imputed", **ASKED)
+    client.wait_release(job.id, every=0.01)
+    found = client.wait_assessment(client.assess(job.id, attempts=50).id, every=0.01)
+    assert found.rows in (1234, 2468)
+    assert found.kept is not None
+    assert found.kept > 0.9
+
+
 def test_only_stewards_who_confirm_may_have_them(client: Client, world: Any) -> None:
     with pytest.raises(InvalidInput, match="no_guarantee"):
         client.release("imputed", **ASKED | {"no_guarantee": False})

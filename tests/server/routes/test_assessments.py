@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tacita.assess.attacks.registry import ATTACKS
+
 
 @pytest.fixture
 def release(world) -> str:
@@ -40,6 +42,77 @@ def test_from_release_to_page(world, release) -> None:
     assert world.spent() == pytest.approx(0.5)  # an assessment stays with the steward
 
 
+def test_selected_attacks(world, release) -> None:
+    steward = world.token("steward")
+    listed = world.call("GET", "/v1/attacks", token=steward).json()
+    assert [each["name"] for each in listed] == [attack.name for attack in ATTACKS]
+    assert world.call("GET", "/v1/attacks", token=world.token("analyst")).status_code == 403
+    place = ask(world, steward, release, attacks=["copies", "inference"]).headers["location"]
+    world.work()
+    told = world.call("GET", place, token=steward).json()
+    assert [each["name"] for each in told["attacks"] if each["ran"]] == ["inference", "copies"]
+    assert told["membership"] == []
+
+
+def test_several_releases_are_joined(world, release) -> None:
+    steward = world.token("steward")
+    body = {"dataset": "patients", "budget": {"epsilon": 0.2}, "rows": 300}
+    other = world.call("POST", "/v1/releases/synthetic", token=world.token("analyst"), json=body).json()["id"]
+    assert ask(world, steward, release, others=[other]).status_code == 409  # not done yet
+    world.work()
+    place = ask(world, steward, release, others=[other]).headers["location"]
+    world.work()
+    told = world.call("GET", place, token=steward).json()
+    assert told["rows"] == 800
+    assert told["further"][0]["name"].startswith("intersection of 2 releases")
+    assert told["further"][0]["name"] in [each["name"] for each in told["risks"]]
+    assert "intersection of 2 releases" in world.call("GET", f"{place}/page", token=steward).text
+    for bad in ([release], [other, other], ["job_nothing"]):
+        assert ask(world, steward, release, others=bad).status_code in (404, 422)
+
+
+def test_a_model_and_tables_alone(world) -> None:
+    world.register()
+    steward = world.token("steward")
+    body = {"dataset": "patients", "name": "m", "kind": "bayes", "target": "smokes", "budget": {"epsilon": 0.2}}
+    world.call("POST", "/v1/releases/model", token=steward, json=body)
+    world.work()
+    asked = {"tables": [["smokes", "age"]], "budget": {"epsilon": 0.2}}
+    tables = world.call("POST", "/v1/datasets/patients/query", token=steward, json=asked).json()
+    rows = "".join(f"{('never', 'daily')[place % 3 == 0]},{place * 7 % 90}\n" for place in range(400))
+    sent = world.call(
+        *("PUT", "/v1/sources/others"),
+        token=steward,
+        headers={"Content-Type": "text/csv"},
+        content=f"smokes,age\n{rows}".encode(),
+    )
+    assert sent.status_code == 200, sent.text
+    assert world.register("others", source="others").status_code == 201
+    what = {"release": None, "dataset": "patients", "model": "m", "tables": [tables], "secrets": ["smokes"]}
+
+    def found(**more: Any) -> Any:
+        submitted = ask(world, steward, None, **what, **more)
+        assert submitted.status_code == 202, submitted.text
+        world.work()
+        done = world.call("GET", submitted.headers["location"], token=steward)
+        assert done.status_code == 200, done.text
+        page = world.call("GET", f"{submitted.headers['location']}/page", token=steward)
+        return done.json() | {"page": page.text}
+
+    told = found()
+    ran = [each["name"] for each in told["attacks"] if each["ran"]]
+    assert (told["release"], told["kept"], ran) == (None, None, ["reconstruction"])
+    assert "not used" in dict(told["skipped"])["membership in a model"]  # no one was held back
+    assert [each["name"] for each in told["risks"]] == ["reconstruction of smokes"]
+    assert "reconstruction of smokes" in told["page"]
+    told = found(control="others")
+    assert "loss threshold, bayes model of smokes" in [each["name"] for each in told["membership"]]
+    assert "membership, loss threshold, bayes model of smokes" in told["page"]
+    for bad in ({"model": None, "tables": []}, {"dataset": None}, {"model": "none"}, {"tables": [{}]}):
+        assert ask(world, steward, None, **(what | bad)).status_code in (404, 422), bad
+    assert ask(world, steward, None, **(what | {"dataset": "others"})).status_code == 422  # a model of another dataset
+
+
 def test_nobody_else_sees_it(world, release) -> None:
     steward = world.token("steward")
     assert ask(world, world.token("analyst"), release).status_code == 403
@@ -59,6 +132,7 @@ def test_nobody_else_sees_it(world, release) -> None:
         {"control": "nobody"},
         {"control": "patients"},
         {"attempts": 1},
+        {"attacks": ["magic"]},
         {"attempts": "9"},
         {"colour": "red"},
     ],

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
 from tacita.assess.attacks._as_many import none_and_one, worked_out
+from tacita.assess.attacks.attack import Attack
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
-from tacita.assess.rates import Leak, Rate
+from tacita.assess.rates import Leak, Rate, Risk
 from tacita.errors import InvalidInput
 
-__all__ = ["Nearness", "exact_copies", "nearness"]
+__all__ = ["COPIES", "NEAREST", "Nearness", "exact_copies", "nearness"]
 
 
 def exact_copies(case: Case, rng: np.random.Generator) -> Leak:
@@ -69,6 +70,21 @@ class Nearness:
     looked_at: float = 1.0
 
     @property
+    def name(self) -> str:
+        """The measure."""
+        return "nearest rows"
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Return nothing: a distance is no guess about a person."""
+        return ()
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The result in words, for a page."""
+        words = f"{self.nearer.share:.1%} of released rows lie nearer to the data than to people held back"
+        return ((self.name, f"{words}; one half would be chance"),)
+
+    @property
     def excess(self) -> float:
         """(2 share - 1) / looked_at, between 0 and 1: 0 when no row depends on a person, 1 when all rows are copies.
 
@@ -112,3 +128,21 @@ def nearness(case: Case, rng: np.random.Generator, *, rows: int = 2000) -> Nearn
 def _quantiles(distances: NDArray[np.float32]) -> tuple[float, float]:
     low, middle = np.quantile(distances, [0.05, 0.5])
     return float(low), float(middle)
+
+
+COPIES = Attack(
+    name="copies",
+    title="exact copies",
+    question="Do released rows equal real rows?",
+    needs="released rows",
+    run=lambda case, options, rng: [exact_copies(case, rng)],
+    shared=True,
+)
+NEAREST = Attack(
+    name="nearest",
+    title="nearest rows",
+    question="Do released rows lie nearer to the people in the data than to others?",
+    needs="released rows, people held back",
+    run=lambda case, options, rng: [nearness(case, rng, rows=options.attempts)],
+    shared=True,
+)

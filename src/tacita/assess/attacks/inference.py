@@ -7,20 +7,23 @@ success that is as frequent for people who are not in the data is a property of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
+from tacita.assess.attacks.attack import Attack, Outcome, attempt, needs_rows
 from tacita.assess.attacks.linkability import both_sides
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
+from tacita.assess.options import AssessmentOptions
 from tacita.assess.rates import Leak, Rate
 from tacita.domain import Binned
 from tacita.errors import InvalidInput
 
-__all__ = ["inference"]
+__all__ = ["INFERENCE", "inference"]
 
 
 def inference(
@@ -74,3 +77,24 @@ def _right(
     with np.errstate(invalid="ignore"):
         near = np.abs(guess - truth) <= tolerance * np.abs(truth) + 1e-12
     return np.asarray(near | (np.isnan(guess) & np.isnan(truth)))
+
+
+def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> Iterator[Outcome]:
+    for secret in options.secrets:
+        work = partial(inference, case, secret, rng, attempts=options.attempts)
+        yield attempt(f"inference of {secret}", work)
+
+
+def _applies(case: Case, options: AssessmentOptions) -> str | None:
+    return "It needs at least two attributes." if len(case.names) < 2 else needs_rows(case, options)
+
+
+INFERENCE = Attack(
+    name="inference",
+    title="inference",
+    question="Does the nearest released row reveal the secret attribute of a person?",
+    needs="released rows, at least two attributes",
+    run=_run,
+    applies=_applies,
+    shared=True,
+)

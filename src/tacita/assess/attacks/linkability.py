@@ -7,18 +7,20 @@ linked, which counts as a success for that person.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
+from tacita.assess.attacks.attack import Attack, Result, needs_rows
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
+from tacita.assess.options import AssessmentOptions
 from tacita.assess.rates import Leak, Rate
 from tacita.errors import InvalidInput
 
-__all__ = ["both_sides", "linkability"]
+__all__ = ["LINKABILITY", "both_sides", "linkability"]
 
 
 def linkability(
@@ -77,3 +79,25 @@ def _linked(
 
 def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=(1, 2)))
+
+
+def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> Iterator[Result]:
+    assert options.linked is not None
+    yield linkability(case, options.linked, rng, attempts=options.attempts)
+
+
+def _applies(case: Case, options: AssessmentOptions) -> str | None:
+    if options.linked is None:
+        return "It needs at least two attributes that are not secret."
+    return needs_rows(case, options)
+
+
+LINKABILITY = Attack(
+    name="linkability",
+    title="linkability",
+    question="Do two parts of the knowledge about a person lead to the same released row?",
+    needs="released rows, at least two attributes that are not secret",
+    run=_run,
+    applies=_applies,
+    shared=True,
+)

@@ -20,12 +20,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.assess.attacks.roc import Membership
 from tacita.errors import InvalidInput
 
-__all__ = ["Fit", "Shadows", "likelihood_ratio", "loss_threshold", "shadow_attack", "train_shadows"]
+__all__ = [
+    "Fit",
+    "Shadows",
+    "likelihood_ratio",
+    "loss_threshold",
+    "residual_threshold",
+    "shadow_attack",
+    "train_shadows",
+]
 
 Array = NDArray[np.float64]
 Predict = Callable[[Any], Array]
@@ -88,7 +97,7 @@ def train_shadows(
     right = np.empty((count, people))
     for place in range(count):
         trained = inside[place]
-        predict = fit(rows[trained], labels[trained], int(rng.integers(2**31)))
+        predict = fit(_some(rows, trained), labels[trained], int(rng.integers(2**31)))
         right[place] = right_of(predict(rows), labels)
     return Shadows(inside=inside, right=right)
 
@@ -96,6 +105,11 @@ def train_shadows(
 def loss_threshold(predict: Predict, rows: Any, labels: NDArray[np.int64], members: NDArray[np.bool_]) -> Membership:
     """Score by the probability of a person's own class: it is higher for members."""
     return _split("loss threshold", right_of(predict(rows), labels), members)
+
+
+def residual_threshold(predicted: Array, truth: Array, members: NDArray[np.bool_]) -> Membership:
+    """Score by the squared error of a predicted number: it is smaller for members."""
+    return _split("loss threshold", -((predicted - truth) ** 2), members)
 
 
 def likelihood_ratio(
@@ -136,6 +150,11 @@ def shadow_attack(
     learnt = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(features, shadows.inside.ravel())
     target = np.stack([right_of(predict(rows), labels), labels], axis=1)
     return _split("shadow models", learnt.predict_proba(target)[:, 1], members)
+
+
+def _some(rows: Any, which: NDArray[np.bool_]) -> Any:
+    """Return some rows of an array or of an Arrow table."""
+    return rows.filter(pa.array(which)) if isinstance(rows, pa.Table) else rows[which]
 
 
 def _split(name: str, scores: Array, members: NDArray[np.bool_], notes: tuple[str, ...] = ()) -> Membership:

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess._nearest import nearest
+from tacita.assess.attacks.attack import Attack
 from tacita.assess.attacks.roc import Membership
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.errors import InvalidInput
 
-__all__ = ["density_ratio", "distance_attack"]
+__all__ = ["DENSITY", "DISTANCE", "density_ratio", "distance_attack"]
 
 _NEIGHBOURS = 3
 _FLOOR = 0.01  # of an attribute: smaller distances count as equal
@@ -71,3 +72,21 @@ def _groups(case: Case, rng: np.random.Generator, people: int) -> tuple[Frame, F
     others, reference = case.control.take(order[:half]), case.control.take(order[half:])
     size = min(people, len(others), len(case.real))
     return case.real.take(rng.choice(len(case.real), size, replace=False)), others.take(slice(size)), reference
+
+
+DISTANCE = Attack(
+    name="membership-distance",
+    title="membership by distance",
+    question="Does the distance to the nearest released row reveal whether a person is in the data?",
+    needs="released rows, people held back",
+    run=lambda case, options, rng: [distance_attack(case, rng, people=options.attempts)],
+    shared=True,
+)
+DENSITY = Attack(
+    name="membership-density",
+    title="membership by density",
+    question="Does the density of the release beside that of a reference reveal whether a person is in the data?",
+    needs="released rows, people held back",
+    run=lambda case, options, rng: [density_ratio(case, rng, people=options.attempts)],
+    shared=True,
+)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from tacita.assess.audit.attack import epsilon_bound
-from tacita.assess.rates import Rate
+from tacita.assess.rates import Rate, Risk
 from tacita.errors import InvalidInput
 
 __all__ = ["Membership"]
@@ -86,6 +86,19 @@ class Membership:
         half = float(special.ndtri((1 + level) / 2)) * math.sqrt(spread) / (auc * (1 - auc))
         low, high = special.expit(special.logit(auc) + np.array([-half, half]))
         return float(low), float(high)
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Return 2 AUC - 1, at least 0, with its interval of this confidence."""
+        value, low, high = (max(0.0, 2 * each - 1) for each in (self.auc, *self.auc_interval(level)))
+        return (Risk(f"membership, {self.name}", value, low, high, self.guesses),)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The result in words, for a page."""
+        low, high = self.auc_interval()
+        few = ", ".join(self.tpr_words(fpr) for fpr in FPRS)
+        area = f"AUC {self.auc:.3f} ({low:.3f} to {high:.3f})"
+        return ((f"membership, {self.name}", f"{area}; members found: {few}"),)
 
     def tpr(self, fpr: float) -> Rate | None:
         """Return the share of members found when at most this share of others is accused; None if that is below one."""

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.assess.attacks._as_many import none_and_one, worked_out
+from tacita.assess.attacks.attack import Attack
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.assess.rates import Leak, Rate
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 
-__all__ = ["Guesses", "count_fitting", "singling_out"]
+__all__ = ["SEVERAL", "SINGLE", "Guesses", "count_fitting", "singling_out"]
 
 EQUAL, AT_MOST, AT_LEAST = 0, 1, 2
 _PATIENCE = 200
@@ -222,3 +223,23 @@ def _count(rows: Any, columns: Any, relations: Any, values: Any, most: Any, coun
                 if found == most:
                     break
         counts[guess] = found
+
+
+SEVERAL = Attack(
+    name="singling-out",
+    title="singling out",
+    question="Does a description by several attributes that fits one released row fit one person?",
+    needs="released rows",
+    run=lambda case, options, rng: [
+        singling_out(case, rng, attempts=options.attempts, columns=min(4, len(case.names)))
+    ],
+    shared=True,
+)
+SINGLE = Attack(
+    name="singling-out-univariate",
+    title="singling out, one attribute",
+    question="Does an extreme or unique value of one attribute in the release fit one person?",
+    needs="released rows",
+    run=lambda case, options, rng: [singling_out(case, rng, attempts=options.attempts, columns=1, mode="univariate")],
+    shared=True,
+)

@@ -10,18 +10,24 @@ reference: routes that most people take are no leak.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.assess.rates import Leak, Rate
+from tacita.assess.attacks.attack import Attack, Result
+from tacita.assess.case import Case
+from tacita.assess.options import AssessmentOptions
+from tacita.assess.rates import Leak, Rate, Risk
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 
-__all__ = ["Similarity", "trajectory_similarity"]
+__all__ = ["TRAJECTORIES", "Similarity", "trajectory_similarity"]
+
+_SIMILAR = 0.9
+"""Least similarity of a copied trajectory."""
 
 Measure = Literal["jaccard", "edit", "warping"]
 
@@ -45,6 +51,26 @@ class Similarity:
     notes: tuple[str, ...] = ()
 
     @property
+    def name(self) -> str:
+        """The attack."""
+        return f"trajectories, {self.leak.name}"
+
+    @property
+    def leak(self) -> Leak:
+        """The share of synthetic trajectories that nearly equal a person's."""
+        return self.above(_SIMILAR)
+
+    def risks_at(self, level: float) -> tuple[Risk, ...]:
+        """Return the risk with its interval of this confidence."""
+        return tuple(risk._replace(name=self.name) for risk in self.leak.risks_at(level))
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The result in words, for a page."""
+        ((_, words),) = self.leak.facts
+        return ((self.name, f"{words}; the most similar one {self.largest:.2f}"),)
+
+    @property
     def largest(self) -> float:
         """Of all."""
         return float(self.to_real.max())
@@ -64,7 +90,7 @@ class Similarity:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         quantiles = np.quantile(self.to_real, [0.5, 0.95, 1.0])
-        plain: dict[str, Any] = {"measure": self.measure, "mean": float(self.to_real.mean())}
+        plain: dict[str, Any] = {"name": self.name, "measure": self.measure, "mean": float(self.to_real.mean())}
         plain |= dict(zip(("median", "p95", "largest"), quantiles.tolist(), strict=True))
         if self.to_control is not None:
             plain |= {
@@ -179,3 +205,20 @@ def _warp(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> 
                     corner, corner_length = cost[b + 1], length[b + 1]
                     cost[b + 1], length[b + 1] = least + np.sqrt(gap), steps + 1
             best[i] = max(best[i], 1 / (1 + cost[size] / length[size]))
+
+
+def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> Iterator[Result]:
+    assert case.tracks is not None
+    made, most = case.tracks.released, options.attempts
+    some = made if len(made) <= most else [made[place] for place in rng.choice(len(made), most, replace=False)]
+    yield trajectory_similarity(some, case.tracks.real, control=case.tracks.control, measure="edit", rng=rng)
+
+
+TRAJECTORIES = Attack(
+    name="trajectories",
+    title="trajectories",
+    question="Do released trajectories nearly equal those of people?",
+    needs="released visits: rows with a person, a time and a place",
+    run=_run,
+    applies=lambda case, options: None if case.tracks else "It needs visits: rows with a person, a time and a place.",
+)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tacita.assess.assessment import Assessment
 from tacita.assess.compare.run import Comparison, Result
+from tacita.assess.utility.marginals import Margins
 from tacita.common.whole import write_text
 from tacita.report.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
 from tacita.report.report import Section, render
@@ -20,19 +21,18 @@ _FOR = "For the owner of the data: the figures were read off exact rows, and sho
 
 def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section]:
     """Build the sections about risk and utility of a release, the most asked-for first."""
-    lost, ways = 1 - found.kept, 2 if found.margins.pairs else 1
-    lead = (
-        f"{found.headline} {'Pairs of' if ways == 2 else 'Single'} attributes are off by {lost:.3f} on average, where "
-        f"{found.margins.floor[ways - 1]:.3f} would be chance. A small risk is what these attacks found; it is not a "
-        "guarantee."
-    )
+    lead = f"{found.headline} {_lost(found.margins)}A small risk is what these attacks found; it is not a guarantee."
     if found.releases > 1:
         lead += f" Of the {found.releases} tables, most attacks look at the first."
     if promise:
         lead += f" What is promised: {promise}."
     facts = [
         ("people in the data", f"{found.people:,}"),
-        ("released rows", f"{found.rows:,}" + (f" in each of {found.releases}" if found.releases > 1 else "")),
+        (
+            "released rows",
+            (f"{found.rows:,}" if found.releases else "none")
+            + (f" in each of {found.releases}" if found.releases > 1 else ""),
+        ),
         (
             "people held back",
             f"{found.control:,}" if found.control else "none: leaks cannot be distinguished from guesses",
@@ -41,37 +41,32 @@ def assessment_sections(found: Assessment, *, promise: str = "") -> list[Section
     sections = [Section(title="In short", text=lead, facts=facts), _risks(found)]
     if found.disclosure is not None:
         sections.append(_scenario(found))
-    sections += [_tables(found), *_more(found)]
+    if found.margins is not None:
+        sections += [_tables(found.margins), *_more(found)]
     if found.skipped:
-        sections.append(Section(title="What could not be computed", facts=list(found.skipped)))
+        sections.append(Section(title="What could not be computed", facts=[(what, why) for what, why in found.skipped]))
+    if found.not_tried:
+        reasons = dict.fromkeys(each.reason for each in found.not_tried)
+        absent = {why: ", ".join(each.title for each in found.not_tried if each.reason == why) for why in reasons}
+        facts = [(titles, why) for why, titles in absent.items()]
+        sections.append(Section(title="Attacks that were not tried", facts=facts))
     return sections
+
+
+def _lost(margins: Margins | None) -> str:
+    """Describe how far tables of released rows are off; nothing where no rows are released."""
+    if margins is None:
+        return ""
+    ways = 2 if margins.pairs else 1
+    return (
+        f"{'Pairs of' if ways == 2 else 'Single'} attributes are off by {margins.mean(ways):.3f} on average, where "
+        f"{margins.floor[ways - 1]:.3f} would be chance. "
+    )
 
 
 def _risks(found: Assessment) -> Section:
     bars = [Interval(label=each.name, value=each.value, low=each.low, high=each.high) for each in found.risks]
-    rows = [
-        (
-            leak.name,
-            f"{leak.attack.share:.3f} of {leak.attack.trials:,} tries worked; guessing {leak.baseline.share:.3f}"
-            + ("" if leak.control is None else f"; on people not in the data {leak.control.share:.3f}")
-            + ("" if leak.strong else "; no better than guessing, so it says little"),
-        )
-        for leak in found.leaks
-    ]
-    for attack in found.memberships:
-        low, high = attack.auc_interval()
-        few = ", ".join(attack.tpr_words(fpr) for fpr in (0.01, 0.001))
-        area = f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f})"
-        rows.append((f"membership, {attack.name}", f"{area}; members found: {few}"))
-    if found.nearness is not None:
-        near = found.nearness
-        rows.append(
-            (
-                "nearest rows",
-                f"{near.nearer.share:.1%} of released rows lie nearer to the data than to people held back; one half "
-                "would be chance",
-            )
-        )
+    rows = [fact for each in found.results if each is not found.disclosure for fact in each.facts]
     text = "0 is what anyone could guess, 1 is certainty. Lines are 95 % intervals."
     picture = interval_bars(bars, title="What attacks achieve beyond a control group")
     return Section(title="What it gives away", text=text, picture=picture, facts=rows)
@@ -79,23 +74,15 @@ def _risks(found: Assessment) -> Section:
 
 def _scenario(found: Assessment) -> Section:
     assert found.disclosure is not None
-    risk = found.disclosure
-    false = risk.false_rate
-    facts = [
-        ("targets", f"{risk.targets:,}; membership {risk.membership}"),
-        ("right unique matches", f"{risk.true_rate.share:.2%} of the targets"),
-        ("wrong among unique matches", "no unique match" if false is None else f"{false:.1%}: higher is safer"),
-        ("expected share found", f"{risk.expected:.2%}"),
-    ]
-    return Section(title="The intruder scenario", facts=facts)
+    return Section(title="The intruder scenario", facts=list(found.disclosure.facts))
 
 
-def _tables(found: Assessment) -> Section:
-    bars = [(each.attributes[0], each.variation, each.js) for each in found.margins.singles]
+def _tables(margins: Margins) -> Section:
+    bars = [(each.attributes[0], each.variation, each.js) for each in margins.singles]
     facts = [
-        ("single attributes", f"{found.margins.mean(1):.4f} (chance {found.margins.floor[0]:.4f})"),
-        ("pairs", f"{found.margins.mean(2):.4f} (chance {found.margins.floor[1]:.4f})"),
-        *((f"worst: {' and '.join(each.attributes)}", f"{each.variation:.4f}") for each in found.margins.worst(3)),
+        ("single attributes", f"{margins.mean(1):.4f} (chance {margins.floor[0]:.4f})"),
+        ("pairs", f"{margins.mean(2):.4f} (chance {margins.floor[1]:.4f})"),
+        *((f"worst: {' and '.join(each.attributes)}", f"{each.variation:.4f}") for each in margins.worst(3)),
     ]
     picture = twin_bars(bars, names=("total variation", "Jensen-Shannon, bits"), title="Single attributes")
     text = "Total variation: the share of people who would have to change. 0 is the same table."

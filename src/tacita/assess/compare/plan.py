@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tacita.assess.assessment import LEAST_GUESSES, AssessmentOptions
+from tacita.assess.attacks.registry import select
 from tacita.assess.compare.makers import ReleaseSpec
 from tacita.assess.rates import Rate
 from tacita.assess.scenario import Scenario
@@ -25,6 +26,7 @@ _KEYS = {
     "sensitive",
     "target",
     "group",
+    "attacks",
     "attempts",
     "seed",
     "scenario",
@@ -44,6 +46,7 @@ class ComparePlan:
         quasi: Quasi-identifiers, for k-anonymity; by default all attributes but the sensitive ones.
         sensitive: Sensitive attributes.
         releases: The releases to compare.
+        attacks: Names of the attacks to run on each release; by default all that apply.
         attempts: Trials of each attack on each release; `trials` states their precision.
         most_risk: The largest risk of a recommended release.
     """
@@ -57,6 +60,7 @@ class ComparePlan:
     sensitive: tuple[str, ...] = ()
     target: str | None = None
     group: str | None = None
+    attacks: tuple[str, ...] = ()
     attempts: int = 4000
     seed: int = 0
     scenario: Scenario | None = None
@@ -80,6 +84,7 @@ class ComparePlan:
                 field="attempts",
                 value=self.attempts,
             )
+        select(self.attacks)
         names = [each.name for each in self.releases]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -90,6 +95,7 @@ class ComparePlan:
             target=self.target,
             group=self.group,
             scenario=self.scenario,
+            attacks=self.attacks,
         )
         object.__setattr__(self, "wishes", wishes)
 
@@ -115,7 +121,7 @@ class ComparePlan:
         given = dict(data)
         scenario = given.pop("scenario", None)
         lists: dict[str, Any] = {
-            name: _names(name, given.pop(name, ())) for name in ("attributes", "quasi", "sensitive")
+            name: _names(name, given.pop(name, ())) for name in ("attributes", "quasi", "sensitive", "attacks")
         }
         return cls(
             data=folder / str(given.pop("data")),

@@ -120,12 +120,17 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
     await _preview(visit, id)
     if job["kind"] == "federate":
         kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
-    elif job["kind"] == "impute":
-        kit.note("Download the rows and assess them on the command line before anyone gets them.")
     elif visit.may("steward"):
-        await _assessments(visit, job)
+        await _assessments(visit, job, {"release": id})
     else:
         kit.note("An assessment is made by the steward of the data: it needs the real rows.")
+
+
+async def _model(visit: Visit, job: dict[str, Any]) -> None:
+    """A fitted model."""
+    await show_model(visit, job)
+    if visit.may("steward"):
+        await _assessments(visit, job, {"dataset": job["dataset"], "model": job["id"]})
 
 
 def _promise(statement: dict[str, Any]) -> dict[str, str]:
@@ -171,7 +176,9 @@ async def _old_tables(visit: Visit, job: dict[str, Any]) -> None:
     path = f"/v1/jobs/{job['id']}/result"
     with kit.panel("Take it"):
         kit.said(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
-    _bars(Releases.from_json(await visit.api.text(path)))
+    found = Releases.from_json(await visit.api.text(path))
+    _bars(found)
+    await _assess_tables(visit, job, found)
 
 
 async def _answer(visit: Visit, job: dict[str, Any]) -> None:
@@ -185,7 +192,9 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
             kit.said(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
             kit.said(kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json")
     if job["kind"] == "tables":
-        _bars(Releases.from_json(await visit.api.text(path)))
+        found = Releases.from_json(await visit.api.text(path))
+        _bars(found)
+        await _assess_tables(visit, job, found)
         return
     text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -204,6 +213,11 @@ def _bars(found: Releases) -> None:
             kit.picture(bars(each))
 
 
+async def _assess_tables(visit: Visit, job: dict[str, Any], found: Releases) -> None:
+    if visit.may("steward"):
+        await _assessments(visit, job, {"dataset": job["dataset"], "tables": [found.as_dict()]})
+
+
 async def _other(visit: Visit, job: dict[str, Any]) -> None:
     kit.note("This job has nothing to show here.")
     kit.link("To the jobs", "/jobs")
@@ -212,14 +226,19 @@ async def _other(visit: Visit, job: dict[str, Any]) -> None:
 # -- what it gives away -----------------------------------------------------------------------------------------------
 
 
-async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
-    """Those that were made, and a form for another."""
-    earlier = [
-        each
-        for each in await visit.api.get("/v1/jobs", limit=1000)
-        if each["kind"] == "assess" and each["release"] == job["id"]
-    ]
+async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Those that were made, and a form for another; `asked` is the part of a request that names the release."""
+    jobs = await visit.api.get("/v1/jobs", limit=1000)
+    earlier = [each for each in jobs if each["kind"] == "assess" and each["release"] == job["id"]]
+    beside = {
+        each["id"]: f"{words.KINDS[each['kind']]} {each['id']}"
+        for each in jobs
+        if each["kind"] in ("anonymize", "synthesize", "impute")
+        and (each["dataset"], each["state"]) == (job["dataset"], "done")
+        and each["id"] != job["id"]
+    }
     datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
+    listed = {each["name"]: each["title"] for each in await visit.api.get("/v1/attacks")}
     with kit.panel("What it gives away", "For the steward: the figures below were read off real rows, and stay here."):
         result = ui.element("div")
 
@@ -227,7 +246,11 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
             await _assessment(visit, found)
 
         async def begin() -> None:
-            body = {"release": job["id"], "control": None if control.value == _NOBODY else control.value}
+            body = asked | {
+                "control": None if control.value == _NOBODY else control.value,
+                "others": others.value if others else [],
+                "attacks": attacks.value or None,
+            }
             begun = await visit.api.post("/v1/assessments", body, key=visit.api.new_key())
             result.clear()
             with result:
@@ -236,6 +259,10 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
         with kit.row():
             usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
             control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
+            others = None
+            if "release" in asked:
+                others = kit.choice("Other releases of the same people, joined with it", beside, [], several=True)
+            attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
             kit.button("Assess it", begin, main=not earlier)
         if earlier:
             with result:
@@ -243,19 +270,20 @@ async def _assessments(visit: Visit, job: dict[str, Any]) -> None:
 
 
 _NOBODY = "nobody: leaks look like guesses"
+_RISK = (
+    "A risk near 0 means that an attacker with the release does no better on these people than on others who are not "
+    "in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own."
+)
 
 
 async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     found = await visit.api.get(f"/v1/assessments/{job['id']}")
-    tour.step(
-        visit,
-        4,
-        "A risk near 0 means that an attacker with the release does no better on these people than on others who are "
-        "not in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own.",
-    )
+    if found["release"]:
+        tour.step(visit, 4, _RISK)
     with kit.row():
         kit.text(f"Risk {words.percent(found['risk'])}", "big")
-        kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
+        if found["kept"] is not None:
+            kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
     kit.text(found["headline"] or f"Worst: {found['worst']}.")
     kit.note(
         "Risk is how much better attacks do on people who are in the data than on others. Lines are 95 % intervals."
@@ -266,6 +294,9 @@ async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     ]
     if rows:
         kit.picture(interval_bars(rows, title="Risk by attack"))
+    absent = [[each["title"], each["reason"]] for each in found["attacks"] if not each["ran"]]
+    if absent:
+        kit.table(["attack that was not tried", "reason"], absent, caption="Attacks that were not tried")
     kit.link("The whole report", f"/files/v1/assessments/{job['id']}/page", new=True)
 
 
@@ -282,6 +313,6 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "impute": _rows,
     "query": _old_tables,
     **dict.fromkeys(RECIPES, _answer),
-    "fit": show_model,
+    "fit": _model,
     "function": show_model,
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacita.assess.assessment import AssessmentOptions, assess
@@ -14,11 +15,15 @@ from tacita.assess.case import read_case
 from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
+from tacita.assess.utility.estimates import Kind
 from tacita.errors import Conflict, DataError, SourceUnavailable
+from tacita.learn.functions.parametric import ParametricModel
+from tacita.learn.models import Fitted
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Task, register
 from tacita.server.releasing.files import page_of, rows_of
 from tacita.server.services import Services
+from tacita.tables.release import Releases
 from tacita.wire import AssessmentRequest, ComparisonRequest
 
 __all__: list[str] = []  # importing it is what adds its kinds of job
@@ -33,18 +38,45 @@ def _rows(services: Services, dataset: Dataset, names: list[str]) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
+def _released(services: Services, id: str) -> list[pa.Table]:
+    """Return the rows of a release; of imputed rows, one table for each release."""
+    path = rows_of(services, id)
+    if not path.is_file():
+        raise Conflict("was deleted, or is not done", field="release", value=id)
+    rows = pq.read_table(path)
+    if services.jobs.get(id).kind != "impute":
+        return [rows]
+    numbers = rows.column("release")
+    parts = (rows.filter(pc.equal(numbers, number)) for number in pc.unique(numbers))
+    return [part.drop_columns(["release"]) for part in parts]
+
+
+def _kind_of(services: Services, id: str | None) -> Kind:
+    """Return how several releases are combined: imputed rows by the rule of their kind."""
+    job = None if id is None else services.jobs.get(id)
+    if job is None or job.kind != "impute":
+        return "plain"
+    return "partial" if json.loads(job.result or "{}").get("kind") == "partial" else "full"
+
+
+def _model(services: Services, id: str) -> Fitted:
+    registry = services.functions.registry
+    found = registry.model(registry.get(id))
+    if not isinstance(found, ParametricModel):
+        raise Conflict("is a function, not a fitted model", field="model", value=id)
+    return found.fitted
+
+
 @register("assess")
 def _assess(task: Task) -> str:
     """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
     request = AssessmentRequest.model_validate(dict(task.job.request))
     services = task.services
-    release = services.jobs.get(request.release)
-    path = rows_of(services, release.id)
-    if not path.is_file():
-        raise Conflict("was deleted, or is not done", field="release", value=release.id)
-    dataset = services.datasets.get(str(release.request["dataset"]))
-    made = pq.read_table(path)
-    names = [name for name in dataset.domain.countable if name in made.column_names]
+    named = request.dataset or services.jobs.get(str(request.release)).request["dataset"]  # older jobs do not name it
+    dataset = services.datasets.get(str(named))
+    ids = (*([request.release] if request.release else []), *request.others)
+    made = [table for id in ids for table in _released(services, id)]
+    names = [name for name in dataset.domain.countable if all(name in each.column_names for each in made)]
     task.progress.step(0.05, "reading")
     control = None
     if request.control is not None:
@@ -52,8 +84,10 @@ def _assess(task: Task) -> str:
     case = read_case(
         dataset.domain,
         real=_rows(services, dataset, names),
-        released=[made],
+        released=made,
         control=control,
+        models=[] if request.model is None else [_model(services, request.model)],
+        noisy=[each for given in request.tables for each in Releases.from_dict(given).values()],
         names=names,
         rng=np.random.default_rng(request.seed),
     )
@@ -62,6 +96,8 @@ def _assess(task: Task) -> str:
         secrets=tuple(request.secrets or ()),
         target=request.target,
         group=request.group,
+        attacks=tuple(request.attacks or ()),
+        kind="plain" if request.others else _kind_of(services, request.release),
     )
 
     def tell(share: float, what: str) -> None:
@@ -70,8 +106,9 @@ def _assess(task: Task) -> str:
     found = assess(case, np.random.default_rng(request.seed), wishes=wishes, progress=tell)
     page = page_of(services, task.job.id)
     page.parent.mkdir(parents=True, exist_ok=True)
-    write_assessment(page, found, f"{release.kind} release of {dataset.name}")
-    plain: dict[str, Any] = found.as_dict() | {"release": release.id, "dataset": dataset.name}
+    kind = "a model or tables" if request.release is None else f"{services.jobs.get(request.release).kind} release"
+    write_assessment(page, found, f"{kind} of {dataset.name}")
+    plain: dict[str, Any] = found.as_dict() | {"release": request.release, "dataset": dataset.name}
     return json.dumps(plain, allow_nan=False)
 
 
