@@ -24,8 +24,7 @@ from tacita.noise import SecureSource
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.report.report import Section, write
 from tacita.synthesize.imputation import Impute, Imputed
-from tacita.synthesize.imputation.result import Kind
-from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn
+from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Missing, TrainOn
 
 if TYPE_CHECKING:
     from tacita.assess.assessment import Assessment
@@ -47,7 +46,7 @@ def impute(
         list[str] | None,
         typer.Option("--where", help="Only some cells: 'income: income > 70000 and age < 30'. Several may be given."),
     ] = None,
-    kind: Annotated[Kind, typer.Option(help="What a release is.")] = "partial",
+    kind: Annotated[ImputedKind, typer.Option(help="What a release is.")] = "partial",
     backend: Annotated[
         Literal["linear", "cart", "forest", "network"], typer.Option(help="The model that draws.")
     ] = "cart",

@@ -37,7 +37,8 @@ from tacita.report.report import Section, write
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
-from tacita.synthesize.auto import Method, Synthesize
+from tacita.synthesize.auto import Synthesize
+from tacita.synthesize.kinds import Method
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import check_parts, check_target

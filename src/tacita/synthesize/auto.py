@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from tacita import check
 from tacita.domain import Domain
@@ -26,14 +26,14 @@ from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.gan.conditional import ConditionalGan
 from tacita.synthesize.gan.pate_gan import PateGan
 from tacita.synthesize.gan.wgan import Wgan
+from tacita.synthesize.kinds import Method
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.privbayes import PrivBayes
 from tacita.synthesize.select import Adaptive, SpanningTree
 
-__all__ = ["METHODS", "OPTIONS", "Method", "Synthesize"]
+__all__ = ["METHODS", "OPTIONS", "Synthesize"]
 
-Method = Literal["quality", "privbayes", "mst", "aim", "pairs", "independent", "gan", "wgan", "pate-gan"]
 METHODS: tuple[Method, ...] = get_args(Method)
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "privbayes": ("degree", "theta", "score", "split", "structure"),

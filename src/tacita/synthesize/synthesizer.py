@@ -27,7 +27,8 @@ from tacita.noise import SecureSource, SeededSource
 from tacita.plans.recipe import Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.auto import Method, Synthesize
+from tacita.synthesize.auto import Synthesize
+from tacita.synthesize.kinds import Method
 from tacita.synthesize.plan import Key
 from tacita.synthesize.result import Synthesized
 

@@ -8,9 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from tacita.domain import Decode
-from tacita.synthesize.auto import Method
-from tacita.synthesize.imputation.result import Kind as ImputedKind
-from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, TrainOn
+from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 

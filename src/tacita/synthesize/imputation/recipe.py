@@ -37,9 +37,10 @@ from tacita.synthesize.imputation.columns import Column, Columns, check_columns,
 from tacita.synthesize.imputation.linear import Linear
 from tacita.synthesize.imputation.masks import Replace
 from tacita.synthesize.imputation.network import NeuralNetwork
-from tacita.synthesize.imputation.result import Imputed, Kind
-from tacita.synthesize.imputation.sequence import FitOn, Given, Missing, Models, TrainOn, make_rows, replace_cells
+from tacita.synthesize.imputation.result import Imputed
+from tacita.synthesize.imputation.sequence import Models, make_rows, replace_cells
 from tacita.synthesize.imputation.trees import Cart, Forest
+from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Missing, TrainOn
 from tacita.synthesize.plan import Key, check_attributes, generator
 from tacita.tables.release import Provenance
 
@@ -77,7 +78,7 @@ class Impute:
     """
 
     replace: tuple[Replace | str, ...] = ()
-    kind: Kind = "partial"
+    kind: ImputedKind = "partial"
     backend: str | Backend = "cart"
     backends: Mapping[str, str | Backend] = field(default_factory=dict)
     m: int = 5
@@ -93,7 +94,7 @@ class Impute:
         masks = tuple(Replace.parse(each) if isinstance(each, str) else each for each in self.replace)
         object.__setattr__(self, "replace", masks)
         object.__setattr__(self, "backends", MappingProxyType(dict(self.backends)))
-        choices = {"kind": Kind, "fit_on": FitOn, "train_on": TrainOn, "given": Given, "missing": Missing}
+        choices = {"kind": ImputedKind, "fit_on": FitOn, "train_on": TrainOn, "given": Given, "missing": Missing}
         for name, known in choices.items():
             if getattr(self, name) not in get_args(known):
                 raise InvalidInput("must be " + ", ".join(get_args(known)), field=name, value=getattr(self, name))

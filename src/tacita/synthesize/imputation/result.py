@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from tacita.domain import Decode, Domain, decode
 from tacita.errors import InvalidInput
 from tacita.privacy.event import NonPrivate
+from tacita.synthesize.kinds import ImputedKind
 from tacita.synthesize.relational.folder import Form, write_folder
 from tacita.tables.cells import MAX_DENSE, Cells
 from tacita.tables.combining import Combined, combine_full, combine_partial
 from tacita.tables.release import Provenance
 
-__all__ = ["Imputed", "Kind"]
+__all__ = ["Imputed"]
 
-Kind = Literal["partial", "frame", "all"]
 
 _WHAT = {
     "partial": "Partially synthetic: every row belongs to a real person, and cells that were not replaced are true.",
@@ -55,7 +55,7 @@ class Imputed:
     releases: tuple[pa.Table, ...] = field(repr=False)
     origins: tuple[NDArray[np.int64], ...] = field(repr=False)
     domain: Domain = field(repr=False)
-    kind: Kind
+    kind: ImputedKind
     replaced: tuple[str, ...]
     people: int
     notes: tuple[str, ...]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,10 @@ from tacita.errors import InvalidInput
 from tacita.synthesize.imputation.backend import Backend, Drawer, Target
 from tacita.synthesize.imputation.columns import Column, Columns, design, rows_of
 from tacita.synthesize.imputation.masks import Replace
+from tacita.synthesize.kinds import FitOn, Given, Missing, TrainOn
 
-__all__ = ["FitOn", "Given", "Missing", "Models", "TrainOn", "make_rows", "replace_cells"]
+__all__ = ["Models", "make_rows", "replace_cells"]
 
-FitOn = Literal["original", "synthetic_prefix"]
-TrainOn = Literal["auto", "replaced", "all", "unreplaced"]
-Missing = Literal["keep", "impute"]
-Given = Literal["others", "before"]
 
 _LEAST = 50
 _EACH = 5
