@@ -15,7 +15,8 @@ from tacita.anonymize.kernels.cuts import Choice, partition
 from tacita.anonymize.kernels.published import relaxed
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.loss import gcp
-from tacita.anonymize.methods.mondrian import people_of, rules_of, shape_of
+from tacita.anonymize.methods.judge import people_of, rules_of
+from tacita.anonymize.methods.mondrian import shape_of
 from tacita.anonymize.quasi import read_distinct_rows
 from tacita.domain import Categorical, Domain, Numeric
 

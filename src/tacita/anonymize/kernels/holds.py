@@ -49,7 +49,9 @@ class Rules(NamedTuple):
     edge_length: Floats
     whole: Floats  # share of each value in the table
     missing: Ints  # for each sensitive attribute, how many of its first codes mean missing: 0 or 1
-    alpha: float
+    bounded: bool  # whether shares of single values are bounded
+    least: Floats  # least share of each value in a class
+    most: Floats  # largest
     presence_low: float
     presence_high: float
 
@@ -119,7 +121,7 @@ def fits(
 def _diverse(every: Ints, rules: Rules, s: int) -> Any:
     if every.sum() == 0:
         return rules.diversity <= 1.0
-    if every.max() > rules.alpha * every.sum() + 1e-12:
+    if rules.bounded and not _bounded(every, rules, s):
         return False
     if rules.diversity <= 1.0:
         return True
@@ -127,6 +129,16 @@ def _diverse(every: Ints, rules: Rules, s: int) -> Any:
     return _holds_diversity(every, rules) and (
         rules.missing[s] == 0 or _holds_diversity(every[rules.missing[s] :], rules)
     )
+
+
+@compiled
+def _bounded(counts: Ints, rules: Rules, s: int) -> bool:
+    total, at = counts.sum(), rules.segments[s]
+    for value in range(len(counts)):
+        share = counts[value] / total
+        if share > rules.most[at + value] * (1 + 1e-12) or share < rules.least[at + value] * (1 - 1e-12):
+            return False
+    return True
 
 
 @compiled
