@@ -91,6 +91,7 @@ CONDITIONS = [
     {"k": 1, "t": 0.3},
     {"k": 1, "alpha": 0.6},
     {"k": 1, "presence": (0.2, 0.8)},
+    {"k": 1, "beta": 0.5},
 ]
 
 
@@ -102,7 +103,7 @@ def test_compiled_tests_say_what_the_criteria_say(asked, made, seed):
     crowd, _, _, part = made
     if not part:
         asked = {name: value for name, value in asked.items() if name != "presence"}
-    conditions = Conditions(**asked)
+    conditions = Conditions.of(asked)
     judge = Judge.of(crowd, conditions)
     assert not judge.slow
     of = np.random.default_rng(seed).integers(0, 3, len(crowd.codes))

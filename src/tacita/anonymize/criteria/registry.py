@@ -7,6 +7,7 @@ from tacita.anonymize.criteria.anonymity import KAnonymity
 from tacita.anonymize.criteria.closeness import TCloseness
 from tacita.anonymize.criteria.criterion import Criterion
 from tacita.anonymize.criteria.diversity import LDiversity
+from tacita.anonymize.criteria.likeness import BetaLikeness
 from tacita.anonymize.criteria.presence import DeltaPresence
 from tacita.anonymize.parameters import Parameter, parameters_of
 
@@ -18,6 +19,7 @@ CRITERIA: list[type[Criterion]] = [
     TCloseness,
     AlphaAnonymity,
     DeltaPresence,
+    BetaLikeness,
 ]
 
 
