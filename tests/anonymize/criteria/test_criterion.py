@@ -26,6 +26,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "t": [{"t": t, "t_distance": kind} for t in (0.15, 0.4) for kind in (None, "equal", "ordered")],
     "alpha": [{"alpha": 0.4}, {"alpha": 0.7}],
     "beta": [{"beta": 0.5}, {"beta": 2.0}],
+    "disclosure": [{"disclosure": 0.5}, {"disclosure": 1.5}],
     "presence": [{"presence": (0.2, 0.7)}, {"presence": (0.0, 0.5)}, {"presence": (0.3, 0.6)}],
 }
 EACH = [pytest.param(kind, id=kind.name) for kind in CRITERIA]

@@ -92,6 +92,7 @@ CONDITIONS = [
     {"k": 1, "alpha": 0.6},
     {"k": 1, "presence": (0.2, 0.8)},
     {"k": 1, "beta": 0.5},
+    {"k": 1, "disclosure": 0.7},
 ]
 
 

@@ -6,6 +6,7 @@ from tacita.anonymize.criteria.alpha import AlphaAnonymity
 from tacita.anonymize.criteria.anonymity import KAnonymity
 from tacita.anonymize.criteria.closeness import TCloseness
 from tacita.anonymize.criteria.criterion import Criterion
+from tacita.anonymize.criteria.disclosure import DeltaDisclosure
 from tacita.anonymize.criteria.diversity import LDiversity
 from tacita.anonymize.criteria.likeness import BetaLikeness
 from tacita.anonymize.criteria.presence import DeltaPresence
@@ -20,6 +21,7 @@ CRITERIA: list[type[Criterion]] = [
     AlphaAnonymity,
     DeltaPresence,
     BetaLikeness,
+    DeltaDisclosure,
 ]
 
 
