@@ -59,6 +59,7 @@ from tacita.wire.releases import (
     AnonymizedInfo,
     AnonymizedPlan,
     AnonymizedRequest,
+    AnonymizeOptions,
     PolicyInfo,
     PolicyModel,
     ReleasedInfo,
@@ -73,6 +74,7 @@ from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
     "Accepted",
+    "AnonymizeOptions",
     "AnonymizedInfo",
     "AnonymizedPlan",
     "AnonymizedRequest",

@@ -221,14 +221,14 @@ class Bayardo:
     """
 
     method: ClassVar[str] = "bayardo"
-    summary: ClassVar[str] = (
-        "finds the least loss over all intervals, or all cuts through the hierarchies; for few values"
-    )
+    summary: ClassVar[str] = "least loss over all intervals; for few values"
 
     loss: Literal["discernibility", "gcp"] = field(default="discernibility", metadata=described("Loss to minimise."))
-    most: int = field(default=100_000, metadata=described("Sets of intervals that are counted at most.", ge=1))
+    most: int = field(
+        default=100_000, metadata=described("Sets of intervals that are counted at most.", ge=1, le=1_000_000)
+    )
     early: Literal["refuse", "best"] = field(
-        default="refuse", metadata=described("After so many sets: refuse, or take the best so far.")
+        default="refuse", metadata=described("Refuse after so many sets, or take the best so far.")
     )
     labels: Labels = field(default="level", metadata=described("Write one level for a whole column, or tight labels."))
 

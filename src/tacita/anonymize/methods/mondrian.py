@@ -57,9 +57,7 @@ class Mondrian:
     """
 
     method: ClassVar[str] = "mondrian"
-    summary: ClassVar[str] = (
-        "cuts classes top-down where the loss becomes least; values of a column may differ in width"
-    )
+    summary: ClassVar[str] = "cut top-down where the loss becomes least"
 
     mode: Mode = field(default="strict", metadata=described("How classes are cut."))
     choose: Literal["loss", "span"] = field(default="loss", metadata=described("Which cut is made, in strict mode."))
