@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Any, Literal, get_type_hints
 
 __all__ = ["REQUIRED", "Parameter", "described", "one_of", "parameters_of"]
@@ -59,6 +60,7 @@ def one_of(names: Iterable[str]) -> Any:
     return literal[tuple(names)]
 
 
+@cache
 def parameters_of(kind: Any) -> tuple[Parameter, ...]:
     """All parameters of a dataclass, in order."""
     types = get_type_hints(kind)

@@ -240,23 +240,24 @@ def rules_of(crowd: DistinctRows, conditions: Conditions) -> Rules:
     """The criteria that are compiled, as numbers."""
     attributes = crowd.attributes if conditions.about_values else ()
     segments = np.cumsum([0, *(len(attribute.whole) for attribute in attributes)]).astype(np.int64)
-    least, most = np.zeros(int(segments[-1])), np.ones(int(segments[-1]))
+    shares = np.zeros((3, int(segments[-1])))
+    shares[2] = 1.0
     known: dict[str, Any] = {}
     for criterion in conditions.criteria:
         known |= criterion.rules(attributes) or {}
         for first, attribute in zip(segments, attributes, strict=False):
-            shares = criterion.shares(attribute) if criterion.asked else None
-            if shares is not None:
-                part = slice(first, first + len(attribute.whole))
-                least[part], most[part] = np.maximum(least[part], shares[0]), np.minimum(most[part], shares[1])
+            part = slice(first, first + len(attribute.whole))
+            shares[0, part] = attribute.shares
+            bounds = criterion.shares(attribute) if criterion.asked else None
+            if bounds is not None:
+                shares[1, part] = np.maximum(shares[1, part], bounds[0])
+                shares[2, part] = np.minimum(shares[2, part], bounds[1])
     several = crowd.persons is not None and crowd.people != int(crowd.weights.sum())
     return Rules(
         checked=bool(several or len(conditions.asked) > 1),
         segments=segments,
-        whole=np.concatenate([np.zeros(0), *(attribute.shares for attribute in attributes)]),
+        shares=shares,
         missing=np.array([int(attribute.missing is not None) for attribute in attributes], np.int64),
-        bounded=bool((least > 0).any() or (most < 1).any()),
-        least=least,
-        most=most,
+        bounded=bool((shares[1] > 0).any() or (shares[2] < 1).any()),
         **known,
     )
