@@ -139,6 +139,13 @@ def test_options_of_another_method_are_refused(client: Client) -> None:
         client.plan_release("anonymized", dataset="patients", k=5, presence=[0.1, 0.5])  # the policy has no part
 
 
+def test_no_release_reveals_the_order_of_rows(client: Client) -> None:
+    client.set_policy("patients", quasi=["age"], k=5)
+    with pytest.raises(InvalidInput, match="order of the rows"):
+        client.plan_release("anonymized", dataset="patients", k=5, mode="legacy")
+    assert client.plan_release("anonymized", dataset="patients", k=5, mode="relaxed")["conditions"] == {"k": 5}
+
+
 def test_a_policy_without_new_criteria_is_stored_as_before() -> None:
     plain = Policy(quasi=("age",), k=5, t=0.3)
     names = "quasi sensitive keep k l t suppress hierarchies several presence part"

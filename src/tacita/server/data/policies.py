@@ -85,6 +85,9 @@ class Policy:
             raise Forbidden(rule, field="k", value=chosen["k"])
         if wanted.presence is not None and self.part is None:
             raise InvalidInput("presence needs a policy with a part that is released", field="presence")
+        if method is not None and method.by_appearance:
+            rule = "numbers values as they first appear, which reveals the order of the rows"
+            raise InvalidInput(rule, field="mode", hint="Use strict or relaxed")
         return Anonymize(
             conditions=wanted,
             quasi=self.quasi,
