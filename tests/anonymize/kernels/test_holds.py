@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacita.anonymize import Conditions, read_distinct_rows
 from tacita.anonymize.kernels.holds import fits, fits_all, fits_each, stamps
-from tacita.anonymize.methods.judge import people_of, rules_of
+from tacita.anonymize.methods.judge import Judge
 from tacita.domain import Categorical, Domain, Identifier
 
 ILLS = ["flu", "cold", "gout"]
@@ -30,6 +30,7 @@ ASKED = [
     {"k": 1, "l": 2},
     {"k": 1, "l": 1.7, "l_kind": "entropy"},
     {"k": 1, "l": 2, "l_kind": "recursive", "c": 1.5},
+    {"k": 1, "l": 5, "l_kind": "recursive", "c": 9.0},
     {"k": 1, "t": 0.25},
     {"k": 1, "alpha": 0.6},
     {"k": 1, "beta": 0.5},
@@ -67,7 +68,8 @@ def test_groups_fit_by_definition(asked, rows):
     """People come back: each counts once in a group, and once for each value."""
     table = pa.table(dict(zip(("who", "x", "ill"), map(list, zip(*rows, strict=True)), strict=True)))
     crowd = read_distinct_rows(DOMAIN, table, ("x",), sensitive=("ill",))
-    people, rules = people_of(crowd, values=True), rules_of(crowd, Conditions.of(asked | {"t_distance": "equal"}))
+    judge = Judge.of(crowd, Conditions.of(asked | {"t_distance": "equal"}))
+    people, rules = judge.people, judge.rules
     count = len(crowd.codes)
     seen, mark = stamps(people, rules), np.zeros(count, np.int8)
     for chosen in range(1, 2**count):

@@ -150,7 +150,7 @@ def _holds_diversity(counts: Ints, rules: Rules) -> Any:
                 entropy -= count / total * np.log(count / total)
         return entropy >= np.log(rules.diversity) - 1e-12  # l values that are equally frequent hold it
     rising = np.sort(counts)
-    tail = rising[: len(rising) - np.int64(rules.diversity) + 1].sum()
+    tail = rising[: max(len(rising) - np.int64(rules.diversity) + 1, 0)].sum()
     return rising[-1] < rules.constant * tail
 
 

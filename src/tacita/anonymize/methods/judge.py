@@ -237,7 +237,7 @@ def some_people(people: People, items: Ints) -> People:
 
 
 def rules_of(crowd: DistinctRows, conditions: Conditions) -> Rules:
-    """The criteria that are compiled, as numbers."""
+    """The criteria that are compiled, as numbers; about values exactly where `people_of` has them."""
     attributes = crowd.attributes if conditions.about_values else ()
     segments = np.cumsum([0, *(len(attribute.whole) for attribute in attributes)]).astype(np.int64)
     shares = np.zeros((3, int(segments[-1])))
