@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tacita.anonymize.criteria import Achieved, Conditions
+from tacita.anonymize.criteria.conditions import Achieved, Conditions
 from tacita.anonymize.quasi import DistinctRows, distinct_rows, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
 from tacita.domain import Domain
@@ -81,7 +81,7 @@ def project_rows(
     spelled = [pa.array(axis.texts, pa.string()).take(pa.array(codes[order, j])) for j, axis in enumerate(crowd.axes)]
     rows = pa.table(spelled, names=[*columns, *keep])
     persons = None if crowd.persons is None else crowd.persons[order]
-    if recount(classes_of(rows, columns), {}, Conditions(k=1), sizes={}, edges={}, persons=persons).k < k:
+    if recount(classes_of(rows, columns), {}, Conditions(k=1), persons=persons).k < k:
         raise InternalError("the columns do not meet the conditions and are not released", field="k")
     return rows
 
@@ -100,4 +100,4 @@ def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctR
 def _found(crowd: DistinctRows, chosen: tuple[int, ...]) -> Achieved:
     sizes = [len(crowd.axes[j]) for j in chosen]
     _, group = distinct_rows(crowd.codes[:, list(chosen)], sizes)
-    return recount(group[crowd.of_row], {}, Conditions(k=1), sizes={}, edges={}, persons=crowd.persons)
+    return recount(group[crowd.of_row], {}, Conditions(k=1), persons=crowd.persons)

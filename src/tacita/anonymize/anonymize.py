@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacita.anonymize.criteria import Achieved, Conditions
+from tacita.anonymize.criteria.conditions import Achieved, Conditions
+from tacita.anonymize.criteria.criterion import Classes
 from tacita.anonymize.hierarchy import TreeMaker
 from tacita.anonymize.loss import Loss, loss_of
 from tacita.anonymize.methods.bayardo import Search
-from tacita.anonymize.methods.mondrian import Mondrian, distance_of
+from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.anonymize.population import add_population
 from tacita.anonymize.quasi import DistinctRows, joined, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
@@ -124,7 +125,8 @@ class Anonymize:
         if known is not None:
             raise InvalidInput("is a quasi-identifier and would be released unchanged", field=known)
         if self.conditions.about_values and not sensitive:
-            raise InvalidInput("l, t and alpha need a sensitive attribute", field="sensitive")
+            names = ", ".join(each.name for each in self.conditions.asked if each.about == "values")
+            raise InvalidInput(f"conditions on values need a sensitive attribute: {names}", field="sensitive")
         for name in self.hierarchies:
             if domain[name].name not in (*quasi, *sensitive):
                 raise InvalidInput("has a hierarchy and no role", field=name)
@@ -252,25 +254,27 @@ class Plan:
             values[axis.name] = axis.encode(
                 *read_keys(self.domain[axis.name], rows.column(axis.name), self.domain.nulls)
             )
-        places = range(len(crowd.sensitive))
         found = recount(
             classes_of(rows, self.quasi),
             values,
             asked,
-            sizes={axis.name: len(axis) for axis in crowd.sensitive},
-            missing={axis.name: 0 for axis in crowd.sensitive if axis.has_missing},
-            edges={crowd.sensitive[place].name: distance_of(crowd, place, asked) for place in places},
-            whole={crowd.sensitive[place].name: crowd.value_counts(place) for place in places},
+            attributes=crowd.attributes,
             persons=None if crowd.persons is None else crowd.persons[origin],
         )
-        if crowd.part is None:
-            return found
-        classes = recoding.place(combinations)
-        part = np.bincount(classes[crowd.part & (classes >= 0)], minlength=len(recoding.labels))
-        every = np.bincount(classes[classes >= 0], minlength=len(recoding.labels))
-        shares = part[every > 0] / every[every > 0]
-        ends = (float(shares.min(initial=1.0)), float(shares.max(initial=0.0)))
-        return Achieved(**{**vars(found), "presence": ends})
+        return found if crowd.part is None else _with_population(found, asked, crowd, recoding.place(combinations))
+
+
+def _with_population(found: Achieved, asked: Conditions, crowd: DistinctRows, classes: NDArray[np.int64]) -> Achieved:
+    """Measure the criteria about the population too, on the class of every row of it."""
+    assert crowd.part is not None
+    size = int(classes.max(initial=-1)) + 1
+    part = np.bincount(classes[crowd.part & (classes >= 0)], minlength=size)
+    every = np.bincount(classes[classes >= 0], minlength=size)
+    some = Classes(people=part[every > 0], rows=part[every > 0], population=every[every > 0])
+    about = [criterion for criterion in asked.asked if criterion.about == "population" and len(some.rows)]
+    figures = {criterion.name: criterion.worst(criterion.measure(some)) for criterion in about}
+    presence = figures.pop("presence", (1.0, 0.0))
+    return replace(found, presence=presence, more=found.more | figures)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

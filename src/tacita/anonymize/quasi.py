@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacita.anonymize.criteria.criterion import Sensitive
 from tacita.anonymize.hierarchy import Tree, TreeMaker
 from tacita.domain import Domain
 from tacita.engines.local.bound import key_texts
@@ -87,6 +88,20 @@ class DistinctRows:
         if self.persons is None:
             return self.rows
         return np.bincount(self.membership[0], minlength=len(self.codes)).astype(np.int64)
+
+    @cached_property
+    def attributes(self) -> tuple[Sensitive, ...]:
+        """The sensitive attributes in the whole table."""
+        return tuple(
+            Sensitive(
+                name=axis.name,
+                whole=self.value_counts(place),
+                missing=0 if axis.has_missing else None,
+                kind="hierarchical" if tree is not None else "equal" if axis.kind == "set" else "ordered",
+                tree=tree,
+            )
+            for place, (axis, tree) in enumerate(zip(self.sensitive, self.sensitive_trees, strict=True))
+        )
 
     def value_counts(self, place: int) -> Ints:
         """People with each value of a sensitive attribute, in the whole table."""

@@ -1,28 +1,22 @@
 """Measure the criteria of a table from the values in it alone, as a reader of the release would see them.
 
-Every release is checked here and nowhere else. The check shares no code with the methods that make one.
+Every release is checked here and nowhere else. The check counts for itself and shares no code with the methods that
+make a release but the formula of a criterion, and not even that where the criterion is compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.anonymize.criteria import (
-    Achieved,
-    Conditions,
-    Distance,
-    Edges,
-    alpha_of,
-    closeness_of,
-    diversity_of,
-    edges_of,
-    uniqueness_of,
-)
+from tacita.anonymize.criteria.anonymity import uniqueness_of
+from tacita.anonymize.criteria.conditions import Achieved, Conditions
+from tacita.anonymize.criteria.criterion import Classes, Criterion, Sensitive
 from tacita.anonymize.quasi import distinct_pairs, distinct_rows
 
 __all__ = ["classes_of", "measure", "recount"]
@@ -53,70 +47,77 @@ def recount(
     values: Mapping[str, NDArray[np.int32]],
     conditions: Conditions,
     *,
-    sizes: Mapping[str, int],
-    edges: Mapping[str, Edges],
-    missing: Mapping[str, int] | None = None,
-    whole: Mapping[str, Ints] | None = None,
+    attributes: Sequence[Sensitive] = (),
     persons: Ints | None = None,
 ) -> Achieved:
-    """Measure the criteria that hold for all classes.
+    """Measure the criteria that hold for all classes; not those about a population, which released rows do not show.
 
     Args:
         classes: The class of each row.
         values: Codes of the sensitive attributes.
-        conditions: Gives the kind of diversity.
-        sizes: Number of values of each sensitive attribute.
-        edges: The metric of each.
-        missing: The code that means missing, of those that have one: it makes no class more diverse.
-        whole: People with each value in the table that t is about; in these rows by default.
+        conditions: Gives the criteria, with the kinds of diversity and of distance.
+        attributes: The sensitive attributes, in the table that t and others compare with.
         persons: Person of each row; every row is a person by default.
     """
     count = int(classes.max(initial=-1)) + 1
     place = classes if persons is None else distinct_pairs(classes, persons)[0]
-    people = np.bincount(place, minlength=count)
-    l: dict[str, float] = {}  # noqa: E741
-    t: dict[str, float] = {}
-    alpha: dict[str, float] = {}
-    for name, codes in values.items():
-        size = max(sizes[name], 1)
-        cells = classes * size + codes
-        if persons is not None:
-            cells = distinct_pairs(cells, persons)[0]
-        cells, times = np.unique(cells, return_counts=True)
-        total = np.bincount(cells % size, weights=times, minlength=size).astype(np.int64)
-        absent = (missing or {}).get(name)
-        against = total if whole is None else whole[name]
-        found = []
-        step = max(_CELLS // size, 1)
-        for first in range(0, count, step):
-            last = min(first + step, count)
-            start, end = np.searchsorted(cells, [first * size, last * size])
-            counts = np.zeros((last - first, size), np.int64)
-            counts.reshape(-1)[cells[start:end] - first * size] = times[start:end]
-            found.append(
-                (
-                    min(diversity_of(part, conditions.l_kind, conditions.c) for part in _present(counts, absent)),
-                    closeness_of(counts, against, edges[name]),
-                    alpha_of(counts),
-                )
-            )
-        if found:
-            l[name], t[name] = min(part[0] for part in found), max(part[1] for part in found)
-            alpha[name] = max(part[2] for part in found)
+    rows = np.bincount(classes, minlength=count)
+    sizes = Classes(people=np.bincount(place, minlength=count), rows=rows, population=rows)
+    measured = [criterion for criterion in conditions.criteria if criterion.always or criterion.asked]
+    found: dict[str, Any] = {}
+    for criterion in measured:
+        if criterion.about == "people":
+            found[criterion.name] = criterion.worst(criterion.measure(sizes)) if count else 0
+        elif criterion.about == "values":
+            found[criterion.name] = {}
+    about = [criterion for criterion in measured if criterion.about == "values"]
+    for attribute in attributes:
+        for criterion, figure in _figures(about, sizes, attribute, *_cells(classes, values, attribute, persons)):
+            found[criterion.name][attribute.name] = figure
+    own = {name: found.pop(name) for name in ("k", "l", "t", "alpha")}
     return Achieved(
-        k=int(people.min(initial=people.max(initial=0))),
         people=len(place) if persons is None else len(np.unique(persons[persons >= 0])),
         classes=count,
-        unique=uniqueness_of(people),
-        l=l,
-        t=t,
-        alpha=alpha,
+        unique=uniqueness_of(sizes.people),
+        **own,
+        more=found,
     )
 
 
-def _present(counts: Ints, absent: int | None) -> Sequence[Ints]:
-    """The counts, and those without the missing value: a class must be diverse in both."""
-    return (counts,) if absent is None else (counts, np.delete(counts, absent, axis=1))
+def _cells(
+    classes: Ints, values: Mapping[str, NDArray[np.int32]], attribute: Sensitive, persons: Ints | None
+) -> tuple[Ints, Ints]:
+    """The cells of classes and values that occur, and the people in each."""
+    cells = classes * max(len(attribute.whole), 1) + values[attribute.name]
+    if persons is not None:
+        cells = distinct_pairs(cells, persons)[0]
+    return np.unique(cells, return_counts=True)
+
+
+def _figures(
+    criteria: Sequence[Criterion], sizes: Classes, attribute: Sensitive, cells: Ints, times: Ints
+) -> Iterator[tuple[Criterion, Any]]:
+    """Yield the figure of the worst class, for each criterion; nothing when there is no class."""
+    size, count = max(len(attribute.whole), 1), len(sizes.people)
+    step = max(_CELLS // size, 1)
+    figures: list[list[NDArray[np.float64]]] = [[] for _ in criteria]
+    for first in range(0, count, step):
+        last = min(first + step, count)
+        start, end = np.searchsorted(cells, [first * size, last * size])
+        counts = np.zeros((last - first, size), np.int64)
+        counts.reshape(-1)[cells[start:end] - first * size] = times[start:end]
+        part = Classes(
+            people=sizes.people[first:last],
+            rows=sizes.rows[first:last],
+            population=sizes.population[first:last],
+            counts=counts,
+            attribute=attribute,
+        )
+        for place, criterion in enumerate(criteria):
+            figures[place].append(criterion.measure(part))
+    for criterion, found in zip(criteria, figures, strict=True):
+        if found:
+            yield criterion, criterion.worst(np.concatenate(found))
 
 
 def measure(
@@ -135,14 +136,16 @@ def measure(
         sensitive: Columns that no one should learn. Distances are ordered for numbers and dates and equal otherwise,
             unless the conditions say which.
         person: A column that identifies the person of each row.
-        conditions: Gives the kind of diversity and of distance.
+        conditions: Gives the criteria, with the kinds of diversity and of distance.
 
     >>> table = pa.table({"age": ["20..29"] * 3 + ["30..39"] * 2, "ill": ["a", "b", "c", "a", "b"]})
     >>> measure(table, ["age"], sensitive=["ill"]).as_dict()["k"]
     2
     """
     asked = conditions or Conditions(k=1)
-    values, sizes, edges, missing = {}, {}, {}, dict[str, int]()
+    persons = None if person is None else _numbered(table.column(person)).astype(np.int64)
+    classes = classes_of(table, quasi)
+    values, attributes = {}, []
     for name in sensitive:
         column = table.column(name).combine_chunks()
         codes = _numbered(column)
@@ -150,14 +153,21 @@ def measure(
         ordered = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
         if ordered:
             codes = _sorted_codes(column)
-        sizes[name] = int(codes.max(initial=-1)) + 1
-        distance: Distance = asked.t_distance or ("ordered" if ordered else "equal")
-        values[name], edges[name] = codes, edges_of(sizes[name], distance)
-        if column.null_count:
-            missing[name] = int(codes[np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]])
-    persons = None if person is None else _numbered(table.column(person)).astype(np.int64)
-    classes = classes_of(table, quasi)
-    return recount(classes, values, asked, sizes=sizes, edges=edges, missing=missing, persons=persons)
+        values[name] = codes
+        attribute = Sensitive(
+            name=name,
+            whole=np.zeros(int(codes.max(initial=-1)) + 1, np.int64),
+            missing=int(codes[np.flatnonzero(_nulls(column))[0]]) if column.null_count else None,
+            kind="ordered" if ordered else "equal",
+        )
+        cells, times = _cells(classes, values, attribute, persons)
+        np.add.at(attribute.whole, cells % max(len(attribute.whole), 1), times)
+        attributes.append(attribute)
+    return recount(classes, values, asked, attributes=attributes, persons=persons)
+
+
+def _nulls(column: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _sorted_codes(column: pa.Array) -> NDArray[np.int32]:

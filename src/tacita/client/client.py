@@ -227,14 +227,31 @@ class Client(ReleaseCalls):
         return PolicyInfo.model_validate_json(self._get(f"/v1/datasets/{quote(name, safe='')}/policy"))
 
     def set_policy(self, name: str, *, quasi: Sequence[str], k: int, **more: Any) -> PolicyInfo:
-        """Set the release policy; `sensitive`, `keep`, `l`, `t`, `suppress` and `hierarchies` are optional."""
+        """Set the release policy.
+
+        Args:
+            name: The dataset.
+            quasi: Quasi-identifiers.
+            k: Least people in a class.
+            more: `sensitive`, `keep`, `suppress`, `hierarchies`, `part`, `several`; and criteria by their parameters:
+                `l`, `t`, `alpha`, `beta`, ... as in `tacita anonymize --help`.
+        """
         body = {"quasi": list(quasi), "k": k} | more
         return PolicyInfo.model_validate_json(
             self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/policy", safe=True, json=body)
         )
 
     def anonymize(self, name: str, *, k: int, key: str | None = None, **more: Any) -> JobInfo:
-        """Make a release of rows; `l`, `t`, `suppress` and `columns` are optional. Look at the job until it is done."""
+        """Make a release of anonymized rows: a job, for `wait_release`.
+
+        Args:
+            name: The dataset.
+            k: Least people in a class.
+            key: The same key again gives the same job.
+            more: `columns`, `suppress`, `purpose`; criteria by their parameters, at least as strict as the policy's:
+                `l`, `t`, `alpha`, `beta`, ...; `method` and its options. The names are those of `tacita anonymize`, and
+                `release_kinds` has the whole schema.
+        """
         body = {"dataset": name, "k": k} | more
         return JobInfo.model_validate_json(self._post("/v1/releases/anonymized", body, key=key or _new_key()))
 

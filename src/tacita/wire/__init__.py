@@ -59,6 +59,7 @@ from tacita.wire.releases import (
     AnonymizedInfo,
     AnonymizedPlan,
     AnonymizedRequest,
+    AnonymizeOptions,
     BoundsInfo,
     DrawRequest,
     ImputedInfo,
@@ -83,6 +84,7 @@ from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
     "Accepted",
+    "AnonymizeOptions",
     "AnonymizedInfo",
     "AnonymizedPlan",
     "AnonymizedRequest",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal, Self
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from tacita.anonymize.criteria.registry import CRITERIA, all_parameters
+from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_options, make_method, method_help
+from tacita.anonymize.parameters import Parameter, one_of
 from tacita.domain import Decode
 from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 
 __all__ = [
+    "AnonymizeOptions",
     "AnonymizedInfo",
     "AnonymizedPlan",
     "AnonymizedRequest",
@@ -37,6 +42,45 @@ __all__ = [
 ]
 
 
+M = TypeVar("M", bound=BaseModel)
+
+
+def with_members(members: Iterable[tuple[str, Any, Any]]) -> Callable[[type[M]], type[M]]:
+    """Add members to a model that are made from parameters of the library: name, type and `Field`."""
+
+    def extend(model: type[M]) -> type[M]:
+        fields: dict[str, Any] = {name: (kind, field) for name, kind, field in members}
+        made = create_model(
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
+        )
+        made.__qualname__ = model.__qualname__
+        return made
+
+    return extend
+
+
+def _member(each: Parameter, *, optional: bool = False) -> tuple[str, Any, Any]:
+    """A parameter as a member; one that is optional is null for the default of someone else."""
+    # a pair comes as a list once a stored request is read again, which strict models refuse
+    limits: dict[str, Any] = {**each.bounds} | ({"strict": False} if each.parse is not None else {})
+    default = None if optional else each.default
+    kind = each.optional if default is None else each.type
+    return each.name, kind, Field(default=default, description=each.help, **limits)
+
+
+def _criteria(*left_out: str, optional: bool = False) -> list[tuple[str, Any, Any]]:
+    return [_member(each, optional=optional) for each in all_parameters() if each.name not in left_out]
+
+
+def _methods() -> list[tuple[str, Any, Any]]:
+    named = ("method", one_of(METHODS), Field(default=DEFAULT_METHOD, description=method_help()))
+    return [named, *(_member(each, optional=True) for each in all_options())]
+
+
+_METHOD_NAMES = {"method", *(each.name for each in all_options())}
+
+
+@with_members(_criteria("k", "l"))
 class PolicyModel(RequestModel):
     """A release policy: the rows that an owner allows to be released, and on which conditions."""
 
@@ -53,18 +97,9 @@ class PolicyModel(RequestModel):
         ge=1,
         description="l-diversity of the sensitive values; 1 for none. Sensitive attributes need l or t.",
     )
-    t: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="t-closeness: the largest distance of a class's sensitive values from those of all rows.",
-    )
     suppress: float = Field(default=0.0, ge=0, lt=1, description="Largest share of rows that may be suppressed.")
     hierarchies: dict[str, list[list[str]]] = Field(default={}, description="Rows of levels, leaf first.")
     several: bool = Field(default=False, description="Whether rows may be released in other classes than before.")
-    presence: tuple[float, float] | None = Field(
-        default=None, description="Delta-presence: least and most share of a class's population that is released."
-    )
     part: str | None = Field(
         default=None,
         description="For presence: a boolean attribute. Rows with true may be released; the others are the population.",
@@ -72,15 +107,26 @@ class PolicyModel(RequestModel):
 
     @model_validator(mode="after")
     def _check_sensitive(self) -> Self:
-        if self.sensitive and self.l is None and self.t is None:
+        about = [kind.name for kind in CRITERIA if kind.about == "values"]
+        if self.sensitive and all(getattr(self, name) is None for name in about):
             raise ValueError("l or t must be chosen for sensitive attributes; l of 1 releases them without diversity")
         return self
 
     def policy(self) -> dict[str, Any]:
         """Plain data for a policy."""
-        return self.model_dump() | {"l": 1.0 if self.l is None else self.l}
+        return self.model_dump(exclude=_METHOD_NAMES) | {"l": 1.0 if self.l is None else self.l}
 
 
+@with_members(_methods())
+class AnonymizeOptions(PolicyModel):
+    """Options for anonymizing a file: a policy, and the method."""
+
+    def method_made(self) -> Any:
+        """The method with its options."""
+        return _method_of(self)
+
+
+@with_members(_criteria("k", "l"))
 class PolicyInfo(ResponseModel):
     """A release policy as it is stored."""
 
@@ -89,11 +135,9 @@ class PolicyInfo(ResponseModel):
     keep: list[str]
     k: int
     l: float  # noqa: E741
-    t: float | None
     suppress: float
     hierarchies: dict[str, list[list[str]]]
     several: bool
-    presence: tuple[float, float] | None = None
     part: str | None = None
 
 
@@ -173,14 +217,15 @@ class BoundsInfo(ResponseModel):
     provenance: dict[str, Any]
 
 
+@with_members([*_criteria("k", optional=True), *_methods()])
 class AnonymizedRequest(RequestModel):
-    """A release of anonymized rows, at least as strict as the owner's policy."""
+    """A release of anonymized rows, at least as strict as the owner's policy: criteria that are null are its own."""
 
     dataset: Name
-    k: int = Field(ge=2)
-    l: float | None = Field(default=None, ge=1)  # noqa: E741
-    t: float | None = Field(default=None, ge=0, le=1)
-    suppress: float | None = Field(default=None, ge=0, lt=1)
+    k: int = Field(ge=2, description="k-anonymity: the least number of people in a class.")
+    suppress: float | None = Field(
+        default=None, ge=0, lt=1, description="Largest share of rows that may be suppressed."
+    )
     columns: list[str] | None = Field(
         default=None, description="Columns among those that may be released; all if not given."
     )
@@ -188,7 +233,13 @@ class AnonymizedRequest(RequestModel):
 
     def asked(self) -> dict[str, Any]:
         """Return the conditions from which a policy makes a recipe."""
-        return self.model_dump(exclude={"dataset", "columns", "purpose"})
+        return self.model_dump(exclude={"dataset", "columns", "purpose", *_METHOD_NAMES}) | {"method": _method_of(self)}
+
+
+def _method_of(body: BaseModel) -> Any:
+    """The method that a request names, with its options."""
+    given = {name: getattr(body, name) for name in _METHOD_NAMES}
+    return make_method(given.pop("method"), given)
 
 
 class SyntheticRequest(RequestModel):

@@ -33,7 +33,7 @@ from tacita.anonymize.kernels.boxes import (
 from tacita.anonymize.kernels.holds import People, Rules, Stamps, fits, stamps
 from tacita.common.compiled import compiled
 
-__all__ = ["Choice", "partition"]
+__all__ = ["Choice", "partition", "partition_tree"]
 
 _GROUP, _INSIDE, _OUTSIDE = 0, 1, 2  # boxes of a group that may be cut
 _WHOLE, _CUT, _DROP = 0, 1, 2  # what becomes of a group: a class, two groups, or one without what is dropped
@@ -452,26 +452,39 @@ def _split(desk: _Desk, first: int, last: int) -> int:
 
 
 @compiled
-def partition(
+def partition_tree(
     codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: Choice, budget: int
-) -> Ints:
-    """The class of each item; -1 for those that are suppressed, which are at most `budget` rows."""
+) -> tuple[Ints, Ints]:
+    """The classes of `partition`, and how many cuts made each: classes are numbered as a walk meets them in the tree of
+    cuts, so these numbers are the whole tree."""
     desk, seen = _desk(codes, weights, shape), stamps(people, rules)
     classes = np.full(len(codes), -1, np.int64)
-    stack, found = [(0, len(codes))], 0
+    depths = np.empty(len(codes), np.int64)
+    stack, found = [(0, len(codes), 0)], 0
     while len(stack) > 0:
-        first, last = stack.pop()
+        first, last, depth = stack.pop()
         fate = _look(first, last, budget, shape, people, rules, choice, desk, seen)
         if fate == _WHOLE:
             for i in range(first, last):
                 classes[desk.items[i]] = found
+            depths[found] = depth
             found += 1
             continue
         middle = _split(desk, first, last)
         if fate == _CUT:
-            stack.append((first, middle))
+            depth += 1
+            stack.append((first, middle, depth))
         else:
             for i in range(first, middle):
                 budget -= people.rows[desk.items[i]]
-        stack.append((middle, last))
+        stack.append((middle, last, depth))
+    return classes, depths[:found]
+
+
+@compiled
+def partition(
+    codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: Choice, budget: int
+) -> Ints:
+    """The class of each item; -1 for those that are suppressed, which are at most `budget` rows."""
+    classes: Ints = partition_tree(codes, weights, shape, people, rules, choice, budget)[0]
     return classes

@@ -34,7 +34,7 @@ class People(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Conditions on a class."""
+    """Conditions on a class, in few arrays: each of them costs time at every call."""
 
     k: int
     checked: bool  # whether counting people by item is not enough
@@ -47,9 +47,9 @@ class Rules(NamedTuple):
     edge_first: Ints
     edge_last: Ints
     edge_length: Floats
-    whole: Floats  # share of each value in the table
+    shares: Floats  # of each value: its share in the table, the least and the largest that it may have in a class
     missing: Ints  # for each sensitive attribute, how many of its first codes mean missing: 0 or 1
-    alpha: float
+    bounded: bool  # whether shares of single values are bounded
     presence_low: float
     presence_high: float
 
@@ -70,7 +70,7 @@ def stamps(people: People, rules: Rules) -> Stamps:
         np.zeros(1, np.int64),
         np.zeros(people.persons + 1, np.int64),
         np.zeros(people.pairs + 1, np.int64),
-        np.zeros(len(rules.whole), np.int64),
+        np.zeros(rules.shares.shape[1], np.int64),
     )
 
 
@@ -108,21 +108,28 @@ def fits(
         if share < rules.presence_low or share > rules.presence_high:
             return False
     for s in range(len(rules.segments) - 1):
-        if not _diverse(counts[rules.segments[s] : rules.segments[s + 1]], rules, s):
+        begin, end = rules.segments[s], rules.segments[s + 1]
+        if rules.bounded and not _bounded(counts, rules.shares, begin, end):
             return False
-        if not _close(counts[rules.segments[s] : rules.segments[s + 1]], rules, s):
+        if rules.diversity > 1.0 and not _diverse(counts[begin:end], rules, s):
+            return False
+        if rules.closeness < 1.0 and not _close(counts[begin:end], rules, s):
+            return False
+    return True
+
+
+@compiled
+def _bounded(counts: Ints, shares: Floats, begin: int, end: int) -> bool:
+    total = counts[begin:end].sum()
+    for value in range(begin, end):
+        least, most = shares[1, value] * total, shares[2, value] * total
+        if counts[value] > most * (1 + 1e-12) or counts[value] < least * (1 - 1e-12):
             return False
     return True
 
 
 @compiled
 def _diverse(every: Ints, rules: Rules, s: int) -> Any:
-    if every.sum() == 0:
-        return rules.diversity <= 1.0
-    if every.max() > rules.alpha * every.sum() + 1e-12:
-        return False
-    if rules.diversity <= 1.0:
-        return True
     # that a value is missing makes no class more diverse, nor does leaving out those whose value is missing
     return _holds_diversity(every, rules) and (
         rules.missing[s] == 0 or _holds_diversity(every[rules.missing[s] :], rules)
@@ -143,19 +150,19 @@ def _holds_diversity(counts: Ints, rules: Rules) -> Any:
                 entropy -= count / total * np.log(count / total)
         return entropy >= np.log(rules.diversity) - 1e-12  # l values that are equally frequent hold it
     rising = np.sort(counts)
-    tail = rising[: len(rising) - np.int64(rules.diversity) + 1].sum()
+    tail = rising[: max(len(rising) - np.int64(rules.diversity) + 1, 0)].sum()
     return rising[-1] < rules.constant * tail
 
 
 @compiled
 def _close(counts: Ints, rules: Rules, s: int) -> bool:
     total = counts.sum()
-    if total == 0 or rules.closeness >= 1.0:
+    if total == 0:
         return True
     below = np.zeros(len(counts) + 1)
     at = rules.segments[s]
     for value in range(len(counts)):
-        below[value + 1] = below[value] + counts[value] / total - rules.whole[at + value]
+        below[value + 1] = below[value] + counts[value] / total - rules.shares[0, at + value]
     distance = 0.0
     for e in range(rules.edge_start[s], rules.edge_start[s + 1]):
         distance += rules.edge_length[e] * abs(below[rules.edge_last[e] + 1] - below[rules.edge_first[e]])

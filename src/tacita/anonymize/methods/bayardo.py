@@ -14,18 +14,19 @@ is taken. A search by single steps goes before, so that there is something good 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.criteria import Conditions
+from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.methods.grouping import Grouping, Groups, Labels, impossible, words_of
 from tacita.anonymize.methods.lattice import Lattice
 from tacita.anonymize.methods.node_loss import cost_of
 from tacita.anonymize.methods.ola import holding_nodes
+from tacita.anonymize.parameters import described
 from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
@@ -219,10 +220,17 @@ class Bayardo:
         labels: `level` writes the whole interval or node; `tight` the narrowest label that is true of a class.
     """
 
-    loss: Literal["discernibility", "gcp"] = "discernibility"
-    most: int = 100_000
-    early: Literal["refuse", "best"] = "refuse"
-    labels: Labels = "level"
+    method: ClassVar[str] = "bayardo"
+    summary: ClassVar[str] = "least loss over all intervals; for few values"
+
+    loss: Literal["discernibility", "gcp"] = field(default="discernibility", metadata=described("Loss to minimise."))
+    most: int = field(
+        default=100_000, metadata=described("Sets of intervals that are counted at most.", ge=1, le=1_000_000)
+    )
+    early: Literal["refuse", "best"] = field(
+        default="refuse", metadata=described("Refuse after so many sets, or take the best so far.")
+    )
+    labels: Labels = field(default="level", metadata=described("Write one level for a whole column, or tight labels."))
 
     def __post_init__(self) -> None:
         if self.loss not in ("discernibility", "gcp"):
@@ -242,7 +250,7 @@ class Bayardo:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "method": "bayardo",
+            "method": self.method,
             "loss": self.loss,
             "most": self.most,
             "early": self.early,

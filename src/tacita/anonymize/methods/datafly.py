@@ -22,6 +22,7 @@ class Datafly(FullDomain):
     """The heuristic; `loss` plays no part in it."""
 
     method: ClassVar[str] = "datafly"
+    summary: ClassVar[str] = "raise the column with most values until few rows are left to suppress; fast, loses most"
 
     def choose(self, lattice: Lattice) -> Node:
         """The first node on its way up that holds; of attributes with as many values the first is raised."""

@@ -7,13 +7,14 @@ combinations that are still rare. They differ in which node of the lattice they 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tacita.anonymize.criteria import Conditions
+from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.methods.grouping import Labels
 from tacita.anonymize.methods.lattice import Lattice, Node
 from tacita.anonymize.methods.node_loss import NodeLoss, check_loss
+from tacita.anonymize.parameters import described
 from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
@@ -32,9 +33,10 @@ class FullDomain(ABC):
     """
 
     method: ClassVar[str]
+    summary: ClassVar[str]
 
-    loss: NodeLoss = "gcp"
-    labels: Labels = "level"
+    loss: NodeLoss = field(default="gcp", metadata=described("Loss to minimise."))
+    labels: Labels = field(default="level", metadata=described("Write one level for a whole column, or tight labels."))
 
     def __post_init__(self) -> None:
         check_loss(self.loss)

@@ -8,8 +8,8 @@ Two facts let them skip most of what they could try; docs/claims/full-domain.md 
     rolls up    when more values become the same, no more rows are suppressed than before
     nested      a part of a group that is not a class is none either
 
-Both hold for k and for distinct l, however often a person comes back. For the other conditions the first holds when
-nothing may be suppressed and no one has two combinations; the second does not hold.
+Both hold for criteria that are monotone and nested (k and distinct l), however often a person comes back. For those
+that are monotone only, the first holds when nothing may be suppressed and no one has two combinations.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.criteria import Conditions
-from tacita.anonymize.kernels.groups import judge, number_groups
-from tacita.anonymize.kernels.holds import People, Rules
+from tacita.anonymize.criteria.conditions import Conditions
+from tacita.anonymize.kernels.groups import number_groups
 from tacita.anonymize.labels import Style, _labels, recoding_of
-from tacita.anonymize.methods.mondrian import people_of, rules_of
+from tacita.anonymize.methods.judge import Judge
 from tacita.anonymize.quasi import DistinctRows, distinct_rows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
@@ -69,17 +68,14 @@ class Grouping:
     budget: int = 0
 
     @cached_property
-    def _people(self) -> People:
-        return people_of(self.crowd, values=self.conditions.about_values)
-
-    @cached_property
-    def _rules(self) -> Rules:
-        return rules_of(self.crowd, self.conditions)
+    def judge(self) -> Judge:
+        """Judge of these people and conditions."""
+        return Judge.of(self.crowd, self.conditions)
 
     @cached_property
     def rows(self) -> Ints:
         """Releasable rows of each combination."""
-        return self._people.rows
+        return self.judge.people.rows
 
     @cached_property
     def counts(self) -> tuple[Floats, ...]:
@@ -90,26 +86,23 @@ class Grouping:
     @cached_property
     def nested(self) -> bool:
         """Whether a part of a group that is no class is none either."""
-        asked = self.conditions
-        diverse = asked.l == 1 or asked.l_kind == "distinct"
-        return diverse and asked.t is None and asked.alpha is None and asked.presence is None
+        return all(criterion.nested for criterion in self.conditions.asked)
 
     @cached_property
     def rolls_up(self) -> bool:
         """Whether no more is suppressed when more values become the same."""
         single = self.crowd.persons is None or self.crowd.people == int(self.crowd.weights.sum())
-        return self.nested or (self.budget == 0 and single)
+        monotone = all(criterion.monotone for criterion in self.conditions.asked)
+        return monotone and (self.nested or (self.budget == 0 and single))
 
     def groups(self, becomes: Sequence[Ints]) -> Groups:
         """The groups when code c of attribute j becomes becomes[j][c], a number from 0 on."""
         of, count = self._number(becomes)
         rows = np.bincount(of, weights=self.rows, minlength=count).astype(np.int64)
-        if not self._rules.checked:
+        if not self.judge.rules.checked:
             people = np.bincount(of, weights=self.crowd.weights, minlength=count)
             return Groups(of=of, rows=rows, good=people >= self.conditions.k)
-        order = np.argsort(of, kind="stable")
-        starts = np.searchsorted(of[order], np.arange(count + 1))
-        return Groups(of=of, rows=rows, good=judge(order, starts, self._people, self._rules))
+        return Groups(of=of, rows=rows, good=self.judge.groups(of, count))
 
     def _number(self, becomes: Sequence[Ints]) -> tuple[Ints, int]:
         parts, span = [], 1

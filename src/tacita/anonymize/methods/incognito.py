@@ -34,6 +34,7 @@ class Incognito(FullDomain):
     """All nodes, then least loss."""
 
     method: ClassVar[str] = "incognito"
+    summary: ClassVar[str] = "all full-domain recodings that hold, then the least loss"
 
     def choose(self, lattice: Lattice) -> Node:
         """The node to take."""

@@ -18,7 +18,7 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.criteria import Conditions
+from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.hierarchy import ROOT
 from tacita.anonymize.methods.grouping import Grouping, Labels, impossible, words_of
 from tacita.anonymize.methods.node_loss import Cells, NodeLoss, cells_of, cost_of

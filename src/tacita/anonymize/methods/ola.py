@@ -30,6 +30,7 @@ class Ola(FullDomain):
     """Least loss."""
 
     method: ClassVar[str] = "ola"
+    summary: ClassVar[str] = "least loss of all full-domain recodings"
 
     def choose(self, lattice: Lattice) -> Node:
         """The node to take."""

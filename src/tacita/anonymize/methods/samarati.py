@@ -22,6 +22,7 @@ class Samarati(FullDomain):
     """Least height, then least loss."""
 
     method: ClassVar[str] = "samarati"
+    summary: ClassVar[str] = "the fewest steps up the hierarchies"
 
     def choose(self, lattice: Lattice) -> Node:
         """The node to take."""

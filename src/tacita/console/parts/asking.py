@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from nicegui import ui
+
+from tacita.anonymize.criteria.conditions import Conditions
+from tacita.anonymize.criteria.registry import CRITERIA
+from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS
 from tacita.console.api import Api
 from tacita.console.parts import kit, words
 from tacita.domain import Domain
@@ -198,16 +203,13 @@ class Made(Asked):
         return job
 
 
+# criteria that a buyer may make stricter: k has a field of its own, presence needs the owner's population
+_STRICTER = tuple(kind for kind in CRITERIA if kind.about == "values")
+
+
 def _conditions(asked: Mapping[str, Any]) -> list[str]:
-    """What anonymized rows will hold, in words."""
-    rest = {name: value for name, value in asked.items() if value is not None and name not in ("k", "l", "l_kind", "t")}
-    found = [f"every row is alike with at least {asked['k'] - 1} others (k = {asked['k']})"]
-    if asked.get("l") is not None and asked["l"] > 1:
-        kind = asked.get("l_kind") or "distinct"
-        found.append(f"each group of them has {kind} diversity of at least {asked['l']:g} in sensitive values (l)")
-    if asked.get("t") is not None:
-        found.append(f"sensitive values of each group are at most {asked['t']:g} away from those of all (t)")
-    return [*found, *(f"{name} {value}" for name, value in rest.items())]
+    """Clauses on the criteria that anonymized rows will meet."""
+    return [criterion.words for criterion in Conditions.of(asked).asked]
 
 
 @dataclass
@@ -228,16 +230,23 @@ class Anonymized(Asked):
                 change=self.change,
             )
             self.suppress = kit.number("Most rows left out, %", None, low=0, high=99, change=self.change)
+        with ui.expansion("Method and further criteria").props("dense"), kit.row():
+            self.method = kit.choice("Method", list(METHODS), DEFAULT_METHOD, change=self.change)
+            self.stricter = {
+                kind.name: kit.number(f"{kind.title} ({kind.name})", None, low=0, change=self.change)
+                for kind in _STRICTER
+            }
 
     def body(self) -> dict[str, Any]:
-        """The request."""
+        """The request; criteria without a number are those of the owner."""
         share = self.suppress.value
         return {
             "dataset": self.dataset,
             "k": int(self.k()),
             "suppress": None if share is None else float(share) / 100,
             "purpose": "anonymized rows",
-        }
+            "method": self.method.value,
+        } | {name: float(found.value) for name, found in self.stricter.items() if found.value is not None}
 
     def warning(self, expected: Expected) -> str:
         """What is asked before it is made: it costs no budget, and protects less."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import sqlalchemy as sa
 
-from tacita.anonymize import Anonymize, Conditions, Hierarchy, Mondrian
+from tacita.anonymize.anonymize import Anonymize, Method
+from tacita.anonymize.criteria.conditions import Conditions
+from tacita.anonymize.criteria.registry import all_parameters
+from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.domain import Domain
 from tacita.errors import Forbidden, InvalidInput, UnknownName
 from tacita.store import Database, now
@@ -32,6 +36,7 @@ class Policy:
         sensitive: Attributes that no one should learn of a person. Released unchanged.
         keep: Other attributes that are released unchanged.
         k, l, t: The least that every release must satisfy.
+        more: Parameters of other criteria, by name; those that are at their default are left out.
         suppress: Largest share of rows that may be suppressed.
         hierarchies: Rows of levels, leaf first, for some attributes.
         presence: Least and most share of a class's population that is in the released part.
@@ -51,43 +56,47 @@ class Policy:
     several: bool = False
     presence: tuple[float, float] | None = None
     part: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Parameters of all criteria that the policy sets, by name."""
+        return {"k": self.k, "l": self.l, "t": self.t, "presence": self.presence, **self.more}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that may be released."""
         return (*self.quasi, *self.sensitive, *self.keep)
 
-    def recipe(
-        self,
-        *,
-        k: int,
-        l: float | None = None,  # noqa: E741
-        t: float | None = None,
-        suppress: float | None = None,
-    ) -> Anonymize:
+    def recipe(self, *, suppress: float | None = None, method: Method | None = None, **asked: Any) -> Anonymize:
         """Return the recipe for a release at least as strict as the policy, over all columns that may be released.
 
         Args:
-            k: At least the policy's.
-            l: At least the policy's; that by default.
-            t: At most the policy's; that by default.
             suppress: At most the policy's; that by default.
+            method: Method that makes classes; Mondrian by default.
+            asked: Parameters of criteria by name, at least as strict as the policy's; null for those of the policy.
         """
-        l = self.l if l is None else l  # noqa: E741
-        t = self.t if t is None else t
+        chosen = self.asked | {name: value for name, value in asked.items() if value is not None}
         suppress = self.suppress if suppress is None else suppress
-        if k < self.k or l < self.l or (self.t is not None and (t is None or t > self.t)) or suppress > self.suppress:
-            rule = f"must go at least as far as the owner asks: k {self.k}, l {self.l:g}, t {self.t}"
-            raise Forbidden(rule, field="k", value=k)
+        least, wanted = Conditions.of(self.asked), Conditions.of(chosen)
+        if not wanted.at_least_as_strict_as(least) or suppress > self.suppress:
+            more = "".join(f", {name} {value}" for name, value in least.as_dict().items() if name in self.more)
+            rule = f"must go at least as far as the owner asks: k {self.k}, l {self.l:g}, t {self.t}{more}"
+            raise Forbidden(rule, field="k", value=chosen["k"])
+        if wanted.presence is not None and self.part is None:
+            raise InvalidInput("presence needs a policy with a part that is released", field="presence")
+        if method is not None and method.by_appearance:
+            rule = "numbers values as they first appear, which reveals the order of the rows"
+            raise InvalidInput(rule, field="mode", hint="Use strict or relaxed")
         return Anonymize(
-            conditions=Conditions(k=k, l=l, t=t, presence=self.presence),
+            conditions=wanted,
             quasi=self.quasi,
             sensitive=self.sensitive,
             keep=self.keep,
             hierarchies={name: Hierarchy.from_rows(name, rows) for name, rows in self.hierarchies.items()},
             suppress=suppress,
             part=self.part,
-            method=Mondrian(),
+            method=Mondrian() if method is None else method,
         )
 
     def chosen(self, columns: Sequence[str] | None) -> tuple[str, ...]:
@@ -115,7 +124,9 @@ class Policy:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        plain = asdict(self)
+        more: dict[str, Any] = plain.pop("more")
+        return plain | more
 
     @property
     def told(self) -> dict[str, Any]:
@@ -125,10 +136,14 @@ class Policy:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read a policy from plain data: the output of `as_dict`, or a request."""
+        own = {each.name for each in fields(cls)}
+        defaults = {each.name: each.default for each in all_parameters() if each.name not in own}
         try:
             lists: dict[str, Any] = {name: tuple(data[name]) for name in ("quasi", "sensitive", "keep")}
             presence = data.get("presence")
-            return cls(**dict(data) | lists | {"presence": None if presence is None else tuple(presence)})
+            lists["presence"] = None if presence is None else tuple(presence)
+            lists["more"] = {name: data[name] for name in defaults if data.get(name, defaults[name]) != defaults[name]}
+            return cls(**{name: value for name, value in data.items() if name not in defaults} | lists)
         except (KeyError, TypeError):
             raise InvalidInput("was stored by another version; set it again", field="policy") from None
 

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 
+from tacita.anonymize.criteria.registry import all_parameters
+from tacita.anonymize.methods.registry import METHODS, all_options
 from tacita.common.wellformed import check_characters, check_json
 from tacita.domain import Domain
 from tacita.errors import DataError, InvalidInput, TacitaError
@@ -25,13 +27,19 @@ from tacita.server.data.sources import ReadingLimits
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.answers import ANONYMIZED_ROWS, Format, RowsResponse
 from tacita.server.releasing.files import write_rows
-from tacita.wire import PolicyModel
+from tacita.wire import AnonymizeOptions
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["releases"], responses=DOCUMENTED, route_class=TokenFirst)
 
 _IN_MEMORY = 8  # times the largest upload: what the rows of a packed file may take
+
+_OPTIONS = "JSON: quasi, sensitive, keep, suppress, hierarchies; criteria: {}; method: {}, with its options {}.".format(
+    ", ".join(each.name for each in all_parameters()),
+    ", ".join(METHODS),
+    ", ".join(each.name for each in all_options()),
+)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 
@@ -48,13 +56,14 @@ def anonymize_file(
     services: Services_,
     file: Annotated[UploadFile, File(description="CSV, or Parquet.")],
     domain: Annotated[str, Form(alias="schema", description="The schema, YAML or JSON.")],
-    options: Annotated[str, Form(description="JSON: quasi, sensitive, keep, k, l, t, suppress, hierarchies.")],
+    options: Annotated[str, Form(description=_OPTIONS)],
     format: Annotated[Format, Form()] = "csv",
 ) -> Response:
     """Multipart. For the owner of the rows: nothing is kept, and the returned rows satisfy the conditions."""
-    public, policy = Domain.from_text(domain), _policy(options)
+    public, chosen = Domain.from_text(domain), _chosen(options)
+    policy = Policy.from_dict(chosen.policy())
     policy.check(public)
-    recipe = policy.recipe(k=policy.k)
+    recipe = policy.recipe(method=chosen.method_made())
     plan, about = recipe.prepare(public), recipe.method.as_dict() | policy.told
     try:
         made = plan.run_on(_read(file, plan.reading, services.reading, _IN_MEMORY * services.settings.max_upload_bytes))
@@ -71,11 +80,11 @@ def anonymize_file(
     return response
 
 
-def _policy(text: str) -> Policy:
+def _chosen(text: str) -> AnonymizeOptions:
     check_characters(text, field="options")
     check_json(text.encode(), field="options")
     try:
-        return Policy.from_dict(PolicyModel.model_validate_json(text).policy())
+        return AnonymizeOptions.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -190,10 +190,10 @@ def kanon(
     positions = _listed(qi_indexes, "qi_indexes")
     every = [name for name in dataset.domain.names if dataset.domain[name].kind != "identifier"]
     quasi = _named(dataset.domain, positions, "qi_indexes") if positions else tuple(every)
-    recipe = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
-    made = recipe.prepare(dataset.domain).run(services.engine(dataset, purpose))
+    generalised = Policy(quasi=tuple(n for n in quasi if n not in unchanged), keep=unchanged, k=k).recipe(k=k)
+    made = generalised.prepare(dataset.domain).run(services.engine(dataset, purpose))
     leaving = tuple(made.rows.column_names)
-    concerns = record(services, dataset, leaving, made.rows.select(recipe.quasi), made.recipe, who.principal)
+    concerns = record(services, dataset, leaving, made.rows.select(generalised.quasi), made.recipe, who.principal)
     return _rows(made, concerns, format)
 
 

@@ -1,0 +1,62 @@
+"""The cuts, against every cut there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.anonymize.slow_cuts import CUTS_ONLY, QUICK, cost, every_cut, groups_of, people, read, tables
+
+from tacita.anonymize import Anonymize, Conditions, Hierarchy, read_distinct_rows
+from tacita.anonymize.kernels.cuts import partition
+from tacita.anonymize.methods.judge import people_of, rules_of
+from tacita.anonymize.methods.mondrian import shape_of
+from tacita.domain import Categorical, Domain, Numeric
+
+
+@pytest.mark.parametrize("tree", [False, True], ids=["sets", "tree"])
+@QUICK
+@given(data=st.data(), k=st.integers(1, 6))
+def test_no_class_can_be_cut_further(tree, data, k):
+    crowd, shape, who = read(data.draw(tables(least=k)), tree)
+    rules = rules_of(crowd, Conditions(k=k))
+    groups = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
+    for items in groups:
+        assert people(crowd, items) >= k
+        for inside, outside in every_cut(crowd, items):
+            assert min(people(crowd, inside), people(crowd, outside)) < k
+
+
+def test_many_values_of_every_kind():
+    """More values than bits are kept for, and groups whose values lie far apart."""
+    rng = np.random.default_rng(5)
+    words = [f"w{i:04d}" for i in range(1500)]
+    domain = Domain(attributes=[Categorical(name="word", levels=words), Numeric(name="x", bounds=(0, 9e9), bins=1)])
+    table = pa.table({"word": words, "x": rng.permutation(1500) ** 2})
+    tree = Hierarchy.from_rows("word", [[word, word[:4], word[:3], "*"] for word in words])
+    for trees in ({}, {"word": tree}):
+        crowd = read_distinct_rows(domain, table, domain.names, hierarchies=trees)
+        rules = rules_of(crowd, Conditions(k=4))
+        shape, who = shape_of(crowd), people_of(crowd, values=False)
+        groups = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
+        assert {people(crowd, items) for items in groups} <= set(range(4, 8))
+        result = Anonymize(conditions=Conditions(k=4), quasi=domain.names, hierarchies=trees).prepare(domain)
+        assert result.run_on(table).achieved.k >= 4
+
+
+@pytest.mark.parametrize("tree", [False, True], ids=["sets", "tree"])
+@QUICK
+@given(data=st.data(), k=st.integers(2, 6))
+def test_a_cut_is_the_one_with_the_least_loss(tree, data, k):
+    """Below 3k people there is at most one cut, so the best of all is what must be left."""
+    crowd, shape, who = read(data.draw(tables(least=k, most=3 * k - 1)), tree)
+    rules = rules_of(crowd, Conditions(k=k))
+    found = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
+    everyone = list(range(len(crowd.codes)))
+    allowed = [cut for cut in every_cut(crowd, everyone) if min(people(crowd, side) for side in cut) >= k]
+    assert len(found) == (2 if allowed else 1)
+    assert cost(crowd, found) == pytest.approx(
+        min((cost(crowd, cut) for cut in allowed), default=cost(crowd, [everyone]))
+    )
