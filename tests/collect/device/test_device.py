@@ -421,7 +421,8 @@ def test_a_whole_sheet_is_on_disk_before_anything_is_drawn(path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from tacita.collect.device import device as client
-client.RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from tacita.collect.device.channels import RR
+RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 device = client.Device(
     service="https://survey.example", ledger_path=sys.argv[1], limit_total_epsilon=4.0, limit_question_epsilon=2.0
 )

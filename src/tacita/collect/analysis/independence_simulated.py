@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.independence_wald import arranged, known_total, product, quadratic_form
-from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.matrix import MatrixChannel
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Channel, EnumerableChannel, traits_of
 from tacita.collect.estimating.pooling import pool
 from tacita.collect.estimating.tally import Tally
 from tacita.collect.planning.design import Asked
@@ -185,8 +183,9 @@ def fit_null(
     """
     found = pool([channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)])
     start = product_of_margins(np.asarray(found.frequencies)[order], shape)
-    told = [channel for channel in channels if isinstance(channel, RandomizedResponse | MatrixChannel)]
-    if len(told) < len(channels) or order.size * len(channels) > _MOST_EM_CELLS:
+    told = [channel for channel in channels if isinstance(channel, EnumerableChannel)]
+    counted = len(told) == len(channels) and all(traits_of(channel).counts_reports for channel in channels)
+    if not counted or order.size * len(channels) > _MOST_EM_CELLS:
         return start
     shares = [seen.sum() / found.respondents for seen in counts]
     matrix = np.hstack([share * channel.matrix()[order] for share, channel in zip(shares, told, strict=True)])

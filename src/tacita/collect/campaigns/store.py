@@ -32,9 +32,8 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, traits_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
@@ -600,7 +599,7 @@ def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
         channel = channel_of(question.channel, question.cells)
         moved = replace(asked, channel=channel, block=block)
         domain, promise = campaign.design.domain, campaign.design.promise(number)
-        same = isinstance(channel, RandomizedResponse) and question == question_of(
+        same = traits_of(channel).follows_tables and question == question_of(
             campaign.id, number, moved, domain, promise, campaign.terms.aggregators
         )
         if not same:

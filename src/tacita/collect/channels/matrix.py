@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.collect.channels._em import Fitted, expectation_maximisation
 from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.frequencies import FrequencyEstimate
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, Reach, Traits
+from tacita.collect.device.channels import Matrix
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
@@ -65,6 +66,7 @@ class MatrixChannel(ExactLoss):
     [[0.75, 0.25], [0.25, 0.75]]
     """
 
+    traits: ClassVar[Traits] = Traits(counts_reports=True)
     table: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
@@ -238,6 +240,23 @@ class MatrixChannel(ExactLoss):
             vectors, signs = np.vstack([vectors, pi]), np.append(signs, 1.0)
         return Covariance(diagonal=diagonal / respondents, vectors=vectors / np.sqrt(respondents), signs=signs)
 
+    def reach(self) -> Reach:
+        """Effects of all reports that are ever sent."""
+        single = np.eye(self.reports, dtype=np.int64)[self.matrix().any(axis=0)]
+        return Reach(effects=np.stack([self.estimate(counts).frequencies for counts in single], axis=1))
+
     def distribution(self, counts: ArrayLike, *, tolerance: float = 1e-10) -> Fitted:
         """The most likely distribution, by the iterative Bayesian update; never negative, and biased for that."""
         return expectation_maximisation(self.matrix(), counts, tolerance=tolerance)
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Matrix:
+        """The channel as a question carries it."""
+        return Matrix(weights=self.table)
+
+    @classmethod
+    def of_wire(cls, device: Matrix, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        sent = device.sent_indexes(cells)  # columns that are never sent are not estimated with
+        return cls(table=tuple(tuple(row[y] for y in sent) for row in device.weights))

@@ -3,10 +3,16 @@
 A channel is one object: the sampler, the estimator, its covariance and the exact epsilon are read from the
 same numbers. Planners and campaigns need `Channel`. `EnumerableChannel` adds the whole transition law, for
 auditors; channels with huge report spaces (hashing, unary encoding) give it for small domains only.
+
+Capabilities are optional. A channel states flags in `traits`, and provides the methods of `StatesMoments`,
+`StatesReach`, `KeepsOrFakes` and `SupportsLevels` where it can. Other rooms ask for these and never for a class, so
+that a new channel needs no change outside of its file.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +22,18 @@ from tacita.collect.channels.frequencies import FrequencyEstimate
 from tacita.noise.source import Source
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["About", "Channel", "EnumerableChannel"]
+__all__ = [
+    "About",
+    "Channel",
+    "EnumerableChannel",
+    "KeepsOrFakes",
+    "Reach",
+    "StatesMoments",
+    "StatesReach",
+    "SupportsLevels",
+    "Traits",
+    "traits_of",
+]
 
 About = Literal["population", "respondents"]
 
@@ -66,3 +83,87 @@ class EnumerableChannel(Channel, Protocol):
 
     def matrix(self) -> NDArray[np.float64]:
         """The transition probabilities, `weights() / total`."""
+
+
+# -- capabilities ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """Flags that a channel states about itself, as its class attribute `traits`.
+
+    Attributes:
+        counts_reports: Its tally counts how often each report came, in the order of the columns of `matrix()`.
+        sends_cell: A report is one of the levels, so that the estimates of disjoint cells may be summed.
+        follows_tables: It is randomized response, whose fakes may follow a table: later blocks can use it.
+    """
+
+    counts_reports: bool = False
+    sends_cell: bool = False
+    follows_tables: bool = False
+
+
+def traits_of(channel: object) -> Traits:
+    """Return the traits that a channel states; none by default."""
+    found: Traits = getattr(channel, "traits", Traits())
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reach:
+    """Effect of one report on an estimate that is linear in its tally.
+
+    Attributes:
+        slope: How much of a true share arrives in the counts: one report moves a share by up to 1 / (n slope).
+        held: Number of levels that every report supports; None where it may be any number of them.
+        effects: For a general matrix instead: what each report (column) adds to each level's estimate, times n.
+    """
+
+    slope: Fraction | None = None
+    held: int | None = None
+    effects: NDArray[np.float64] | None = field(default=None, repr=False)
+
+
+@runtime_checkable
+class StatesReach(Protocol):
+    """A channel that states the effect of one report."""
+
+    def reach(self) -> Reach:
+        """Return the effect of one report on each level's estimate."""
+
+
+@runtime_checkable
+class StatesMoments(Protocol):
+    """A channel that knows the second moments of one report's estimate without listing its levels."""
+
+    def second_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """E(estimate of a cell squared): if the cell is the truth, and if another level is, at worst.
+
+        By cell, or one number each where all cells are alike.
+        """
+
+
+@runtime_checkable
+class KeepsOrFakes(Protocol):
+    """A channel that keeps the truth with one probability and otherwise sends a fake: P(y | x) = b_y + p [x == y]."""
+
+    @property
+    def keep_probability(self) -> float:
+        """p."""
+
+    def fake_probabilities(self) -> NDArray[np.float64]:
+        """b."""
+
+
+@runtime_checkable
+class SupportsLevels(Protocol):
+    """A channel whose report supports some levels, and whose tally counts the supports of each."""
+
+    def support_total(self, counts: NDArray[Any], /) -> tuple[int, int]:
+        """Number of reports in a tally, and the total of their supports."""
+
+    def support_size(self) -> tuple[Fraction, Fraction]:
+        """Mean and variance of the number of levels that an honest report supports."""
+
+    def support_caution(self, reports: int, /) -> str:
+        """Limit of a test of the total of so many reports; empty where there is none."""

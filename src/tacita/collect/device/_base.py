@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from tacita.collect.device import draw
 from tacita.collect.device.draw import WORD_RANGE
@@ -37,6 +37,10 @@ class DeviceChannel:
     """Base class of all kinds. Its fields are those of the wire format; all of them are integers."""
 
     kind: ClassVar[str]
+    sends_cell: ClassVar[bool] = False
+    """Whether an answer is one of the cells, so that a receipt can name its levels."""
+    form: ClassVar[Literal["index", "bits", "pair"]] = "index"
+    """An answer is an index, packed bits of the cells, or a seed and an index."""
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -84,6 +88,18 @@ class DeviceChannel:
     def check_answer(self, cells: int, answer: object) -> None:
         """Check that this channel could have sent it."""
         raise NotImplementedError
+
+    def index_end(self, cells: int) -> int:
+        """Number of indexes, of a kind that sends one."""
+        return cells
+
+    def sent_indexes(self, cells: int) -> Sequence[int]:
+        """The indexes that are ever sent, ascending; all by default."""
+        return range(self.index_end(cells))
+
+    def bits_set(self) -> int | None:
+        """Number of bits that are set in every answer, of a kind that sends bits; None where it may be any number."""
+        return None
 
 
 def _listed(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -81,5 +81,13 @@ class Matrix(DeviceChannel):
 
     def check_answer(self, cells: int, answer: object) -> None:
         """A column that is ever sent."""
-        if self.weights[0][check_index(answer, len(self.weights[0]))] == 0:
+        if self.weights[0][check_index(answer, self.index_end(cells))] == 0:
             raise InvalidInput("must be a report that this channel sends", field="answer")
+
+    def index_end(self, cells: int) -> int:
+        """Number of columns."""
+        return len(self.weights[0])
+
+    def sent_indexes(self, cells: int) -> Sequence[int]:
+        """Columns that are not 0."""
+        return [y for y, weight in enumerate(self.weights[0]) if weight]

@@ -33,6 +33,7 @@ class RR(DeviceChannel):
     """
 
     kind = "rr"
+    sends_cell = True
     keep: int
     fake: tuple[int, ...]
 
@@ -107,6 +108,7 @@ class Hash(_Inner):
     """
 
     kind = "hash"
+    form = "pair"
     cells: int
     keep: int
     fake: int
@@ -142,6 +144,10 @@ class Hash(_Inner):
             raise InvalidInput("must be a seed and a cell", field="answer")
         if any(part >= end for part, end in zip(answer, ends, strict=True)):
             raise InvalidInput(f"must be a seed below 2**32 and a cell below {self.cells}", field="answer")
+
+    def index_end(self, cells: int) -> int:
+        """Values of the hash."""
+        return self.cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +188,11 @@ class Hadamard(_Inner):
 
     def check_answer(self, cells: int, answer: object) -> None:
         """2 * row + sign."""
-        check_index(answer, 2 * hadamard_rows(cells))
+        check_index(answer, self.index_end(cells))
+
+    def index_end(self, cells: int) -> int:
+        """Two signs for each row."""
+        return 2 * hadamard_rows(cells)
 
 
 def hash32(seed: int, cell: int) -> int:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.analysis.poisoning import influence
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.protocol import About, Channel
+from tacita.collect.channels.protocol import About, Channel, traits_of
 from tacita.collect.estimating.pooling import pool_blocks
 from tacita.collect.planning.design import UNIT, Asked, CollectionDesign
 from tacita.domain import Domain
@@ -202,7 +201,7 @@ class Tally:
         found = pool_blocks([q.channel for q in asked], counts, about=about, at=shares)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
-            one_cell = isinstance(asked[0].channel, RandomizedResponse)
+            one_cell = traits_of(asked[0].channel).sends_cell
             offset = np.asarray(found.offset)
             binomial = Binomial(trials=found.respondents, slope=found.slope, offset=offset, sums=one_cell)
         recipe: dict[str, Any] = {
