@@ -20,11 +20,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.square_wave import SquareWave
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.channels.wiring import wire_of
@@ -134,7 +136,41 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
                 pool[place] = pool[0]  # the first takes the place that became free
                 pool = pool[1:]
             return packed([*chosen[:-1], truth] if held else chosen, cells)
+        case "wave" | "piecewise":
+            return window_draw(channel, cells, truth, words)
+        case "duchi":
+            return coin_draw(channel, truth, words)
+        case "hybrid":
+            if words.coin(channel["mix"], channel["bits"]):
+                return window_draw(channel, cells, truth, words)
+            return max(channel["points"]) + channel["width"] + coin_draw(channel, truth, words)
     return words.walk(channel["weights"][truth])
+
+
+def window_draw(channel: Json, cells: int, truth: int, words: Words) -> int:
+    """The reports of the window have the first sides of the die, then all others have theirs, in order."""
+    weights = window_rows(channel, cells)[truth]
+    order = sorted(range(len(weights)), key=lambda report: (weights[report] == channel["far"], report))
+    return order[words.walk([weights[report] for report in order])]
+
+
+def coin_draw(channel: Json, truth: int, words: Words) -> int:
+    """Heads have the first sides of the die."""
+    tails, heads = coin_rows(channel)[truth]
+    return 1 - words.walk([heads, tails])
+
+
+def window_rows(channel: Json, cells: int) -> list[list[int]]:
+    """Weights of the reports of a window, a row for each cell."""
+    points = channel.get("points", list(range(cells)))
+    reports = range(max(points) + channel["width"])
+    return [[channel["near" if 0 <= y - point < channel["width"] else "far"] for y in reports] for point in points]
+
+
+def coin_rows(channel: Json) -> list[list[int]]:
+    """Weights of tails and heads, a row for each cell."""
+    points = channel["points"]
+    return [[channel["least"] + channel["step"] * part for part in (max(points) - point, point)] for point in points]
 
 
 def packed(chosen: list[int], cells: int) -> str:
@@ -214,6 +250,57 @@ COARSE = {
     "subset": {"kind": "subset", "size": 2, "on": 5, "bits": 3},
     "matrix": {"kind": "matrix", "weights": [[5, 0, 3, 2], [1, 0, 4, 5], [2, 0, 7, 1], [3, 0, 3, 4], [4, 0, 4, 2]]},
 }
+
+LINE = {
+    "wave": {"kind": "wave", "width": 3, "near": 5, "far": 2},
+    "duchi": {"kind": "duchi", "least": 3, "step": 2, "points": [0, 1, 3, 4, 7]},
+    "piecewise": {"kind": "piecewise", "width": 4, "near": 5, "far": 2, "points": [0, 1, 3, 4, 7]},
+    "hybrid": {
+        "kind": "hybrid", "mix": 3, "bits": 3, "least": 3, "step": 2, "width": 4, "near": 5, "far": 2,
+        "points": [0, 1, 3, 4, 7],
+    },
+}  # fmt: skip
+
+
+def fine_line(cells: int, epsilon: float = 1.0) -> dict[str, Json]:
+    """Every kind on a line."""
+    points = tuple(range(cells))
+    made = (
+        SquareWave.of(levels=cells, epsilon=epsilon),
+        DuchiBins.of(points=points, epsilon=epsilon),
+        PiecewiseBins.of(points=points, epsilon=epsilon),
+        HybridBins.of(points=points, epsilon=epsilon),
+    )
+    return {f"calibrated {channel.wire().kind}": wire_of(channel).to_dict() for channel in made}
+
+
+def line_draws() -> list[Json]:
+    """Draws of the kinds on a line: all sides of the coarse dice, random words, edges."""
+    chance, cases = random.Random(20260303), []  # repeatable on purpose
+    for kind, channel in LINE.items():
+        asked = question(channel, numbered(5))
+        for number in range(24):
+            value, tops = f"level {chance.randrange(5)}", [chance.randrange(TOP) for _ in range(9)]
+            cases.append(draw_case(f"coarse {kind} {number}", asked, value, tops))
+    for name, channel in fine_line(13).items():
+        asked = question(channel, numbered(13))
+        for number in range(6):
+            value, tops = f"level {chance.randrange(13)}", [chance.randrange(TOP) for _ in range(9)]
+            cases.append(draw_case(f"{name} {number}", asked, value, tops))
+    five = {kind: question(channel, numbered(5)) for kind, channel in LINE.items()}
+    below = 3 * TOP // 8 - 1  # the last word of the window's part of the hybrid
+    return [
+        *cases,
+        *(draw_case(f"wave, position {at}", five["wave"], "level 2", [at]) for at in range(23)),
+        *(draw_case(f"duchi, position {at}", five["duchi"], "level 2", [at]) for at in range(20)),
+        draw_case("wave, a word is passed over", five["wave"], "level 4", [TOP - 1, 15]),
+        draw_case("duchi, a word is passed over", five["duchi"], "level 0", [TOP - 1, 3]),
+        draw_case("piecewise, a word is passed over", five["piecewise"], "level 1", [TOP - 1, 20]),
+        draw_case("hybrid, a word is passed over", five["hybrid"], "level 1", [0, TOP - 1, 20]),
+        draw_case("hybrid, the last word of the window", five["hybrid"], "level 3", [below, 33]),
+        draw_case("hybrid, the first word of the coin", five["hybrid"], "level 3", [below + 1, 10]),
+        draw_case("hybrid, tails", five["hybrid"], "level 3", [TOP - 1, 11]),
+    ]
 
 
 def fine(cells: int) -> dict[str, Json]:
@@ -312,8 +399,19 @@ def ratio(channel: Json, cells: int) -> Fraction:
             inside = held / math.comb(cells - 1, size - 1)
             outside = (1 - held) / math.comb(cells - 1, size)
             return inside / outside
-    rows = channel["weights"]
-    return max(Fraction(a, b) for one in rows for two in rows for a, b in zip(one, two, strict=True) if a)
+        case "hybrid":
+            return max(row_ratio(window_rows(channel, cells)), row_ratio(coin_rows(channel)))
+        case "duchi":
+            return row_ratio(coin_rows(channel))
+        case "wave" | "piecewise":
+            return row_ratio(window_rows(channel, cells))
+    return row_ratio(channel["weights"])
+
+
+def row_ratio(rows: list[list[int]]) -> Fraction:
+    """The largest ratio of two weights in one column."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    return max(Fraction(max(column), min(column)) for column in columns)
 
 
 def series_log(ratio: Fraction) -> float:
@@ -361,6 +459,17 @@ def losses() -> list[Json]:
         ({"kind": "subset", "size": 1, "on": 2**53 - 1, "bits": 53}, 2000),
         ({"kind": "matrix", "weights": [[2**52, 2**52 - 1, 1], [2**52 - 1, 2**52, 1]]}, 2),
         ({"kind": "matrix", "weights": [[7], [7]]}, 2),
+    ]
+    cases += [(channel, 5) for channel in LINE.values()]
+    for levels in (2, 7, 100):
+        for epsilon in (0.7, 1.0, 4.0):
+            cases += [(channel, levels) for channel in fine_line(levels, epsilon).values()]
+    cases += [
+        ({"kind": "wave", "width": 1, "near": 2**52, "far": 1}, 2),
+        ({"kind": "wave", "width": 1, "near": 2, "far": 1}, 1000),
+        ({"kind": "duchi", "least": 2**51, "step": 1, "points": [0, 1]}, 2),
+        ({"kind": "duchi", "least": 1, "step": 2**51, "points": [1, 0, 2]}, 3),
+        ({"kind": "piecewise", "width": 7, "near": 2**40 + 1, "far": 2**40, "points": [9, 0]}, 2),
     ]
     return [
         {"channel": channel, "cells": cells, "epsilon": series_log(ratio(channel, cells))} for channel, cells in cases
@@ -438,6 +547,10 @@ def accepts() -> list[Json]:
     }
     for name, channel in fine(6).items():
         good[f"two attributes, {name}"] = question(channel, SMOKING, SEX, epsilon=1.0)
+    for name, channel in fine_line(7).items():
+        good[name] = question(channel, numbered(7, "age"), epsilon=1.0)
+    for name, channel in LINE.items():
+        good[f"coarse {name}"] = question(channel, numbered(5, "age"))
     cases = []
     for name, asked in good.items():
         cells = math.prod(len(part["levels"]) for part in asked["asks"])
@@ -650,15 +763,61 @@ def malformed_channels() -> list[tuple[str, str, Any]]:
             {"weights": [[10**6 - 1, 1], *[[1, 10**6 - 1]] * 4]},
         ),
         ("unary with a member of rr", "unknown-member", "unary", {"keep": 1}),
+        ("wave without a width", "width", "wave", {"width": 0}),
+        ("wave, a width beyond all reports", "width", "wave", {"width": 2**20 - 3}),
+        ("wave, a width in quotes", "width", "wave", {"width": "3"}),
+        ("wave, a fraction as near", "weight", "wave", {"near": 5.5}),
+        ("wave, far is 0", "fake-zero", "wave", {"far": 0}),
+        ("wave, near is far", "threshold", "wave", {"near": 2}),
+        ("wave, near below far", "threshold", "wave", {"near": 1}),
+        ("wave, a total beyond 2**53", "total", "wave", {"width": 2, "near": 2**52, "far": 1}),
+        ("wave, a tiny far", "loss-over-promise", "wave", {"near": 2**50, "far": 1}),
     ]
+    for kind in ("duchi", "piecewise", "hybrid"):
+        for name, points in (
+            ("points as a text", "01347"),
+            ("too few points", [0, 1, 3, 7]),
+            ("too many points", [0, 1, 3, 4, 7, 8]),
+            ("no point is 0", [1, 2, 3, 4, 7]),
+            ("all points are 0", [0, 0, 0, 0, 0]),
+            ("a negative point", [0, -1, 3, 4, 7]),
+            ("a fraction as a point", [0, 0.5, 3, 4, 7]),
+            ("a point beyond 2**20", [0, 1, 3, 4, 2**20]),
+            ("null as a point", [0, None, 3, 4, 7]),
+        ):
+            wrong.append((f"{kind}, {name}", "points", kind, {"points": points}))
+    for kind in ("duchi", "hybrid"):
+        wrong += [
+            (f"{kind}, least is 0", "fake-zero", kind, {"least": 0}),
+            (f"{kind}, a negative step", "weight", kind, {"step": -1}),
+            (f"{kind}, step is 0", "threshold", kind, {"step": 0}),
+            (f"{kind}, a coin beyond 2**53", "total", kind, {"least": 2**52, "step": 1}),
+            (f"{kind}, a tiny least", "loss-over-promise", kind, {"least": 1, "step": 2**40}),
+        ]
+    for kind in ("piecewise", "hybrid"):
+        wrong += [
+            (f"{kind} without a width", "width", kind, {"width": 0}),
+            (f"{kind}, null as near", "weight", kind, {"near": None}),
+            (f"{kind}, far is 0", "fake-zero", kind, {"far": 0}),
+            (f"{kind}, near is far", "threshold", kind, {"near": 2}),
+            (f"{kind}, a window beyond 2**53", "total", kind, {"near": 2**52}),
+            (f"{kind}, a tiny far", "loss-over-promise", kind, {"near": 2**40, "far": 1}),
+        ]
+    wrong += [
+        ("hybrid, no bits", "bits", "hybrid", {"bits": 0}),
+        ("hybrid, mix is certain", "threshold", "hybrid", {"mix": 8}),
+        ("hybrid, mix is 0", "threshold", "hybrid", {"mix": 0}),
+        ("hybrid, a fraction as mix", "weight", "hybrid", {"mix": 1.5}),
+    ]
+    every = COARSE | LINE
     cases: list[tuple[str, str, Any]] = [
-        (name, reason, question(COARSE[kind] | members, numbered(5), epsilon=8.0))
+        (name, reason, question(every[kind] | members, numbered(5), epsilon=8.0))
         for name, reason, kind, members in wrong
     ]
-    for kind, members in COARSE.items():
+    for kind, members in every.items():
         lacking = dict(list(members.items())[:-1])
         cases.append((f"{kind}, a member is missing", "missing-member", question(lacking, numbered(5), epsilon=8.0)))
-    for name, members in fine(5).items():
+    for name, members in (fine(5) | fine_line(5)).items():
         short = question(members, numbered(5), epsilon=0.999)
         cases.append((f"{name}, a loss just over the promise", "loss-over-promise", short))
     return cases
@@ -810,7 +969,7 @@ def texts() -> list[Json]:
 
 
 def files() -> dict[str, str]:
-    drawn = rr_draws() + kind_edges() + kind_draws()
+    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws()
     parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
     parts |= {"sheet": sheets(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}

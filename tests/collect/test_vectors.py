@@ -28,6 +28,8 @@ BEYOND_A_SCHEMA = {
     "total",
     "threshold",
     "size",
+    "width",
+    "points",
     "weights-count",
     "weight-zero",
     "loss-over-promise",

@@ -19,6 +19,11 @@ class Channel {
     return [this.constructor.kind, ...this.constructor.members.map((name) => this[name])];
   }
 
+  /** The kind whose words describe this one to a person. */
+  get words() {
+    return this.constructor.words ?? this.constructor.kind;
+  }
+
   /** The exact local loss of the integers, to the nearest double or so. */
   loss(cells) {
     return Math.log1p(this.excess(cells));
@@ -258,6 +263,10 @@ export class Matrix extends Channel {
     return used.reduce((worst, { low, high }) => Math.max(worst, (high - low) / low), 0);
   }
 
+  reports() {
+    return this.weights[0].length;
+  }
+
   kept() {
     const total = this.weights[0].reduce((sum, weight) => sum + weight, 0);
     return 1 - this.columns().reduce((sum, { low }) => sum + low, 0) / total;
@@ -276,7 +285,190 @@ export class Matrix extends Channel {
   }
 }
 
-const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix].map((kind) => [kind.kind, kind]));
+// A window: reports in a row, `width` of them from the start on with the weight `near`, all others with `far`. It may
+// start at 0 to `last`.
+
+function checkWindow({ width, near, far }, last) {
+  const fits = isInteger(width) && width >= 1 && width <= MAX_CELLS - last;
+  refuseUnless(fits, "width", "channel.width", "must be an integer of at least 1, with at most 2**20 reports in all");
+  checkWeight(near, "near");
+  checkFake(far, "far");
+  refuseUnless(near > far, "threshold", "channel.near", "must be above far");
+  const total = BigInt(width) * BigInt(near) + BigInt(last) * BigInt(far);
+  refuseUnless(total <= BigInt(WORD_RANGE), "total", "channel", "must sum to at most 2**53");
+}
+
+/** 1 less the part of the law that all starts share. */
+function windowKept({ width, near, far }, last) {
+  const shared = Math.max(width - last, 0); // reports that lie in every window
+  return 1 - (shared * near + (last + width - shared) * far) / (width * near + last * far);
+}
+
+function drawWindow({ width, near, far }, start, last, words) {
+  const inside = width * near;
+  const position = words.below(inside + last * far);
+  // Both branches are computed, and the choice is a look-up.
+  const other = Math.floor(Math.max(position - inside, 0) / far);
+  return [other + width * Number(other >= start), start + Math.floor(position / near)][Number(position < inside)];
+}
+
+export class Wave extends Channel {
+  static kind = "wave";
+  static words = "matrix";
+  static members = ["width", "near", "far"];
+
+  static read(members) {
+    return new Wave(pick(members, Wave.members));
+  }
+
+  check(cells) {
+    checkWindow(this, cells - 1);
+  }
+
+  excess() {
+    return windowExcess(this);
+  }
+
+  reports(cells) {
+    return cells - 1 + this.width;
+  }
+
+  kept(cells) {
+    return windowKept(this, cells - 1);
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawWindow(this, truth, cells - 1, words);
+  }
+}
+
+/** The kinds for means: `points` has the position of each cell on the line, integers from 0 to the largest. */
+class WithPoints extends Channel {
+  static words = "matrix";
+
+  static read(members) {
+    refuseUnless(Array.isArray(members.points), "points", "channel.points", "must be a list");
+    return new this({ ...pick(members, this.members), points: Object.freeze([...members.points]) });
+  }
+
+  checkPoints(cells) {
+    const { points } = this;
+    const rule = "must hold an integer for each cell, the least 0 and the largest 1 to 2**20 - 1";
+    const good = points.length === cells && points.every(isInteger) && least(points) === 0;
+    refuseUnless(good && this.last() >= 1 && this.last() < MAX_CELLS, "points", "channel.points", rule);
+  }
+
+  last() {
+    return this.points.reduce((a, b) => Math.max(a, b));
+  }
+}
+
+// A coin: the weight of heads is `least` + `step` times the point, for points from 0 to `last`.
+
+function checkCoin({ least: low, step }, last) {
+  checkFake(low, "least");
+  checkWeight(step, "step");
+  refuseUnless(step > 0, "threshold", "channel.step", "must be at least 1");
+  const total = 2n * BigInt(low) + BigInt(step) * BigInt(last);
+  refuseUnless(total <= BigInt(WORD_RANGE), "total", "channel", "must sum to at most 2**53");
+}
+
+const coinExcess = ({ least: low, step }, last) => (step * last) / low;
+const coinKept = ({ least: low, step }, last) => (step * last) / (2 * low + step * last);
+const windowExcess = ({ near, far }) => (near - far) / far;
+
+function drawCoin({ least: low, step }, point, last, words) {
+  return Number(words.below(2 * low + step * last) < low + step * point);
+}
+
+export class Duchi extends WithPoints {
+  static kind = "duchi";
+  static members = ["least", "step", "points"];
+
+  check(cells) {
+    this.checkPoints(cells);
+    checkCoin(this, this.last());
+  }
+
+  excess() {
+    return coinExcess(this, this.last());
+  }
+
+  reports() {
+    return 2;
+  }
+
+  kept() {
+    return coinKept(this, this.last());
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawCoin(this, this.points[truth], this.last(), words);
+  }
+}
+
+export class Piecewise extends WithPoints {
+  static kind = "piecewise";
+  static members = ["width", "near", "far", "points"];
+
+  check(cells) {
+    this.checkPoints(cells);
+    checkWindow(this, this.last());
+  }
+
+  excess() {
+    return windowExcess(this);
+  }
+
+  reports() {
+    return this.last() + this.width;
+  }
+
+  kept() {
+    return windowKept(this, this.last());
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawWindow(this, this.points[truth], this.last(), words);
+  }
+}
+
+export class Hybrid extends WithPoints {
+  static kind = "hybrid";
+  static members = ["mix", "bits", "least", "step", "width", "near", "far", "points"];
+
+  check(cells) {
+    const scale = checkBits(this.bits);
+    checkWeight(this.mix, "mix");
+    const between = this.mix >= 1 && this.mix < scale;
+    refuseUnless(between, "threshold", "channel.mix", "must be at least 1 and below 2**bits");
+    this.checkPoints(cells);
+    checkCoin(this, this.last());
+    checkWindow(this, this.last());
+  }
+
+  excess() {
+    return Math.max(coinExcess(this, this.last()), windowExcess(this));
+  }
+
+  reports() {
+    return this.last() + this.width + 2;
+  }
+
+  kept() {
+    const share = this.mix / 2 ** this.bits;
+    return share * windowKept(this, this.last()) + (1 - share) * coinKept(this, this.last());
+  }
+
+  // A coin for the part, then a die; which part it is, is no secret.
+  drawFrom(cells, truth, words) {
+    const [point, last] = [this.points[truth], this.last()];
+    if (words.coin(this.mix, this.bits)) return drawWindow(this, point, last, words);
+    return last + this.width + drawCoin(this, point, last, words);
+  }
+}
+
+export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid].map((kind) => [kind.kind, kind]));
 
 /** A frozen copy of a channel of any kind, from parsed JSON; `check` it before use. */
 export function readChannel(data) {

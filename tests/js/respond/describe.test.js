@@ -24,6 +24,18 @@ const CASES = {
     numbers: ["2", 0.375],
     own: 63,
   },
+  wave: { channel: { kind: "wave", width: 3, near: 3, far: 1 }, numbers: ["8", 0.5714], own: 43 },
+  duchi: { channel: { kind: "duchi", least: 3, step: 2, points: [0, 1, 2, 4, 6, 7] }, numbers: ["2", 0.3], own: 70 },
+  piecewise: {
+    channel: { kind: "piecewise", width: 3, near: 3, far: 1, points: [0, 1, 2, 4, 6, 7] },
+    numbers: ["10", 0.625],
+    own: 38,
+  },
+  hybrid: {
+    channel: { kind: "hybrid", mix: 1, bits: 1, least: 3, step: 2, width: 3, near: 3, far: 1, points: [0, 1, 2, 4, 6, 7] },
+    numbers: ["12", 0.4625],
+    own: 54,
+  },
 };
 // what the device sends, and what must be read from it in every language
 const SENT = {
@@ -36,6 +48,10 @@ const SENT = {
   hadamard: [[11, ["5", "2"]]],
   subset: [["03", ["never + f", "never + m"]]],
   matrix: [[1, ["2"]]],
+  wave: [[7, ["8"]]],
+  duchi: [[1, ["2"]]],
+  piecewise: [[9, ["10"]]],
+  hybrid: [[11, ["12"]]],
 };
 
 for (const language of ["en", "it", "el"]) {
@@ -67,7 +83,7 @@ test("the chances that are said are those of the device's own statement", () => 
   for (const { channel } of Object.values(CASES)) {
     const asked = question(channel);
     const kept = asked.channel.kept(asked.cells);
-    const shown = channel.kind === "matrix" ? 1 - kept : kept;
+    const shown = asked.channel.words === "matrix" ? 1 - kept : kept;
     assert.ok(said(asked, words).includes(`probability ${words.number(shown)}`));
   }
 });

@@ -19,6 +19,7 @@ from tacita.collect.analysis.independence_simulated import monte_carlo_test
 from tacita.collect.analysis.independence_wald import wald_test
 from tacita.collect.analysis.learn_network import Learned, candidate_families, learn_network, learn_structure
 from tacita.collect.analysis.poisoning import excess_support, influence
+from tacita.collect.channels.protocol import respondents_of
 from tacita.collect.estimating.automatic import Automatic, Way, choose_way, make_way
 from tacita.collect.estimating.consistency import complete, possible
 from tacita.collect.estimating.evidence import Evidence
@@ -288,7 +289,7 @@ class Integrity:
     Attributes:
         attributes: Of the table. block: Of the question.
         reports: How many were counted.
-        one_report: The most that one report moves a share.
+        one_report: The most that one report moves a share; of a mean, as a share of the range of the number.
         one_percent: The most that one in a hundred of them moves it.
         excess: Standard errors by which the total of all supports is off; None where the channel has no such test.
         p_value: Of such an excess, if all reports were honest.
@@ -312,8 +313,8 @@ class Integrity:
 def integrity(tally: Tally) -> Sequence[Integrity]:
     """The influence bound and the excess-support test of every question."""
     found = []
-    for asked, counts in tally:
-        reports = asked.channel.estimate(counts).respondents
+    for asked, counts in tally.questions():
+        reports = respondents_of(asked.channel, counts)
         bound, seen = influence(asked.channel, reports), excess_support(asked.channel, counts)
         found.append(
             Integrity(

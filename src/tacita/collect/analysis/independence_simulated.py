@@ -86,7 +86,7 @@ class _Question:
         if set(hypothesis.attributes) != set(key):
             rule = "must be about all attributes of the question"
             raise InvalidInput(rule, field="hypothesis", value=list(hypothesis.attributes))
-        self.people = [asked.channel.estimate(counts).respondents for _, asked, counts in self.blocks]
+        self.people = [asked.oracle.estimate(counts).respondents for _, asked, counts in self.blocks]
         self.shape = hypothesis.shape(self.domain)
         axes = [key.index(name) for name in hypothesis.attributes]
         cells = np.arange(self.domain.size).reshape(self.domain.shape)
@@ -96,7 +96,7 @@ class _Question:
     @property
     def channels(self) -> list[Channel]:
         """The channel of each block."""
-        return [asked.channel for _, asked, _ in self.blocks]
+        return [asked.oracle for _, asked, _ in self.blocks]
 
     def _follows(self, block: int) -> bool:
         """Whether the channel of a block was derived from the reports of those before it."""
@@ -121,7 +121,7 @@ class _Question:
         channels: list[Channel] = []
         tallied: list[Counts] = []
         for block, ((number, asked, _), people) in enumerate(zip(self.blocks, self.people, strict=True)):
-            channel = asked.channel
+            channel = asked.oracle
             if self.design.floor is not None and self._follows(block):
                 learnt = pool([before.estimate(seen) for before, seen in zip(channels, tallied, strict=True)])
                 promise = self.design.promise(number)

@@ -21,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels.protocol import Channel, StatesReach, SupportsLevels, traits_of
+from tacita.collect.channels.protocol import Randomizer, StatesReach, SupportsLevels, traits_of
 from tacita.errors import InvalidInput
 
 __all__ = ["Excess", "Influence", "excess_support", "influence"]
@@ -66,6 +66,8 @@ class Influence:
         """
         if self.slope is None:
             assert self.effects is not None
+            if size == 1:
+                return float((self.effects.max(axis=1) - self.effects.min(axis=1)).max())
             apart = self.effects[:, :, None] - self.effects[:, None, :]
             return float(np.sort(apart, axis=0)[-size:].sum(axis=0).max())
         most, fewest = size, 0
@@ -74,7 +76,7 @@ class Influence:
         return (most - fewest) / self.slope
 
 
-def influence(channel: Channel, respondents: int) -> Influence:
+def influence(channel: Randomizer, respondents: int) -> Influence:
     """Compute the bound, for a channel whose estimate is linear in its counts.
 
     Exact for randomized response, unary encoding, subsets, Hadamard (row 0 supports all levels or none) and matrices.
@@ -109,7 +111,7 @@ class Excess:
     why: str = ""
 
 
-def excess_support(channel: Channel, counts: ArrayLike) -> Excess:
+def excess_support(channel: Randomizer, counts: ArrayLike) -> Excess:
     """Compare the total of a tally with its known law, normal in the limit.
 
     Args:

@@ -33,7 +33,7 @@ from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_cod
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.protocol import About, traits_of
+from tacita.collect.channels.protocol import About, respondents_of, traits_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
@@ -631,7 +631,7 @@ def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[st
         raise InvalidInput("must hold the counts of every question that was answered", field="tally.counts")
     for name, found in counts.items():
         channel = campaign.design.questions[campaign.form.by_id[name]].channel
-        if channel.estimate(found).respondents != received[name]:  # refuses what no channel tallies
+        if respondents_of(channel, found) != received[name]:  # refuses what no channel tallies
             raise InvalidInput("must state how many reports were counted", field=f"tally.received.{name}")
     if sum(received.values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
         raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")

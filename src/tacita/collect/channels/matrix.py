@@ -31,16 +31,17 @@ from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["MatrixChannel"]
+__all__ = ["MatrixChannel", "fill_rows"]
 
 _BLOCK = 2**16
 Rows = Sequence[Sequence[Fraction]]
 
 
 @compiled
-def _fill(
+def fill_rows(
     values: NDArray[np.int64], words: NDArray[np.uint64], sums: NDArray[np.int64], sent: NDArray[np.int64]
 ) -> int:
+    """Draw a column for each value by its row of cumulative sums; returns how many were drawn from the words."""
     word_range = np.int64(1) << 53
     total = sums[0, -1]
     bound = word_range - word_range % total
@@ -169,7 +170,7 @@ class MatrixChannel(ExactLoss):
         done = 0
         while done < codes.size:
             block = codes[done : done + _BLOCK]
-            done += _fill(block, source.words(block.size), sums, sent[done : done + block.size])
+            done += fill_rows(block, source.words(block.size), sums, sent[done : done + block.size])
         return sent
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
@@ -242,8 +243,7 @@ class MatrixChannel(ExactLoss):
 
     def reach(self) -> Reach:
         """Effects of all reports that are ever sent."""
-        single = np.eye(self.reports, dtype=np.int64)[self.matrix().any(axis=0)]
-        return Reach(effects=np.stack([self.estimate(counts).frequencies for counts in single], axis=1))
+        return Reach(effects=self._inverse[:, self.matrix().any(axis=0)])
 
     def distribution(self, counts: ArrayLike, *, tolerance: float = 1e-10) -> Fitted:
         """The most likely distribution, by the iterative Bayesian update; never negative, and biased for that."""

@@ -1,8 +1,9 @@
 """Protocols of local randomisers, for reports of any form.
 
 A channel is one object: the sampler, the estimator, its covariance and the exact epsilon are read from the
-same numbers. Planners and campaigns need `Channel`. `EnumerableChannel` adds the whole transition law, for
-auditors; channels with huge report spaces (hashing, unary encoding) give it for small domains only.
+same numbers. Campaigns need a `Randomizer`: a `Channel`, which estimates shares, or a `MeanRandomizer`.
+`EnumerableChannel` adds the whole transition law, for auditors; channels with huge report spaces (hashing, unary
+encoding) give it for small domains only.
 
 Capabilities are optional. A channel states flags in `traits`, and provides the methods of `StatesMoments`,
 `StatesReach`, `KeepsOrFakes` and `SupportsLevels` where it can. Other rooms ask for these and never for a class, so
@@ -18,7 +19,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.frequencies import FrequencyEstimate, MeanEstimate
 from tacita.noise.source import Source
 from tacita.tables.uncertainty import Covariance
 
@@ -27,11 +28,14 @@ __all__ = [
     "Channel",
     "EnumerableChannel",
     "KeepsOrFakes",
+    "MeanRandomizer",
+    "Randomizer",
     "Reach",
     "StatesMoments",
     "StatesReach",
     "SupportsLevels",
     "Traits",
+    "respondents_of",
     "traits_of",
 ]
 
@@ -39,7 +43,7 @@ About = Literal["population", "respondents"]
 
 
 @runtime_checkable
-class Channel(Protocol):
+class Randomizer(Protocol):
     """A local randomiser of one attribute with `levels` values, coded 0 .. levels - 1."""
 
     @property
@@ -59,6 +63,22 @@ class Channel(Protocol):
 
     def tally(self, reports: NDArray[Any], /) -> NDArray[np.int64]:
         """Summarise many reports as counts; tallies of disjoint batches add up."""
+
+
+@runtime_checkable
+class MeanRandomizer(Randomizer, Protocol):
+    """A randomiser that estimates the mean of a number in bins, and no shares."""
+
+    def mean(self, counts: NDArray[Any], /) -> MeanEstimate:
+        """The mean from a tally: 0 is the middle of the first bin, 1 that of the last."""
+
+    def variance(self, frequencies: NDArray[Any], /) -> float:
+        """The variance of one report's value when `frequencies` are the true shares of the bins."""
+
+
+@runtime_checkable
+class Channel(Randomizer, Protocol):
+    """A randomiser that estimates the shares of all levels."""
 
     def estimate(self, counts: NDArray[Any], /, *, about: About = "population") -> FrequencyEstimate:
         """Unbiased frequencies from a tally, with their covariance."""
@@ -101,6 +121,14 @@ class Traits:
     counts_reports: bool = False
     sends_cell: bool = False
     follows_tables: bool = False
+
+
+def respondents_of(channel: Randomizer, counts: NDArray[Any]) -> int:
+    """Number of reports in a tally; refuse counts that no reports of the channel give."""
+    if isinstance(channel, MeanRandomizer):
+        return channel.mean(counts).respondents
+    assert isinstance(channel, Channel), "a randomiser estimates shares or a mean"
+    return channel.estimate(counts).respondents
 
 
 def traits_of(channel: object) -> Traits:

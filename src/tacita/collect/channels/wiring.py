@@ -18,12 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.channels._bits import check_packed
+from tacita.collect.channels.binned_means import (
+    DuchiBins,
+    HybridBins,
+    PiecewiseBins,
+    duchi_for,
+    hybrid_for,
+    piecewise_for,
+)
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.matrix import MatrixChannel
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Randomizer
+from tacita.collect.channels.square_wave import SquareWave, wave_for
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.device.channels import KINDS, DeviceChannel
@@ -44,7 +53,7 @@ __all__ = [
 ]
 
 
-class WiredChannel(Channel, Protocol):
+class WiredChannel(Randomizer, Protocol):
     """A channel that devices know."""
 
     def wire(self) -> DeviceChannel:
@@ -65,8 +74,8 @@ class Wiring:
         title: Name in words, for help and documents.
     """
 
-    channel: type[Any]
-    make: Callable[[Domain, float], Any]
+    channel: type[WiredChannel]
+    make: Callable[[Domain, float], WiredChannel]
     title: str
 
 
@@ -82,11 +91,15 @@ REGISTRY: dict[str, Wiring] = {
     "hadamard": Wiring(HadamardResponse, _sized(HadamardResponse.of), "Hadamard response"),
     "subset": Wiring(SubsetSelection, _sized(SubsetSelection.of), "subset selection"),
     "matrix": Wiring(MatrixChannel, _sized(geometric_channel), "truncated geometric law, for ordered levels"),
+    "wave": Wiring(SquareWave, wave_for, "Square Wave, for a number in bins or ordered levels"),
+    "duchi": Wiring(DuchiBins, duchi_for, "mean of a number by Duchi's coin"),
+    "piecewise": Wiring(PiecewiseBins, piecewise_for, "mean of a number by the Piecewise mechanism"),
+    "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by both mixed, the least variance"),
 }
 """Every kind of the wire. A new channel is one line here."""
 
 
-def make_channel(name: str, domain: Domain, epsilon: float) -> Channel:
+def make_channel(name: str, domain: Domain, epsilon: float) -> WiredChannel:
     """Make the channel of a kind for the table over a domain.
 
     Args:
@@ -94,16 +107,15 @@ def make_channel(name: str, domain: Domain, epsilon: float) -> Channel:
     """
     if name not in REGISTRY:
         raise InvalidInput(f"must be one of {', '.join(REGISTRY)}", field="channel", value=name)
-    made: Channel = REGISTRY[name].make(domain, epsilon)
-    return made
+    return REGISTRY[name].make(domain, epsilon)
 
 
-def wire_of(channel: Any) -> DeviceChannel:
+def wire_of(channel: Randomizer) -> DeviceChannel:
     """The channel as a question carries it."""
-    if not any(isinstance(channel, line.channel) for line in REGISTRY.values()):
-        raise InvalidInput("must be a channel that devices know", field="channel", value=type(channel).__name__)
-    device: DeviceChannel = channel.wire()
-    return device
+    for line in REGISTRY.values():
+        if isinstance(channel, line.channel):
+            return channel.wire()
+    raise InvalidInput("must be a channel that devices know", field="channel", value=type(channel).__name__)
 
 
 def channel_of(device: DeviceChannel, cells: int) -> Any:

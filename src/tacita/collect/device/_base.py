@@ -24,6 +24,7 @@ __all__ = [
     "check_packed",
     "check_total",
     "check_weight",
+    "said_of_reports",
 ]
 
 MAX_CELLS = 2**20
@@ -100,6 +101,15 @@ class DeviceChannel:
     def bits_set(self) -> int | None:
         """Number of bits that are set in every answer, of a kind that sends bits; None where it may be any number."""
         return None
+
+
+def said_of_reports(reports: int, kept: Fraction) -> str:
+    """Describe a channel that sends one of so many reports."""
+    return (
+        f"One of {reports} possible reports and a random number leave this device."
+        f" With probability {1 - float(kept):.3g} it is drawn in the same way whatever your answer is,"
+        " and no one who sees it can know when."
+    )
 
 
 def _listed(value: Any) -> Any:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from tacita.collect.device import draw
-from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight
+from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight, said_of_reports
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.collect.device.refusal import Refusal
 from tacita.errors import InvalidInput
@@ -67,11 +67,7 @@ class Matrix(DeviceChannel):
 
     def said(self, cells: int) -> str:
         """One of the reports."""
-        return (
-            f"One of {len(self.weights[0])} possible reports and a random number leave this device."
-            f" With probability {1 - float(self.kept(cells)):.3g} it is drawn in the same way whatever your answer is,"
-            " and no one who sees it can know when."
-        )
+        return said_of_reports(self.index_end(cells), self.kept(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """One die, with the sides of the truth's row."""

@@ -68,7 +68,7 @@ class Evidence:
         """The evidence of a tally."""
         blocks: dict[Key, list[tuple[Channel, NDArray[np.int64]]]] = {}
         for asked, counts in tally:
-            blocks.setdefault(asked.attributes, []).append((asked.channel, counts))
+            blocks.setdefault(asked.attributes, []).append((asked.oracle, counts))
         domain, values, sources = tally.design.domain, {}, {}
         for key, parts in blocks.items():
             channels, shape = [channel for channel, _ in parts], domain.project(key).shape

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.analysis.poisoning import influence
-from tacita.collect.channels.protocol import About, Channel, traits_of
+from tacita.collect.channels.protocol import About, Randomizer, respondents_of, traits_of
 from tacita.collect.estimating.pooling import pool_blocks
 from tacita.collect.planning.design import UNIT, Asked, CollectionDesign
 from tacita.domain import Domain
@@ -45,7 +45,7 @@ class Participation:
     invited: bool
     reports_a_minute: int | None = None
 
-    def influence(self, counted: Sequence[tuple[Channel, int]]) -> dict[str, Any]:
+    def influence(self, counted: Sequence[tuple[Randomizer, int]]) -> dict[str, Any]:
         """Compute how far one sender can move a share of a table, as plain data.
 
         m further reports beside n move an estimate that is linear in its counts as far as replacing m of n + m: by
@@ -163,6 +163,11 @@ class Tally:
         return tally
 
     def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+        """Questions about tables, with their counts."""
+        return (pair for pair in self.questions() if not pair[0].asks_mean)
+
+    def questions(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+        """All questions that someone has answered, with their counts; those about means too."""
         for number in sorted(self._counts):
             yield self.design.questions[number], self._counts[number]
 
@@ -188,7 +193,11 @@ class Tally:
             raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):
-            blocks.setdefault(self.design.questions[number].attributes, []).append(number)
+            if not self.design.questions[number].asks_mean:
+                blocks.setdefault(self.design.questions[number].attributes, []).append(number)
+        if self._counts and not blocks:
+            hint = "Look at its means"
+            raise InvalidInput("asks for means only: there is no table", field="tables", hint=hint)
         # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
         run = new_run()
         return Releases(self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items())
@@ -198,7 +207,7 @@ class Tally:
         domain = self.design.domain.project(asked[0].attributes)
         shares = None if at is None else at.reshape(-1)
         counts = [self._counts[number] for number in numbers]
-        found = pool_blocks([q.channel for q in asked], counts, about=about, at=shares)
+        found = pool_blocks([q.oracle for q in asked], counts, about=about, at=shares)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
             one_cell = traits_of(asked[0].channel).sends_cell
@@ -214,7 +223,7 @@ class Tally:
         }
         if self.participation is not None:
             reports = [
-                q.channel.estimate(self._counts[number]).respondents for q, number in zip(asked, numbers, strict=True)
+                respondents_of(q.channel, self._counts[number]) for q, number in zip(asked, numbers, strict=True)
             ]
             counted = list(zip((q.channel for q in asked), reports, strict=True))
             recipe |= {"influence": self.participation.influence(counted)}

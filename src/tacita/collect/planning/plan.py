@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.oracles import best_oracle
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.wiring import make_channel
+from tacita.collect.device.channels import ChannelName
 from tacita.collect.planning.calm import choose_views
-from tacita.collect.planning.design import FEWEST, SINGLES_SHARE, Asked, CollectionDesign, Oracle, ask, scaled
+from tacita.collect.planning.design import (
+    FEWEST,
+    SINGLES_SHARE,
+    Asked,
+    CollectionDesign,
+    Oracle,
+    ask,
+    best_for,
+    scaled,
+)
 from tacita.collect.planning.rehearse import rehearse
 from tacita.collect.planning.views import packed_views
 from tacita.domain import Domain
@@ -34,7 +42,7 @@ def plan_collection(
     epsilon: float,
     mode: Literal["auto", "singles", "tables", "views"] = "auto",
     answers: Literal["one", "view"] = "one",
-    channel: Literal["auto", "rr"] = "auto",
+    channel: ChannelName = "auto",
     dependence: float = DEPENDENCE,
 ) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
@@ -49,7 +57,9 @@ def plan_collection(
             comes nearest to the truth in a rehearsal.
         answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
             attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
-        channel: "rr" for randomized response throughout, which rounds need; otherwise the best for each question.
+        channel: "auto" for the best for each question; or a kind of `wiring.REGISTRY` throughout: "rr", which rounds
+            need, another frequency oracle, "wave" for the distribution of a number, or "duchi", "piecewise", "hybrid"
+            for its mean.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
     """
@@ -63,11 +73,11 @@ def plan_collection(
         raise InvalidInput("must be auto, singles, tables or views", field="mode", value=mode)
     if answers not in ("one", "view"):
         raise InvalidInput("must be one or view", field="answers", value=answers)
-    if channel not in ("auto", "rr"):
-        raise InvalidInput("must be auto or rr", field="channel", value=channel)
+    if channel not in get_args(ChannelName):
+        raise InvalidInput(f"must be {', '.join(get_args(ChannelName))}", field="channel", value=channel)
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
-    oracle: Oracle = best_oracle if channel == "auto" else _randomized_response
+    oracle: Oracle = best_for if channel == "auto" else _throughout(channel)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
     return replace(found, wanted=tuple(workload))
 
@@ -103,7 +113,7 @@ def _planned(
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
     candidates = {"multiplying single attributes": single, "asking for tables": tables}
-    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_oracle:
+    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_for:
         chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
         if chosen.size > 1:
             candidates["asking for larger views"] = chosen.design()
@@ -130,8 +140,9 @@ def planning_seconds(
     return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
 
 
-def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
-    return RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
+def _throughout(channel: str) -> Oracle:
+    """The same kind for all tables."""
+    return lambda table, epsilon, _answers: make_channel(channel, table, epsilon)
 
 
 def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:

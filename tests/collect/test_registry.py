@@ -1,0 +1,139 @@
+"""Every channel of the registry is known everywhere, and somebody can be asked with it, from plan to estimate."""
+
+import json
+import re
+import secrets
+import shutil
+import subprocess
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tacita.cli import app
+from tacita.collect.campaigns import Campaigns, Terms
+from tacita.collect.channels.wiring import REGISTRY
+from tacita.collect.device.channels import KINDS, ChannelName, Kind
+from tacita.collect.device.device import Device
+from tacita.collect.device.question import Question
+from tacita.collect.estimating.means import collected_means
+from tacita.collect.planning.plan import plan_collection
+from tacita.domain import Domain, Numeric
+from tacita.noise import SeededSource
+from tacita.store import Database
+from tacita.tables.workload import Workload
+
+ROOT = Path(__file__).parents[2]
+NODE = shutil.which("node")
+AGE = Numeric(name="age", bounds=(0, 100), edges=(0, 10, 20, 40, 60, 100), integer=True)
+DOMAIN = Domain(attributes=(AGE,))
+SHARES = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
+MIDDLES = np.array([4.5, 14.5, 29.5, 49.5, 80.0])
+MEANS = {"duchi", "piecewise", "hybrid"}
+
+
+def test_devices_know_every_channel():
+    assert list(KINDS) == list(get_args(Kind)) == list(REGISTRY)
+    for kind, device in KINDS.items():
+        assert device.kind == kind
+
+
+def test_an_owner_can_ask_for_every_channel():
+    assert set(get_args(ChannelName)) == {"auto", *REGISTRY}
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_javascript_client_knows_every_channel():
+    code = "import('./src/index.js').then(({ KINDS }) => console.log(JSON.stringify([...KINDS.keys()])))"
+    done = subprocess.run([NODE, "-e", code], cwd=ROOT / "clients/js", capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == list(REGISTRY)
+
+
+@pytest.mark.parametrize("name", ["draw", "loss", "accept", "refuse"])
+def test_vectors_hold_every_channel(name):
+    cases = json.loads((ROOT / f"spec/vectors/{name}.json").read_text("utf-8"))
+    channels = [case["channel"] if name == "loss" else case["question"] for case in cases]
+    texts = [json.dumps(channel) for channel in channels]
+    for kind in REGISTRY:
+        assert sum(f'"kind": "{kind}"' in text for text in texts) >= (1 if name == "accept" else 5), kind
+
+
+@pytest.mark.parametrize("command", ["create", "plan"])
+def test_the_command_line_offers_every_channel(command):
+    shown = CliRunner().invoke(app, ["collect", command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    offered = re.search(r"[\[<](auto\|rr\|[a-z|]+)[\]>]", re.sub(r"[\s│]+", "", shown))
+    assert offered, shown
+    assert set(offered[1].split("|")) == set(get_args(ChannelName))
+
+
+@pytest.mark.parametrize("model", ["NewCampaign", "CollectionPlan"])
+def test_the_interface_offers_every_channel(model):
+    contract = json.loads((ROOT / "spec/openapi.json").read_text("utf-8"))
+    found = contract["components"]["schemas"][model]["properties"]["channel"]
+    assert found["enum"] == list(get_args(ChannelName))
+
+
+@pytest.mark.parametrize("kind", REGISTRY)
+def test_the_reference_and_the_schema_describe_every_channel(kind):
+    wire = (ROOT / "docs/reference/wire.md").read_text("utf-8")
+    for heading in ("Channels", "Loss", "Draw", "Report"):
+        section = wire.split(f"## {heading}\n")[1].split("\n## ")[0]
+        assert re.search(rf"^\| [^|]*`{kind}`", section, re.MULTILINE), (kind, heading)
+    schema = json.loads((ROOT / "spec/wire/question.schema.json").read_text("utf-8"))
+    assert {"$ref": f"#/$defs/{kind}"} in schema["properties"]["channel"]["oneOf"]
+    assert schema["$defs"][kind]["properties"]["kind"] == {"const": kind}
+
+
+# -- from plan to estimate -----------------------------------------------------------------------------------
+
+
+def words(seed):
+    """Repeatable words, for simulation."""
+    source = SeededSource(seed)
+    while True:
+        yield from source.words(256).tolist()
+
+
+def reports(question: Question, people, seed=3):
+    stream = words(seed)
+    for cell in people:
+        answer, _ = question.channel.draw(question.cells, int(cell), stream)
+        wired = list(answer) if isinstance(answer, tuple) else answer
+        named = {"wire": 1, "campaign": question.campaign, "question": question.question}
+        yield named | {"report": secrets.token_hex(16), "answer": wired}
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_somebody_can_be_asked_with_it(name, tmp_path):
+    campaigns = Campaigns(Database(f"sqlite:///{tmp_path / 'state.db'}"))
+    design = plan_collection(DOMAIN, Workload.of(("age",)), respondents=3000, epsilon=1.0, channel=name)
+    assert 0 < design.predict()[0].published <= 1
+    campaign = campaigns.open(campaigns.create(design, title="How old are you?", terms=Terms(minimum=100)).id)
+    (question,) = campaigns.sheet(campaign.id)
+    assert question.channel.kind == name
+    device = Device(
+        service="https://survey.example",
+        ledger_path=tmp_path / "ledger",
+        limit_total_epsilon=2.0,
+        limit_question_epsilon=1.0,
+    )
+    own, receipt = device.answer(question.to_dict(), {"age": "20..39"})
+    assert receipt.loss <= 1.0
+    people = np.random.default_rng(1).choice(5, 3000, p=SHARES)
+    accepted = campaigns.accept(campaign.id, [own.to_dict(), *reports(question, people)])
+    assert accepted.accepted == 3001
+    assert 0 < campaigns.get(campaign.id).as_dict()["questions"][0]["one_report"] < 0.1
+    tally = campaigns.tally(campaign.id)
+    (mean,) = collected_means(tally)
+    assert abs(mean.mean - SHARES @ MIDDLES) < 5 * mean.std
+    assert 0 < mean.std < 5
+    assert mean.low < mean.mean < mean.high
+    assert mean.epsilon <= 1.0
+    if name not in MEANS:
+        release = campaigns.releases(campaign.id)[("age",)]
+        low, high = release.interval(0.9999)
+        assert ((low <= SHARES) & (high >= SHARES)).all()
+    exported = campaigns.export(campaign.id)
+    assert sum(exported["received"].values()) == 3001
