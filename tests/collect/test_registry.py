@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacita.cli import app
+from tacita.collect.analysis.findings import integrity, published
 from tacita.collect.campaigns import Campaigns, Terms
 from tacita.collect.channels.wiring import REGISTRY
 from tacita.collect.device.channels import KINDS, ChannelName, Kind
@@ -20,10 +21,11 @@ from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question
 from tacita.collect.estimating.means import collected_means
 from tacita.collect.planning.plan import plan_collection
-from tacita.domain import Domain, Numeric
+from tacita.domain import Boolean, Domain, Numeric, Ordinal
 from tacita.noise import SeededSource
 from tacita.store import Database
 from tacita.tables.workload import Workload
+from tacita.testing.respondents import answer_campaign
 
 ROOT = Path(__file__).parents[2]
 NODE = shutil.which("node")
@@ -41,7 +43,7 @@ def test_devices_know_every_channel():
 
 
 def test_an_owner_can_ask_for_every_channel():
-    assert set(get_args(ChannelName)) == {"auto", *REGISTRY}
+    assert set(get_args(ChannelName)) == {"auto", "mixed", *REGISTRY}
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -63,7 +65,7 @@ def test_vectors_hold_every_channel(name):
 @pytest.mark.parametrize("command", ["create", "plan"])
 def test_the_command_line_offers_every_channel(command):
     shown = CliRunner().invoke(app, ["collect", command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-    offered = re.search(r"[\[<](auto\|rr\|[a-z|]+)[\]>]", re.sub(r"[\s│]+", "", shown))
+    offered = re.search(r"[\[<](auto\|mixed\|[a-z|]+)[\]>]", re.sub(r"[\s│]+", "", shown))
     assert offered, shown
     assert set(offered[1].split("|")) == set(get_args(ChannelName))
 
@@ -137,3 +139,37 @@ def test_somebody_can_be_asked_with_it(name, tmp_path):
         assert ((low <= SHARES) & (high >= SHARES)).all()
     exported = campaigns.export(campaign.id)
     assert sum(exported["received"].values()) == 3001
+
+
+def test_a_mixed_record_is_asked_for_means_and_tables(tmp_path):
+    """One respondent answers one question of the record with the whole epsilon; numbers give means, the rest tables."""
+    often = Ordinal(name="often", levels=("never", "sometimes", "daily"))
+    height = Numeric(name="height", bounds=(100, 200), bins=20, missing=True)  # a bucket has no position: a table
+    record = Domain(attributes=(AGE, often, Boolean(name="smokes"), height))
+    workload = Workload.of(("age",), ("often", "smokes"), ("smokes",), ("height",))
+    design = plan_collection(record, workload, respondents=8000, epsilon=1.0, channel="mixed")
+    assert [asked.asks_mean for asked in design.questions] == [True, False, False, False]
+    assert design.epsilon_upper <= 1.0
+    campaigns = Campaigns(Database(f"sqlite:///{tmp_path / 'state.db'}"))
+    campaign = campaigns.open(campaigns.create(design, title="A record", terms=Terms(minimum=100)).id)
+    rng = np.random.default_rng(4)
+    people = {"age": rng.choice(5, 8000, p=SHARES), "often": rng.integers(0, 3, 8000)}
+    people |= {"smokes": rng.integers(0, 2, 8000), "height": rng.integers(0, 21, 8000)}
+    answer_campaign(campaigns, campaign.id, people)
+    tally = campaigns.tally(campaign.id)
+    (mean,) = collected_means(tally)
+    assert abs(mean.mean - SHARES @ MIDDLES) < 5 * mean.std
+    releases = published(tally)
+    assert set(releases) == {("often", "smokes"), ("smokes",), ("height",)}
+    assert np.isfinite(releases["often", "smokes"].std()).all()
+    assert len(integrity(tally)) == 4
+    assert sum(campaigns.get(campaign.id).received) == 8000
+
+
+def test_a_mixed_record_may_split_epsilon(tmp_path):
+    record = Domain(attributes=(AGE, Boolean(name="smokes")))
+    workload = Workload.of(("age",), ("smokes",))
+    design = plan_collection(record, workload, respondents=800, epsilon=1.0, channel="mixed", answers="view")
+    assert [asked.asks_mean for asked in design.questions] == [True, False]
+    assert len(design.views) == 1
+    assert design.epsilon_upper <= 1.0 + 1e-9

@@ -57,7 +57,8 @@ Channel = Annotated[
     ChannelName,
     typer.Option(
         help="The best channel for each question (auto), or one throughout. Tables: rr, unary, hash, hadamard, subset, "
-        "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid."
+        "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid. Means of numbers and tables of "
+        "all else: mixed."
     ),
 ]
 Dependence = Annotated[
@@ -206,12 +207,14 @@ def simulate(
         _show_simulated_means(design, means, json)
         return
     published = findings.published(tally)
-    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in workload]
+    asked = {question.attributes for question in design.questions if question.asks_mean}
+    tables = [key for key in workload if key not in asked]
+    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in tables]
     if json:
-        tables = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
+        values = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
         way = next(iter(published.values())).provenance.recipe["published"]
         listed = {"means": [mean.as_dict() for mean in means]} if means else {}
-        show.print_json(design.as_dict() | {"published": way, "simulated": True, "tables": tables} | listed)
+        show.print_json(design.as_dict() | {"published": way, "simulated": True, "tables": values} | listed)
         return
     show_design(design)
     for line in findings.explain(published):

@@ -52,7 +52,8 @@ class CollectionPlan(RequestModel):
     channel: ChannelName = Field(
         default="auto",
         description="The best channel for each table, or one kind throughout: rr, unary, hash, hadamard, subset, "
-        "matrix for tables; wave for the distribution of a number; duchi, piecewise, hybrid for its mean.",
+        "matrix for tables; wave for the distribution of a number; duchi, piecewise, hybrid for its mean; mixed for "
+        "means of numbers and tables of all else.",
     )
     dependence: float = Field(default=0.1, ge=0, le=1)
 

@@ -47,8 +47,8 @@ __all__ = [
 ]
 
 Kind = Literal["rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid"]
-ChannelName = Literal["auto", Kind]
-"""Channel that an owner can ask for: the best for each question, or one kind throughout."""
+ChannelName = Literal["auto", "mixed", Kind]
+"""Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; or one kind."""
 KINDS: dict[str, type[DeviceChannel]] = {
     kind.kind: kind for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid)
 }

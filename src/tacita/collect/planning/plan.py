@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Literal, get_args
 
+from tacita.collect.channels.protocol import Randomizer
 from tacita.collect.channels.wiring import make_channel
 from tacita.collect.device.channels import ChannelName
 from tacita.collect.planning.calm import choose_views
@@ -21,7 +22,7 @@ from tacita.collect.planning.design import (
 )
 from tacita.collect.planning.rehearse import rehearse
 from tacita.collect.planning.views import packed_views
-from tacita.domain import Domain
+from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.tables.workload import Workload
 
@@ -57,9 +58,10 @@ def plan_collection(
             comes nearest to the truth in a rehearsal.
         answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
             attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
-        channel: "auto" for the best for each question; or a kind of `wiring.REGISTRY` throughout: "rr", which rounds
-            need, another frequency oracle, "wave" for the distribution of a number, or "duchi", "piecewise", "hybrid"
-            for its mean.
+        channel: "auto" for the best for each question; "mixed" for records of several kinds, whose numbers are asked
+            for their means (hybrid) and all else for its tables; or a kind of `wiring.REGISTRY` throughout: "rr",
+            which rounds need, another frequency oracle, "wave" for the distribution of a number, or "duchi",
+            "piecewise", "hybrid" for its mean.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
     """
@@ -77,7 +79,9 @@ def plan_collection(
         raise InvalidInput(f"must be {', '.join(get_args(ChannelName))}", field="channel", value=channel)
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
-    oracle: Oracle = best_for if channel == "auto" else _throughout(channel)
+    oracle = _oracle(channel)
+    if channel == "mixed" and answers == "one":
+        return _mixed(domain, workload, respondents, epsilon, oracle)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
     return replace(found, wanted=tuple(workload))
 
@@ -140,9 +144,38 @@ def planning_seconds(
     return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
 
 
-def _throughout(channel: str) -> Oracle:
-    """The same kind for all tables."""
+def _oracle(channel: ChannelName) -> Oracle:
+    """The best for each table, means of numbers, or one kind throughout."""
+    if channel == "auto":
+        return best_for
+    if channel == "mixed":
+        return _mean_or_table
     return lambda table, epsilon, _answers: make_channel(channel, table, epsilon)
+
+
+def _mean_or_table(table: Domain, epsilon: float, answers: int) -> Randomizer:
+    """The hybrid for the mean of one number without buckets, else the best oracle."""
+    attribute = table[table.names[0]]
+    if len(table.names) == 1 and isinstance(attribute, Numeric) and 2 <= attribute.size == len(attribute.labels):
+        return make_channel("hybrid", table, epsilon)
+    return best_for(table, epsilon, answers)
+
+
+def _mixed(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:
+    """Each respondent is given one question of the record by lot, with the whole epsilon: k = 1 of all attributes.
+
+    [Wang et al. 2019] sample k = max(1, min(d, floor(epsilon / 2.5))) attributes: one, for all that a stock device
+    allows.
+    """
+    return CollectionDesign(
+        domain=domain,
+        questions=tuple(ask(domain, list(workload), epsilon, respondents, oracle=oracle)),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables" if any(len(key) > 1 for key in workload) else "singles",
+        why="numbers are asked for their mean, all else for its table",
+        wanted=tuple(workload),
+    )
 
 
 def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:
