@@ -64,7 +64,7 @@ def test_vectors_hold_every_channel(name):
 
 @pytest.mark.parametrize("command", ["create", "plan"])
 def test_the_command_line_offers_every_channel(command):
-    shown = CliRunner().invoke(app, ["collect", command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    shown = CliRunner().invoke(app, ["collect", command, "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).output
     offered = re.search(r"[\[<](auto\|mixed\|[a-z|]+)[\]>]", re.sub(r"[\s│]+", "", shown))
     assert offered, shown
     assert set(offered[1].split("|")) == set(get_args(ChannelName))
