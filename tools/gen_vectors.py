@@ -22,6 +22,7 @@ from typing import Any
 
 from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
@@ -136,6 +137,11 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
                 pool[place] = pool[0]  # the first takes the place that became free
                 pool = pool[1:]
             return packed([*chosen[:-1], truth] if held else chosen, cells)
+        case "fourier":
+            masks = fourier_masks(cells, channel["order"])
+            number = words.die(len(masks))
+            place = words.walk([channel["keep"], channel["fake"], channel["fake"]])
+            return 2 * number + (place - 1 if place else bin(masks[number] & truth).count("1") % 2)
         case "wave" | "piecewise":
             return window_draw(channel, cells, truth, words)
         case "duchi":
@@ -145,6 +151,12 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
                 return window_draw(channel, cells, truth, words)
             return max(channel["points"]) + channel["width"] + coin_draw(channel, truth, words)
     return words.walk(channel["weights"][truth])
+
+
+def fourier_masks(cells: int, order: int) -> list[int]:
+    """Masks of 1 to `order` bits: few bits first, then the higher bits first."""
+    wanted = [mask for mask in range(1, cells) if bin(mask).count("1") <= order]
+    return sorted(wanted, key=lambda mask: (bin(mask).count("1"), -mask))
 
 
 def window_draw(channel: Json, cells: int, truth: int, words: Words) -> int:
@@ -303,6 +315,38 @@ def line_draws() -> list[Json]:
     ]
 
 
+BITS = [ask(name, "no", "yes") for name in ("a", "b", "c", "d")]
+FOURIER = {"kind": "fourier", "order": 2, "keep": 4, "fake": 3}
+
+
+def fourier(attributes: int, order: int, epsilon: float = 1.0) -> Json:
+    return wire_of(FourierChannel.of(attributes=attributes, order=order, epsilon=epsilon)).to_dict()
+
+
+def fourier_draws() -> list[Json]:
+    chance = random.Random(20260404)  # repeatable on purpose
+    asked, cases = question(FOURIER, *BITS), []
+    for number in range(24):
+        cases.append(draw_case(f"coarse fourier {number}", asked, value_of(BITS, chance), random_words(chance)))
+    for order in (1, 2, 3, 4):
+        one = question(fourier(4, order), *BITS)
+        cases += [
+            draw_case(f"fourier of {order}, {n}", one, value_of(BITS, chance), random_words(chance)) for n in range(4)
+        ]
+    yes = {part["attribute"]: "yes" for part in BITS}
+    return [
+        *cases,
+        *(draw_case(f"fourier, set {number}", asked, yes, [number, 0]) for number in range(10)),
+        draw_case("fourier, a word is passed over for the set", asked, yes, [TOP - 1, 3, 0]),
+        draw_case("fourier, a word is passed over for the parity", asked, yes, [3, TOP - 1, 5]),
+        draw_case("fourier, a fake", asked, yes, [7, 7]),
+    ]
+
+
+def random_words(chance: random.Random) -> list[int]:
+    return [chance.randrange(TOP) for _ in range(9)]
+
+
 def fine(cells: int) -> dict[str, Json]:
     """Every kind at epsilon 1."""
     channels: list[Channel] = [
@@ -388,7 +432,7 @@ def ratio(channel: Json, cells: int) -> Fraction:
     match channel["kind"]:
         case "rr":
             return max(Fraction(channel["keep"] + weight, weight) for weight in channel["fake"])
-        case "hash" | "hadamard":
+        case "hash" | "hadamard" | "fourier":
             return Fraction(channel["keep"] + channel["fake"], channel["fake"])
         case "unary":
             on, off = (Fraction(channel[name], 2 ** channel["bits"]) for name in ("on", "off"))
@@ -466,6 +510,8 @@ def losses() -> list[Json]:
             cases += [(channel, levels) for channel in fine_line(levels, epsilon).values()]
     cases += [
         ({"kind": "wave", "width": 1, "near": 2**52, "far": 1}, 2),
+        (FOURIER, 16),
+        *((fourier(attributes, 2, epsilon), 2**attributes) for attributes in (2, 5) for epsilon in (0.1, 1.0, 4.0)),
         ({"kind": "wave", "width": 1, "near": 2, "far": 1}, 1000),
         ({"kind": "duchi", "least": 2**51, "step": 1, "points": [0, 1]}, 2),
         ({"kind": "duchi", "least": 1, "step": 2**51, "points": [1, 0, 2]}, 3),
@@ -549,6 +595,10 @@ def accepts() -> list[Json]:
         good[f"two attributes, {name}"] = question(channel, SMOKING, SEX, epsilon=1.0)
     for name, channel in fine_line(7).items():
         good[name] = question(channel, numbered(7, "age"), epsilon=1.0)
+    for order in (1, 2, 4):
+        good[f"fourier of {order}"] = question(fourier(4, order), *BITS, epsilon=1.0)
+    sixteen_bits = [ask(f"a{i}", "0", "1") for i in range(16)]
+    good["fourier of sixteen attributes"] = question(fourier(16, 3), *sixteen_bits, epsilon=1.0)
     for name, channel in LINE.items():
         good[f"coarse {name}"] = question(channel, numbered(5, "age"))
     cases = []
@@ -814,6 +864,19 @@ def malformed_channels() -> list[tuple[str, str, Any]]:
         (name, reason, question(every[kind] | members, numbered(5), epsilon=8.0))
         for name, reason, kind, members in wrong
     ]
+    for name, reason, members in (
+        ("an order of 0", "order", {"order": 0}),
+        ("an order beyond the attributes", "order", {"order": 5}),
+        ("an order in quotes", "order", {"order": "2"}),
+        ("nothing is faked", "fake-zero", {"fake": 0}),
+        ("nothing is kept", "threshold", {"keep": 0}),
+        ("a total beyond 2**53", "total", {"keep": 1, "fake": 2**52}),
+        ("a fraction as keep", "weight", {"keep": 1.5}),
+        ("a tiny fake", "loss-over-promise", {"keep": 2**50, "fake": 1}),
+        ("a member of rr", "unknown-member", {"size": 1}),
+    ):
+        cases.append((f"fourier, {name}", reason, question(FOURIER | members, *BITS, epsilon=8.0)))
+    cases.append(("fourier, cells that are no bits", "order", question(FOURIER, numbered(5), epsilon=8.0)))
     for kind, members in every.items():
         lacking = dict(list(members.items())[:-1])
         cases.append((f"{kind}, a member is missing", "missing-member", question(lacking, numbered(5), epsilon=8.0)))
@@ -969,7 +1032,7 @@ def texts() -> list[Json]:
 
 
 def files() -> dict[str, str]:
-    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws()
+    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws() + fourier_draws()
     parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
     parts |= {"sheet": sheets(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}

@@ -359,3 +359,26 @@ def test_a_campaign_for_a_number(folder, channel):
     if channel != "wave":
         assert run("collect", "tables", *here, "--json").code == 2
         assert run("collect", "create", *asked, "--title", "Ages", "--half-width", "0.1", "--state", state).code == 2
+
+
+def test_a_campaign_for_parities(folder):
+    import numpy as np
+
+    from tacita.collect.campaigns import Campaigns
+    from tacita.domain import Boolean, Domain
+    from tacita.store import Database
+    from tacita.testing.respondents import answer_campaign
+
+    Domain(attributes=tuple(Boolean(name=name) for name in "abc")).write(folder / "bits.yaml")
+    state = f"sqlite:///{folder}/bits.db"
+    asked = ("-s", "bits.yaml", "--pairs", "--respondents", "4000", "--epsilon", "1", "--channel", "fourier")
+    made = json.loads(good("collect", "create", *asked, "--title", "Bits", "--id", "bits", "--state", state, "--json"))
+    assert [question["channel"] for question in made["questions"]] == ["fourier"]
+    rng = np.random.default_rng(1)
+    answer_campaign(Campaigns(Database(state)), "bits", {name: rng.integers(0, 2, 4000) for name in "abc"})
+    here = ("bits", "--state", state)
+    shown = good("collect", "tables", *here, "--check")
+    assert "a by b" in shown
+    assert "1 % of them" in shown
+    assert len(json.loads(good("collect", "tables", *here, "--json"))["releases"]) == 6
+    assert "rejected" in good("collect", "test", *here, "--by", "a,b")

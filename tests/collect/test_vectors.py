@@ -30,6 +30,7 @@ BEYOND_A_SCHEMA = {
     "size",
     "width",
     "points",
+    "order",
     "weights-count",
     "weight-zero",
     "loss-over-promise",

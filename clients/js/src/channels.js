@@ -468,7 +468,47 @@ export class Hybrid extends WithPoints {
   }
 }
 
-export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid].map((kind) => [kind.kind, kind]));
+export class Fourier extends Inner {
+  static kind = "fourier";
+  static words = "hadamard";
+  static members = ["order", "keep", "fake"];
+
+  static read(members) {
+    return new Fourier(pick(members, Fourier.members));
+  }
+
+  check(cells) {
+    const bits = (cells & (cells - 1)) === 0;
+    const fits = bits && isInteger(this.order) && this.order >= 1 && this.order <= Math.log2(cells);
+    const rule = "must be an integer from 1 to the number of attributes, which must have two levels each";
+    refuseUnless(fits, "order", "channel.order", rule);
+    this.checkInner(2);
+    refuseUnless(this.keep > 0, "threshold", "channel.keep", "must be at least 1");
+  }
+
+  kept() {
+    return this.keep / (this.keep + 2 * this.fake);
+  }
+
+  drawFrom(cells, truth, words) {
+    const masks = fourierMasks(Math.log2(cells), this.order);
+    const number = words.below(masks.length);
+    return 2 * number + this.send(2, parity(masks[number] & truth), words);
+  }
+}
+
+// Bits of every set of 1 to `order` attributes, small sets first, then by their attributes; the last one is bit 0.
+function fourierMasks(attributes, order) {
+  const masks = [];
+  const extend = (mask, from, left) => {
+    if (left === 0) return void masks.push(mask);
+    for (let place = from; place < attributes; place++) extend(mask | (1 << (attributes - 1 - place)), place + 1, left - 1);
+  };
+  for (let size = 1; size <= order; size++) extend(0, 0, size);
+  return masks;
+}
+
+export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier].map((kind) => [kind.kind, kind]));
 
 /** A frozen copy of a channel of any kind, from parsed JSON; `check` it before use. */
 export function readChannel(data) {

@@ -58,7 +58,7 @@ Channel = Annotated[
     typer.Option(
         help="The best channel for each question (auto), or one throughout. Tables: rr, unary, hash, hadamard, subset, "
         "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid. Means of numbers and tables of "
-        "all else: mixed."
+        "all else: mixed. All tables of yes-or-no attributes from one parity: fourier."
     ),
 ]
 Dependence = Annotated[
@@ -203,7 +203,7 @@ def simulate(
     )
     tally = simulate_collection(design, engine_of(data, domain, table), SeededSource(seed))
     means = collected_means(tally)
-    if not any(True for _ in tally):
+    if all(question.asks_mean for question in design.questions):
         _show_simulated_means(design, means, json)
         return
     published = findings.published(tally)

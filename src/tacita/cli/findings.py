@@ -72,7 +72,7 @@ def tables(
     """Show the tables with their error bars, as far as people have answered: single attributes first."""
     campaigns = campaigns_of(state)
     tally = campaigns.tally(id)
-    if not by and not json and not any(True for _ in tally):
+    if not by and not json and all(asked.asks_mean for asked, _ in tally.questions()):
         show_means(collected_means(tally))
         _show_integrity(tally, check)
         return

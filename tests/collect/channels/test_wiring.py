@@ -7,6 +7,7 @@ import pytest
 
 from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
@@ -74,10 +75,22 @@ def as_json(answer):
 
 
 def test_every_kind_is_listed_here():
-    assert set(BULK) | set(MEANS) == set(REGISTRY) == set(KINDS) == set(get_args(Kind))
+    assert set(BULK) | set(MEANS) | {"fourier"} == set(REGISTRY) == set(KINDS) == set(get_args(Kind))
 
 
-@pytest.mark.parametrize("kind", REGISTRY)
+def test_fourier_is_the_same_on_both_sides():
+    bulk = FourierChannel.of(attributes=4, order=2, epsilon=1.0)
+    device = wire_of(bulk)
+    assert channel_of(device, 16) == bulk
+    assert (device.loss(16), device.charge(16)) == (bulk.epsilon, bulk.epsilon_upper)
+    answers = drawn(device, 16, 260)
+    reports = reports_array(device, 16, answers)
+    packed = b"".join(pack_answer(device, 16, answer) for answer in answers)
+    assert np.array_equal(unpack_answers(device, 16, packed), reports)
+    assert bulk.respondents(bulk.tally(reports)) == 260
+
+
+@pytest.mark.parametrize("kind", BULK | MEANS)
 def test_the_channel_is_the_same_on_both_sides(kind):
     bulk = (BULK | MEANS)[kind]
     device = wire_of(bulk)
@@ -147,7 +160,7 @@ def test_devices_estimate_the_mean_of_what_people_are(kind):
         unpack_answers(device, CELLS, device.index_end(CELLS).to_bytes(4, "little"))
 
 
-@pytest.mark.parametrize("kind", REGISTRY)
+@pytest.mark.parametrize("kind", BULK | MEANS)
 def test_no_answers_are_an_empty_array(kind):
     device = wire_of((BULK | MEANS)[kind])
     assert len(reports_array(device, CELLS, [])) == len(unpack_answers(device, CELLS, b"")) == 0

@@ -1,7 +1,8 @@
 """Protocols of local randomisers, for reports of any form.
 
 A channel is one object: the sampler, the estimator, its covariance and the exact epsilon are read from the
-same numbers. Campaigns need a `Randomizer`: a `Channel`, which estimates shares, or a `MeanRandomizer`.
+same numbers. Campaigns need a `Randomizer`: a `Channel`, which estimates shares, a `MeanRandomizer`, or a
+`MarginRandomizer`.
 `EnumerableChannel` adds the whole transition law, for auditors; channels with huge report spaces (hashing, unary
 encoding) give it for small domains only.
 
@@ -12,6 +13,7 @@ that a new channel needs no change outside of its file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -28,6 +30,7 @@ __all__ = [
     "Channel",
     "EnumerableChannel",
     "KeepsOrFakes",
+    "MarginRandomizer",
     "MeanRandomizer",
     "Randomizer",
     "Reach",
@@ -74,6 +77,24 @@ class MeanRandomizer(Randomizer, Protocol):
 
     def variance(self, frequencies: NDArray[Any], /) -> float:
         """The variance of one report's value when `frequencies` are the true shares of the bins."""
+
+
+@runtime_checkable
+class MarginRandomizer(Randomizer, Protocol):
+    """A randomiser of all attributes of a question that estimates tables over a few of them."""
+
+    @property
+    def order(self) -> int:
+        """Most attributes of a table."""
+
+    def respondents(self, counts: NDArray[Any], /) -> int:
+        """Number of reports in a tally."""
+
+    def margin(self, counts: NDArray[Any], places: Sequence[int], /) -> FrequencyEstimate:
+        """Unbiased shares of the table over the attributes at these places."""
+
+    def margin_variance(self, size: int, /) -> float:
+        """Mean variance of a share of a table of so many attributes, for one respondent."""
 
 
 @runtime_checkable
@@ -127,6 +148,8 @@ def respondents_of(channel: Randomizer, counts: NDArray[Any]) -> int:
     """Number of reports in a tally; refuse counts that no reports of the channel give."""
     if isinstance(channel, MeanRandomizer):
         return channel.mean(counts).respondents
+    if isinstance(channel, MarginRandomizer):
+        return channel.respondents(counts)
     assert isinstance(channel, Channel), "a randomiser estimates shares or a mean"
     return channel.estimate(counts).respondents
 

@@ -27,6 +27,7 @@ from tacita.collect.channels.binned_means import (
     piecewise_for,
 )
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel, fourier_for
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
@@ -95,6 +96,7 @@ REGISTRY: dict[str, Wiring] = {
     "duchi": Wiring(DuchiBins, duchi_for, "mean of a number by Duchi's coin"),
     "piecewise": Wiring(PiecewiseBins, piecewise_for, "mean of a number by the Piecewise mechanism"),
     "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by both mixed, the least variance"),
+    "fourier": Wiring(FourierChannel, fourier_for, "parities of yes-or-no attributes, for all tables of a size"),
 }
 """Every kind of the wire. A new channel is one line here."""
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.analysis.poisoning import influence
-from tacita.collect.channels.protocol import About, Randomizer, respondents_of, traits_of
+from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.protocol import About, MarginRandomizer, Randomizer, respondents_of, traits_of
 from tacita.collect.estimating.pooling import pool_blocks
 from tacita.collect.planning.design import UNIT, Asked, CollectionDesign
 from tacita.domain import Domain
@@ -164,7 +165,7 @@ class Tally:
 
     def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
         """Questions about tables, with their counts."""
-        return (pair for pair in self.questions() if not pair[0].asks_mean)
+        return (pair for pair in self.questions() if not (pair[0].asks_mean or pair[0].asks_margins))
 
     def questions(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
         """All questions that someone has answered, with their counts; those about means too."""
@@ -193,14 +194,56 @@ class Tally:
             raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):
-            if not self.design.questions[number].asks_mean:
-                blocks.setdefault(self.design.questions[number].attributes, []).append(number)
-        if self._counts and not blocks:
+            asked = self.design.questions[number]
+            if not (asked.asks_mean or asked.asks_margins):
+                blocks.setdefault(asked.attributes, []).append(number)
+        margins = self._margins(about)
+        if self._counts and not blocks and not margins:
             hint = "Look at its means"
             raise InvalidInput("asks for means only: there is no table", field="tables", hint=hint)
         # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
         run = new_run()
-        return Releases(self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items())
+        made = [self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items()]
+        return Releases(made + margins)
+
+    def _margins(self, about: About) -> list[Release]:
+        """Wanted tables, and single attributes, of questions that estimate margins; their errors are correlated."""
+        found = []
+        for number in sorted(self._counts):
+            asked = self.design.questions[number]
+            if not isinstance(asked.channel, MarginRandomizer):
+                continue
+            if about != "population":
+                raise InvalidInput("must be the population: each set was answered by some", field="about", value=about)
+            held = [key for key in self.design.wanted if set(key) <= set(asked.attributes)]
+            for key in dict.fromkeys([*held, *((name,) for name in asked.attributes)]):
+                places = [asked.attributes.index(name) for name in key]
+                found.append(self._margin(number, key, asked.channel.margin(self._counts[number], places)))
+        return found
+
+    def _margin(self, number: int, key: tuple[str, ...], found: FrequencyEstimate) -> Release:
+        asked, domain = self.design.questions[number], self.design.domain.project(key)
+        recipe: dict[str, Any] = {
+            "method": "collection",
+            "channel": type(asked.channel).__name__,
+            "respondents": found.respondents,
+            "blocks": 1,
+            "sheets": 1,
+            "about": found.about,
+        }
+        if self.participation is not None:
+            reports = respondents_of(asked.channel, self._counts[number])
+            recipe |= {"influence": self.participation.influence([(asked.channel, reports)])}
+        return Release(
+            estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),
+            quantity="share",
+            uncertainty=Correlated(covariance=found.uncertainty),
+            event=Pure(epsilon=self.design.loss(self.design.view_of[number])),
+            unit=UNIT,
+            neighbours=Neighbours.REPLACE_ONE,
+            trust="local",
+            provenance=Provenance(recipe=recipe, simulated=self.simulated, run=new_run()),
+        )
 
     def _release(self, numbers: list[int], about: About, run: str, at: NDArray[np.float64] | None) -> Release:
         asked = [self.design.questions[number] for number in numbers]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.channels.oracles import best_oracle
-from tacita.collect.channels.protocol import Channel, MeanRandomizer, Randomizer
+from tacita.collect.channels.protocol import Channel, MarginRandomizer, MeanRandomizer, Randomizer
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -58,10 +58,15 @@ class Asked:
         return isinstance(self.channel, MeanRandomizer)
 
     @property
+    def asks_margins(self) -> bool:
+        """Whether its reports estimate tables over a few of its attributes, and not the table over all."""
+        return isinstance(self.channel, MarginRandomizer)
+
+    @property
     def oracle(self) -> Channel:
-        """The channel, of a question whose reports estimate a table."""
+        """The channel, of a question whose reports estimate its table."""
         if not isinstance(self.channel, Channel):
-            rule = "is asked for its mean: its reports estimate no shares"
+            rule = "is asked for its mean or for margins: its reports do not estimate its table"
             raise InvalidInput(rule, field="attributes", value=" x ".join(self.attributes))
         return self.channel
 
@@ -70,7 +75,8 @@ class Asked:
 class Prediction:
     """Predicted error of a table, as total variation distance, before anyone is asked.
 
-    Of a question about a mean: the standard error as a share of the range of the number.
+    Of a question about a mean: the standard error as a share of the range of the number. Of a question about margins:
+    the error of its largest tables.
     """
 
     attributes: tuple[str, ...]
@@ -205,7 +211,7 @@ def _cost(domain: Domain, attributes: Sequence[str], channel: Randomizer) -> flo
     """c of a question: its error is about c / sqrt(n)."""
     if isinstance(channel, MeanRandomizer):
         return math.sqrt(channel.variance(_even(channel)))
-    assert isinstance(channel, Channel), "a randomiser estimates shares or a mean"
+    assert isinstance(channel, Channel), "margins are asked by one question"
     return math.sqrt(channel.levels * min(channel.levels, _directions(domain, attributes)) * _report_variance(channel))
 
 
@@ -218,6 +224,10 @@ def _predict(domain: Domain, asked: Asked, answers: int) -> Prediction:
     if isinstance(asked.channel, MeanRandomizer):
         error = math.sqrt(asked.channel.variance(_even(asked.channel)) / answers)
         return Prediction(attributes=asked.attributes, raw=error, published=error)
+    if isinstance(asked.channel, MarginRandomizer):
+        order = asked.channel.order
+        error = 0.5 * 2**order * math.sqrt(2 / math.pi * asked.channel.margin_variance(order) / answers)
+        return Prediction(attributes=asked.attributes, raw=min(error, 1.0), published=min(error, 1.0))
     attributes, channel = asked.attributes, asked.oracle
     cells, variance = channel.levels, _report_variance(channel) / answers
     # E|x| = sqrt(2/pi) sd for normal noise; total variation is half of the sum of |x|, and never above 1

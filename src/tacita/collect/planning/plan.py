@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Literal, get_args
 
+from tacita.collect.channels.fourier import fourier_for
 from tacita.collect.channels.protocol import Randomizer
 from tacita.collect.channels.wiring import make_channel
 from tacita.collect.device.channels import ChannelName
@@ -61,7 +62,7 @@ def plan_collection(
         channel: "auto" for the best for each question; "mixed" for records of several kinds, whose numbers are asked
             for their means (hybrid) and all else for its tables; or a kind of `wiring.REGISTRY` throughout: "rr",
             which rounds need, another frequency oracle, "wave" for the distribution of a number, or "duchi",
-            "piecewise", "hybrid" for its mean.
+            "piecewise", "hybrid" for its mean; "fourier" asks yes-or-no attributes together for a random parity.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
     """
@@ -80,6 +81,8 @@ def plan_collection(
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
     oracle = _oracle(channel)
+    if channel == "fourier":
+        return _fourier(domain, workload, respondents, epsilon)
     if channel == "mixed" and answers == "one":
         return _mixed(domain, workload, respondents, epsilon, oracle)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
@@ -151,6 +154,21 @@ def _oracle(channel: ChannelName) -> Oracle:
     if channel == "mixed":
         return _mean_or_table
     return lambda table, epsilon, _answers: make_channel(channel, table, epsilon)
+
+
+def _fourier(domain: Domain, workload: Workload, respondents: int, epsilon: float) -> CollectionDesign:
+    """One question about all attributes; the device draws the set whose parity it sends."""
+    names, order = tuple(workload.attributes), max(len(key) for key in workload)
+    channel = fourier_for(domain.project(names), epsilon, order)
+    return CollectionDesign(
+        domain=domain,
+        questions=(Asked(attributes=names, channel=channel, share=1.0),),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables",
+        why=f"one parity of each respondent gives all tables of up to {order} attributes",
+        wanted=tuple(workload),
+    )
 
 
 def _mean_or_table(table: Domain, epsilon: float, answers: int) -> Randomizer:
