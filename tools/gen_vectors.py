@@ -10,6 +10,7 @@ error of the package does not become the specification.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import random
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
+from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
@@ -142,6 +144,8 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
             number = words.die(len(masks))
             place = words.walk([channel["keep"], channel["fake"], channel["fake"]])
             return 2 * number + (place - 1 if place else bin(masks[number] & truth).count("1") % 2)
+        case "chain":
+            return chain_draw(channel, truth, words)
         case "wave" | "piecewise":
             return window_draw(channel, cells, truth, words)
         case "duchi":
@@ -151,6 +155,47 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
                 return window_draw(channel, cells, truth, words)
             return max(channel["points"]) + channel["width"] + coin_draw(channel, truth, words)
     return words.walk(channel["weights"][truth])
+
+
+def chain_codes(channel: Json) -> list[tuple[int, ...]]:
+    """All rows, in the order of their cells."""
+    return list(itertools.product(*(range(size) for size in channel["sizes"])))
+
+
+def chain_place(channel: Json, codes: Any, places: list[int]) -> int:
+    """The number of a combination among all of some attributes, in order."""
+    wanted = tuple(codes[place] for place in places)
+    return list(itertools.product(*(range(channel["sizes"][place]) for place in places))).index(wanted)
+
+
+def chain_draw(channel: Json, truth: int, words: Words) -> int:
+    """Segment by segment; what was sent before picks the weights."""
+    own, sent = chain_codes(channel)[truth], dict.fromkeys(range(len(channel["sizes"])), 0)
+    for j, (new, given) in enumerate(zip(channel["new"], channel["given"], strict=True)):
+        g = chain_place(channel, sent, given)
+        place = words.walk([channel["keep"][j][g], *channel["fake"][j][g]])
+        listed = list(itertools.product(*(range(channel["sizes"][at]) for at in new)))
+        part = tuple(own[at] for at in new) if place == 0 else listed[place - 1]
+        sent |= dict(zip(new, part, strict=True))
+    return chain_codes(channel).index(tuple(sent[at] for at in sorted(sent)))
+
+
+def chain_law(channel: Json) -> list[list[Fraction]]:
+    """P(row | truth), by multiplying the segments."""
+    rows = chain_codes(channel)
+    law = []
+    for truth in rows:
+        line = []
+        for row in rows:
+            share = Fraction(1)
+            for j, (new, given) in enumerate(zip(channel["new"], channel["given"], strict=True)):
+                g = chain_place(channel, row, given)
+                keep, fake = channel["keep"][j][g], channel["fake"][j][g]
+                same = all(row[at] == truth[at] for at in new)
+                share *= Fraction(fake[chain_place(channel, row, new)] + keep * same, keep + sum(fake))
+            line.append(share)
+        law.append(line)
+    return law
 
 
 def fourier_masks(cells: int, order: int) -> list[int]:
@@ -343,6 +388,35 @@ def fourier_draws() -> list[Json]:
     ]
 
 
+CHAIN = {
+    "kind": "chain", "sizes": [2, 3, 2], "new": [[0, 1], [2]], "given": [[], [1]],
+    "keep": [[4], [3, 1, 2]], "fake": [[[2, 1, 3, 1, 2, 1]], [[1, 2], [3, 1], [2, 2]]],
+}  # fmt: skip
+CHAIN_ASKS = [numbered(2, "a"), numbered(3, "b"), numbered(2, "c")]
+
+
+def chain(epsilon: float = 1.0) -> Json:
+    return wire_of(ChainChannel.of(sizes=(2, 3, 2), sets=((0, 1), (1, 2)), epsilon=epsilon)).to_dict()
+
+
+def chain_draws() -> list[Json]:
+    chance, cases = random.Random(20260505), []  # repeatable on purpose
+    turned = CHAIN | {"new": [[2, 0], [1]], "given": [[], [0]]}
+    turned |= {"keep": [[4], [3, 1]], "fake": [[[2, 1, 3, 1]], [[1, 2, 1], [3, 1, 2]]]}
+    for name, channel in {"coarse": CHAIN, "turned": turned, "calibrated": chain()}.items():
+        asked = question(channel, *CHAIN_ASKS)
+        for number in range(16):
+            value = value_of(CHAIN_ASKS, chance)
+            cases.append(draw_case(f"{name} chain {number}", asked, value, random_words(chance)))
+    asked, value = question(CHAIN, *CHAIN_ASKS), {"a": "level 1", "b": "level 2", "c": "level 0"}
+    return [
+        *cases,
+        *(draw_case(f"chain, first position {at}", asked, value, [at, 0]) for at in range(14)),
+        *(draw_case(f"chain, second position {at}", asked, value, [0, at]) for at in range(6)),
+        draw_case("chain, a word is passed over", asked, value, [TOP - 1, 3, 1]),
+    ]
+
+
 def random_words(chance: random.Random) -> list[int]:
     return [chance.randrange(TOP) for _ in range(9)]
 
@@ -443,6 +517,8 @@ def ratio(channel: Json, cells: int) -> Fraction:
             inside = held / math.comb(cells - 1, size - 1)
             outside = (1 - held) / math.comb(cells - 1, size)
             return inside / outside
+        case "chain":
+            return max(max(column) / min(column) for column in zip(*chain_law(channel), strict=True))
         case "hybrid":
             return max(row_ratio(window_rows(channel, cells)), row_ratio(coin_rows(channel)))
         case "duchi":
@@ -511,6 +587,9 @@ def losses() -> list[Json]:
     cases += [
         ({"kind": "wave", "width": 1, "near": 2**52, "far": 1}, 2),
         (FOURIER, 16),
+        (CHAIN, 12),
+        *((chain(epsilon), 12) for epsilon in (0.1, 1.0, 4.0)),
+        (CHAIN | {"keep": [[1], [1, 1, 1]], "fake": [[[2**50] * 6], [[2**50] * 2] * 3]}, 12),
         *((fourier(attributes, 2, epsilon), 2**attributes) for attributes in (2, 5) for epsilon in (0.1, 1.0, 4.0)),
         ({"kind": "wave", "width": 1, "near": 2, "far": 1}, 1000),
         ({"kind": "duchi", "least": 2**51, "step": 1, "points": [0, 1]}, 2),
@@ -595,6 +674,8 @@ def accepts() -> list[Json]:
         good[f"two attributes, {name}"] = question(channel, SMOKING, SEX, epsilon=1.0)
     for name, channel in fine_line(7).items():
         good[name] = question(channel, numbered(7, "age"), epsilon=1.0)
+    good["chain"] = question(CHAIN, *CHAIN_ASKS)
+    good["calibrated chain"] = question(chain(), *CHAIN_ASKS, epsilon=1.0)
     for order in (1, 2, 4):
         good[f"fourier of {order}"] = question(fourier(4, order), *BITS, epsilon=1.0)
     sixteen_bits = [ask(f"a{i}", "0", "1") for i in range(16)]
@@ -876,6 +957,34 @@ def malformed_channels() -> list[tuple[str, str, Any]]:
         ("a member of rr", "unknown-member", {"size": 1}),
     ):
         cases.append((f"fourier, {name}", reason, question(FOURIER | members, *BITS, epsilon=8.0)))
+    for name, reason, members in (
+        ("sizes of other cells", "segments", {"sizes": [2, 3, 3]}),
+        ("a size of 1", "segments", {"sizes": [1, 12, 1]}),
+        ("sizes as a text", "segments", {"sizes": "232"}),
+        ("no segment", "segments", {"new": [], "given": [], "keep": [], "fake": []}),
+        ("an attribute twice", "segments", {"new": [[0, 1], [1]]}),
+        ("an attribute is missing", "segments", {"new": [[0, 1], [0]]}),
+        ("an attribute beyond the last", "segments", {"new": [[0, 1], [3]]}),
+        ("a segment that adds nothing", "segments", {"new": [[0, 1], []]}),
+        ("given what comes later", "segments", {"given": [[2], [1]]}),
+        ("given itself", "segments", {"given": [[], [2]]}),
+        ("one list of given", "segments", {"given": [[]]}),
+        ("numbers as new", "segments", {"new": [0, 1]}),
+        ("too few keeps", "segments", {"keep": [[4], [3, 1]]}),
+        ("too few fakes", "segments", {"fake": [[[2, 1, 3, 1, 2]], [[1, 2], [3, 1], [2, 2]]]}),
+        ("fakes in two layers", "segments", {"fake": [[2, 1, 3, 1, 2, 1], [1, 2]]}),
+        ("a negative keep", "weight", {"keep": [[-1], [3, 1, 2]]}),
+        ("a fake of 0", "fake-zero", {"fake": [[[2, 1, 3, 1, 2, 1]], [[1, 2], [3, 0], [2, 2]]]}),
+        ("a fraction as a fake", "weight", {"fake": [[[2, 1, 3, 1, 2, 1.5]], [[1, 2], [3, 1], [2, 2]]]}),
+        ("a total beyond 2**53", "total", {"keep": [[TOP - 1], [3, 1, 2]]}),
+        ("a tiny fake", "loss-over-promise", {"keep": [[10**6], [3, 1, 2]]}),
+        ("a member of rr", "unknown-member", {"size": 1}),
+    ):
+        cases.append((f"chain, {name}", reason, question(CHAIN | members, *CHAIN_ASKS, epsilon=8.0)))
+    whole = question(CHAIN, *CHAIN_ASKS)["epsilon"]
+    cases.append(
+        ("chain, a promise of one segment", "loss-over-promise", question(CHAIN, *CHAIN_ASKS, epsilon=whole * 0.999))
+    )
     cases.append(("fourier, cells that are no bits", "order", question(FOURIER, numbered(5), epsilon=8.0)))
     for kind, members in every.items():
         lacking = dict(list(members.items())[:-1])
@@ -1032,7 +1141,7 @@ def texts() -> list[Json]:
 
 
 def files() -> dict[str, str]:
-    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws() + fourier_draws()
+    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws() + fourier_draws() + chain_draws()
     parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
     parts |= {"sheet": sheets(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}

@@ -21,8 +21,10 @@ from tacita.collect.device.channels import KINDS, ChannelName, Kind
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question
 from tacita.collect.estimating.means import collected_means
+from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.plan import plan_collection
-from tacita.domain import Boolean, Domain, Numeric, Ordinal
+from tacita.collect.planning.sizing import half_widths
+from tacita.domain import Boolean, Categorical, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.store import Database
@@ -222,3 +224,40 @@ def test_a_parity_needs_yes_or_no_attributes():
     record = Domain(attributes=(AGE, Boolean(name="smokes")))
     with pytest.raises(InvalidInput, match="two levels"):
         plan_collection(record, Workload.of(("age", "smokes")), respondents=100, epsilon=1.0, channel="fourier")
+
+
+def test_somebody_can_be_asked_for_a_row(tmp_path):
+    record = Domain(attributes=tuple(Boolean(name=name) for name in "abc"))
+    workload = Workload.of(("a", "b", "c"))
+    design = plan_collection(record, workload, respondents=20_000, epsilon=2.0, channel="chain", mode="tables")
+    campaigns = Campaigns(Database(f"sqlite:///{tmp_path / 'state.db'}"))
+    campaign = campaigns.open(campaigns.create(design, title="Rows", terms=Terms(minimum=100)).id)
+    assert {question.channel.kind for question in campaign.questions} == {"chain"}
+    rng = np.random.default_rng(7)
+    first = rng.random(20_000) < 0.3
+    people = {"a": first, "b": first ^ (rng.random(20_000) < 0.2), "c": rng.random(20_000) < 0.6}
+    answer_campaign(campaigns, campaign.id, {name: values.astype(int) for name, values in people.items()})
+    pair = np.array([[0.7 * 0.8, 0.7 * 0.2], [0.3 * 0.2, 0.3 * 0.8]])
+    truth = np.multiply.outer(pair, [0.4, 0.6])
+    found = campaigns.releases(campaign.id)["a", "b", "c"]
+    low, high = found.interval(0.9999)
+    assert ((low <= truth) & (high >= truth)).all()
+    assert found.event.epsilon <= 2.0
+    assert np.isfinite(published(campaigns.tally(campaign.id))["a", "b", "c"].std()).all()
+
+
+@pytest.mark.parametrize("name", ["rr", "unary", "hash", "hadamard", "subset", "matrix", "chain"])
+def test_tables_of_pairs_are_planned_and_published_with_it(name):
+    levels = ("x", "y", "z")
+    record = Domain(attributes=tuple(Categorical(name=each, levels=levels) for each in "abc"))
+    workload = Workload.all(record, 2)
+    design = plan_collection(record, workload, respondents=3000, epsilon=2.0, channel=name, mode="tables")
+    rng = np.random.default_rng(3)
+    codes = {each: rng.integers(0, 3, 3000) for each in "abc"}
+    tally = Tally(design).add(respond(design, codes, SeededSource(5), seed=6))
+    found = published(tally)
+    for release in found.values():
+        assert np.isfinite(release.values).all()
+        assert np.isfinite(release.std()).all()
+        assert np.abs(release.values.sum() - 1) < 1e-6
+    assert all(0 < size < 1 for size in half_widths(design, 3000).values())

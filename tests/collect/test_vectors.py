@@ -31,6 +31,7 @@ BEYOND_A_SCHEMA = {
     "width",
     "points",
     "order",
+    "segments",
     "weights-count",
     "weight-zero",
     "loss-over-promise",

@@ -508,7 +508,129 @@ function fourierMasks(attributes, order) {
   return masks;
 }
 
-export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier].map((kind) => [kind.kind, kind]));
+const MAX_ROWS = 2048;
+
+export class Chain extends Channel {
+  static kind = "chain";
+  static words = "matrix";
+  static members = ["sizes", "new", "given", "keep", "fake"];
+
+  static read(members) {
+    const depth = { sizes: 1, new: 2, given: 2, keep: 2, fake: 3 };
+    return new Chain(Object.fromEntries(Chain.members.map((name) => [name, layers(members[name], depth[name], name)])));
+  }
+
+  check(cells) {
+    const rule = `must divide all attributes of at most ${MAX_ROWS} cells among the segments, with weights for each`;
+    refuseUnless(this.isWhole(cells), "segments", "channel.new", rule);
+    this.fake.forEach((rows, j) =>
+      rows.forEach((row, g) => {
+        checkWeight(this.keep[j][g], `keep[${j}][${g}]`);
+        row.forEach((weight, cell) => checkFake(weight, `fake[${j}][${g}][${cell}]`));
+        refuseUnless(sumWithin([this.keep[j][g], ...row]), "total", "channel", "must sum to at most 2**53");
+      }),
+    );
+  }
+
+  isWhole(cells) {
+    const { sizes } = this;
+    const sized = sizes.every((size) => isInteger(size) && size >= 2 && size <= MAX_ROWS);
+    if (!sized || cells > MAX_ROWS || this.size(sizes.keys()) !== cells) return false;
+    const segments = this.new.length;
+    if (!segments || [this.given, this.keep, this.fake].some((part) => part.length !== segments)) return false;
+    const seen = [];
+    for (let j = 0; j < segments; j++) {
+      const [added, given] = [this.new[j], this.given[j]];
+      if (!added.length || ![...added, ...given].every(isInteger)) return false;
+      if (!given.every((place) => seen.includes(place)) || new Set(given).size < given.length) return false;
+      seen.push(...added);
+      if (seen.some((place) => place >= sizes.length) || new Set(seen).size < seen.length) return false;
+      const [rows, columns] = [this.size(given), this.size(added)];
+      if (this.keep[j].length !== rows || this.fake[j].length !== rows) return false;
+      if (this.fake[j].some((row) => row.length !== columns)) return false;
+    }
+    return seen.length === sizes.length;
+  }
+
+  size(places) {
+    let product = 1;
+    for (const place of places) product *= this.sizes[place];
+    return product;
+  }
+
+  codes(cell) {
+    const found = [];
+    for (const size of [...this.sizes].reverse()) {
+      found.unshift(cell % size);
+      cell = Math.floor(cell / size);
+    }
+    return found;
+  }
+
+  /** The cell of some attributes. */
+  part(codes, places) {
+    return places.reduce((cell, place) => cell * this.sizes[place] + codes[place], 0);
+  }
+
+  /** For every row: `of` the keep, the fake and the total of each of its segments, multiplied. */
+  rows(of) {
+    return Array.from({ length: this.size(this.sizes.keys()) }, (_, cell) => {
+      const codes = this.codes(cell);
+      return this.new.reduce((product, added, j) => {
+        const g = this.part(codes, this.given[j]);
+        const total = this.fake[j][g].reduce((sum, weight) => sum + weight, this.keep[j][g]);
+        return product * of(this.keep[j][g], this.fake[j][g][this.part(codes, added)], total);
+      }, 1);
+    });
+  }
+
+  // A row's ratio less 1, without loss of digits for small ones: (1 + a)(1 + b) - 1 = a + b + a b.
+  excess() {
+    let worst = 0;
+    for (let cell = 0; cell < this.size(this.sizes.keys()); cell++) {
+      const codes = this.codes(cell);
+      const excess = this.new.reduce((found, added, j) => {
+        const g = this.part(codes, this.given[j]);
+        const own = this.keep[j][g] / this.fake[j][g][this.part(codes, added)];
+        return found + own + found * own;
+      }, 0);
+      worst = Math.max(worst, excess);
+    }
+    return worst;
+  }
+
+  reports(cells) {
+    return cells;
+  }
+
+  kept() {
+    return 1 - this.rows((keep, fake, total) => fake / total).reduce((sum, share) => sum + share, 0);
+  }
+
+  drawFrom(cells, truth, words) {
+    const [own, sent] = [this.codes(truth), this.sizes.map(() => 0)];
+    this.new.forEach((added, j) => {
+      const g = this.part(sent, this.given[j]);
+      const [keep, sums] = [this.keep[j][g], cumulative(this.fake[j][g])];
+      const position = words.below(keep + sums[sums.length - 1]);
+      // The search runs whether or not the truth is kept, and the choice is a look-up.
+      const cell = search(sums, Math.max(position - keep, 0));
+      let drawn = [cell, this.part(own, added)][Number(position < keep)];
+      for (const place of [...added].reverse()) {
+        sent[place] = drawn % this.sizes[place];
+        drawn = Math.floor(drawn / this.sizes[place]);
+      }
+    });
+    return this.part(sent, [...this.sizes.keys()]);
+  }
+}
+
+function layers(value, depth, name) {
+  refuseUnless(Array.isArray(value), "segments", `channel.${name}`, "must be lists of lists");
+  return Object.freeze(depth === 1 ? [...value] : value.map((part) => layers(part, depth - 1, name)));
+}
+
+export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier, Chain].map((kind) => [kind.kind, kind]));
 
 /** A frozen copy of a channel of any kind, from parsed JSON; `check` it before use. */
 export function readChannel(data) {

@@ -58,7 +58,8 @@ Channel = Annotated[
     typer.Option(
         help="The best channel for each question (auto), or one throughout. Tables: rr, unary, hash, hadamard, subset, "
         "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid. Means of numbers and tables of "
-        "all else: mixed. All tables of yes-or-no attributes from one parity: fourier."
+        "all else: mixed. All tables of yes-or-no attributes from one parity: fourier. "
+        "A row with a coin for each pair of attributes (M2): chain."
     ),
 ]
 Dependence = Annotated[

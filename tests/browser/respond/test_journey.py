@@ -187,11 +187,11 @@ def test_targets_are_large_enough_for_a_thumb(service, campaign, phone, responde
         person.button("begin").click() if step == "begin" else None
 
 
-@pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid", "fourier"])
+@pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid", "fourier", "chain"])
 def test_a_person_answers_through_each_channel_for_numbers_and_parities(
     service, campaign, received, page, respondent, channel
 ):
-    if channel == "fourier":
+    if channel in ("fourier", "chain"):
         asked = [Boolean(name="Do you smoke?"), Boolean(name="Do you drink?")]
         picks = ["true", "false"]
     else:

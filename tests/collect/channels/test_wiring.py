@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
+from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
@@ -47,6 +48,7 @@ BULK = {
     "subset": SubsetSelection.of(levels=CELLS, epsilon=1.0),
     "matrix": geometric_channel(levels=CELLS, epsilon=1.0),
     "wave": SquareWave.of(levels=CELLS, epsilon=1.0),
+    "chain": ChainChannel.of(sizes=(CELLS,), sets=((0,),), epsilon=1.0),
 }
 POINTS = tuple(range(CELLS))
 MEANS = {
@@ -54,7 +56,7 @@ MEANS = {
     "piecewise": PiecewiseBins.of(points=POINTS, epsilon=1.0),
     "hybrid": HybridBins.of(points=POINTS, epsilon=1.0),
 }
-WIDTHS = {"rr": 4, "unary": 2, "hash": 8, "hadamard": 4, "subset": 2, "matrix": 4, "wave": 4}
+WIDTHS = {"rr": 4, "unary": 2, "hash": 8, "hadamard": 4, "subset": 2, "matrix": 4, "wave": 4, "chain": 4}
 TABLE = Matrix(weights=((5, 0, 3, 2), (1, 0, 4, 5), (2, 0, 7, 1)))
 
 

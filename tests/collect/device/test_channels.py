@@ -19,6 +19,7 @@ from tacita.collect.device import draw
 from tacita.collect.device.channels import (
     KINDS,
     RR,
+    Chain,
     Duchi,
     Fourier,
     Hadamard,
@@ -56,6 +57,23 @@ SMALL = {
     "subset of two cells": (Subset(size=1, on=3, bits=2), 2),
     "matrix": (Matrix(weights=((5, 0, 3, 2), (1, 0, 4, 5), (2, 0, 7, 1))), 3),
     "matrix of two": (Matrix(weights=((3, 1), (1, 3))), 2),
+    "chain": (
+        Chain(
+            sizes=(2, 3, 2),
+            new=((0, 1), (2,)),
+            given=((), (1,)),
+            keep=((4,), (3, 3, 2)),
+            fake=(((2, 1, 3, 1, 2, 1),), ((1, 2), (2, 1), (2, 2))),
+        ),
+        12,
+    ),
+    "chain of one segment": (Chain(sizes=(3,), new=((0,),), given=((),), keep=((5,),), fake=(((7, 1, 2),),)), 3),
+    "chain in another order": (
+        Chain(
+            sizes=(2, 2), new=((1,), (0,)), given=((), (1,)), keep=((1,), (2, 1)), fake=(((1, 2),), ((1, 1), (1, 2)))
+        ),
+        4,
+    ),
     "fourier": (Fourier(order=2, keep=4, fake=3), 8),
     "fourier of one attribute": (Fourier(order=1, keep=1, fake=1), 2),
     "fourier of full order": (Fourier(order=3, keep=2, fake=1), 8),
@@ -83,11 +101,16 @@ def dice(channel, cells):
             return [(1 << (cells - 1).bit_length(), 11), (channel.keep + 2 * channel.fake, 11)]
         case Subset():
             return [(2**channel.bits, 64 - channel.bits), *((cells - 1 - i, 11) for i in range(channel.size))]
-        case Fourier():
-            return [
-                (len(fourier_masks(cells.bit_length() - 1, channel.order)), 11),
-                (channel.keep + 2 * channel.fake, 11),
+        case Chain():  # all channels of a segment have one total here, so that all courses are equally likely
+            totals = [
+                {k + sum(f) for k, f in zip(*rows, strict=True)}
+                for rows in zip(channel.keep, channel.fake, strict=True)
             ]
+            assert all(len(total) == 1 for total in totals)
+            return [(total.pop(), 11) for total in totals]
+        case Fourier():
+            sets = len(fourier_masks(cells.bit_length() - 1, channel.order))
+            return [(sets, 11), (channel.keep + 2 * channel.fake, 11)]
         case Wave():
             return [(channel.width * channel.near + (cells - 1) * channel.far, 11)]
         case Duchi():
@@ -235,7 +258,7 @@ def by_chance(channel, truth):
 def test_what_a_person_is_told_is_the_law(name):
     channel, cells = SMALL[name]
     rows, kept = law(channel, cells), channel.kept(cells)
-    if isinstance(channel, Matrix | Wave | Duchi | Piecewise | Hybrid):
+    if isinstance(channel, Matrix | Wave | Duchi | Piecewise | Hybrid | Chain):
         told = sum(min(row.get(answer, 0) for row in rows) for answer in rows[0])
         assert kept == 1 - told
     else:
@@ -333,6 +356,7 @@ def test_where_the_formula_would_claim_too_little_the_channel_is_refused(channel
         (Matrix(weights=((1, 1, 0), (1, 0, 1))), 2, "weight-zero"),
         (Matrix(weights=((2, 0), (1, 1))), 2, "weight-zero"),
         (Duchi(least=0, step=1, points=(0, 1)), 2, "fake-zero"),
+        (Chain(sizes=(2,), new=((0,),), given=((),), keep=((1,),), fake=(((1, 0),),)), 2, "fake-zero"),
     ],
 )
 def test_a_channel_that_confesses_is_refused(channel, cells, reason):
@@ -372,6 +396,7 @@ def test_round_trip(name):
         ("hadamard", [16, -1, "00", (0, 1)]),
         ("subset", ["01", "07", "00", "60", "0300", 3]),
         ("matrix", [1, 4, -1, "0"]),
+        ("chain", [12, -1, "0", (0, 1)]),
         ("fourier", [12, -1, "0", (0, 1)]),
         ("wave", [7, -1, "0", (0, 1)]),
         ("duchi", [2, -1, True, "0"]),

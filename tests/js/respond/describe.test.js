@@ -24,6 +24,11 @@ const CASES = {
     numbers: ["2", 0.375],
     own: 63,
   },
+  chain: {
+    channel: { kind: "chain", sizes: [3, 2], new: [[0], [1]], given: [[], []], keep: [[1], [1]], fake: [[[1, 1, 1]], [[1, 1]]] },
+    numbers: ["6", 0.5],
+    own: 50,
+  },
   fourier: {
     channel: { kind: "fourier", order: 2, keep: 4, fake: 3 },
     asks: [SEX, { attribute: "smokes", levels: ["no", "yes"] }],
@@ -54,6 +59,7 @@ const SENT = {
   hadamard: [[11, ["5", "2"]]],
   subset: [["03", ["never + f", "never + m"]]],
   matrix: [[1, ["2"]]],
+  chain: [[4, ["5"]]],
   fourier: [[5, ["2"]]],
   wave: [[7, ["8"]]],
   duchi: [[1, ["2"]]],

@@ -26,6 +26,7 @@ from tacita.collect.channels.binned_means import (
     hybrid_for,
     piecewise_for,
 )
+from tacita.collect.channels.chain import ChainChannel, chain_for
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.fourier import FourierChannel, fourier_for
 from tacita.collect.channels.geometric import geometric_channel
@@ -97,6 +98,7 @@ REGISTRY: dict[str, Wiring] = {
     "piecewise": Wiring(PiecewiseBins, piecewise_for, "mean of a number by the Piecewise mechanism"),
     "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by both mixed, the least variance"),
     "fourier": Wiring(FourierChannel, fourier_for, "parities of yes-or-no attributes, for all tables of a size"),
+    "chain": Wiring(ChainChannel, chain_for, "a row in segments with one coin each (M2)"),
 }
 """Every kind of the wire. A new channel is one line here."""
 

@@ -6,7 +6,8 @@ Utility: that of the channel of the same name in `tacita.collect`; each draws by
 words).
 Claim pages: docs/claims/randomized-response.md, docs/claims/unary.md, docs/claims/local-hashing.md,
 docs/claims/hadamard.md, docs/claims/subset-selection.md, docs/claims/geometric-hybrid.md, docs/claims/square-wave.md,
-docs/claims/local-means.md, docs/claims/fourier-marginals.md.
+docs/claims/local-means.md, docs/claims/fourier-marginals.md,
+docs/claims/rrba.md.
 
 `cells` is the number of possible answers everywhere, `truth` the index of the true one. The rules and their order
 are those of docs/reference/wire.md. A draw does the same work whatever the coin says. Standard library only.
@@ -18,6 +19,7 @@ from typing import Literal
 
 from tacita.collect.device._base import MAX_CELLS, SEED_RANGE, Answer, DeviceChannel
 from tacita.collect.device._bits import Subset, Unary
+from tacita.collect.device._chain import Chain
 from tacita.collect.device._line import Duchi, Hybrid, Piecewise, Wave
 from tacita.collect.device._matrix import Matrix
 from tacita.collect.device._response import RR, Fourier, Hadamard, Hash, fourier_masks, hadamard_rows, hash32
@@ -29,6 +31,7 @@ __all__ = [
     "RR",
     "SEED_RANGE",
     "Answer",
+    "Chain",
     "ChannelName",
     "DeviceChannel",
     "Duchi",
@@ -48,11 +51,14 @@ __all__ = [
     "hash32",
 ]
 
-Kind = Literal["rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid", "fourier"]
+Kind = Literal[
+    "rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid", "fourier", "chain"
+]
 ChannelName = Literal["auto", "mixed", Kind]
 """Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; or one kind."""
 KINDS: dict[str, type[DeviceChannel]] = {
-    kind.kind: kind for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier)
+    kind.kind: kind
+    for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier, Chain)
 }
 
 
