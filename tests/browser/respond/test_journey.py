@@ -191,7 +191,7 @@ def test_targets_are_large_enough_for_a_thumb(service, campaign, phone, responde
 def test_a_person_answers_through_each_channel_for_numbers_and_parities(
     service, campaign, received, page, respondent, channel
 ):
-    if channel in ("fourier", "chain"):
+    if channel == "fourier":
         asked = [Boolean(name="Do you smoke?"), Boolean(name="Do you drink?")]
         picks = ["true", "false"]
     else:
