@@ -10,6 +10,7 @@ error of the package does not become the specification.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import random
@@ -20,11 +21,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
+from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.square_wave import SquareWave
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.channels.wiring import wire_of
@@ -134,7 +139,95 @@ def listed_draw(channel: Json, cells: int, truth: int, words: Words) -> Any:
                 pool[place] = pool[0]  # the first takes the place that became free
                 pool = pool[1:]
             return packed([*chosen[:-1], truth] if held else chosen, cells)
+        case "fourier":
+            masks = fourier_masks(cells, channel["order"])
+            number = words.die(len(masks))
+            place = words.walk([channel["keep"], channel["fake"], channel["fake"]])
+            return 2 * number + (place - 1 if place else bin(masks[number] & truth).count("1") % 2)
+        case "chain":
+            return chain_draw(channel, truth, words)
+        case "wave" | "piecewise":
+            return window_draw(channel, cells, truth, words)
+        case "duchi":
+            return coin_draw(channel, truth, words)
+        case "hybrid":
+            if words.coin(channel["mix"], channel["bits"]):
+                return window_draw(channel, cells, truth, words)
+            return max(channel["points"]) + channel["width"] + coin_draw(channel, truth, words)
     return words.walk(channel["weights"][truth])
+
+
+def chain_codes(channel: Json) -> list[tuple[int, ...]]:
+    """All rows, in the order of their cells."""
+    return list(itertools.product(*(range(size) for size in channel["sizes"])))
+
+
+def chain_place(channel: Json, codes: Any, places: list[int]) -> int:
+    """The number of a combination among all of some attributes, in order."""
+    wanted = tuple(codes[place] for place in places)
+    return list(itertools.product(*(range(channel["sizes"][place]) for place in places))).index(wanted)
+
+
+def chain_draw(channel: Json, truth: int, words: Words) -> int:
+    """Segment by segment; what was sent before picks the weights."""
+    own, sent = chain_codes(channel)[truth], dict.fromkeys(range(len(channel["sizes"])), 0)
+    for j, (new, given) in enumerate(zip(channel["new"], channel["given"], strict=True)):
+        g = chain_place(channel, sent, given)
+        place = words.walk([channel["keep"][j][g], *channel["fake"][j][g]])
+        listed = list(itertools.product(*(range(channel["sizes"][at]) for at in new)))
+        part = tuple(own[at] for at in new) if place == 0 else listed[place - 1]
+        sent |= dict(zip(new, part, strict=True))
+    return chain_codes(channel).index(tuple(sent[at] for at in sorted(sent)))
+
+
+def chain_law(channel: Json) -> list[list[Fraction]]:
+    """P(row | truth), by multiplying the segments."""
+    rows = chain_codes(channel)
+    law = []
+    for truth in rows:
+        line = []
+        for row in rows:
+            share = Fraction(1)
+            for j, (new, given) in enumerate(zip(channel["new"], channel["given"], strict=True)):
+                g = chain_place(channel, row, given)
+                keep, fake = channel["keep"][j][g], channel["fake"][j][g]
+                same = all(row[at] == truth[at] for at in new)
+                share *= Fraction(fake[chain_place(channel, row, new)] + keep * same, keep + sum(fake))
+            line.append(share)
+        law.append(line)
+    return law
+
+
+def fourier_masks(cells: int, order: int) -> list[int]:
+    """Masks of 1 to `order` bits: few bits first, then the higher bits first."""
+    wanted = [mask for mask in range(1, cells) if bin(mask).count("1") <= order]
+    return sorted(wanted, key=lambda mask: (bin(mask).count("1"), -mask))
+
+
+def window_draw(channel: Json, cells: int, truth: int, words: Words) -> int:
+    """The reports of the window have the first sides of the die, then all others have theirs, in order."""
+    weights = window_rows(channel, cells)[truth]
+    order = sorted(range(len(weights)), key=lambda report: (weights[report] == channel["far"], report))
+    return order[words.walk([weights[report] for report in order])]
+
+
+def coin_draw(channel: Json, truth: int, words: Words) -> int:
+    """Heads have the first sides of the die."""
+    tails, heads = coin_rows(channel)[truth]
+    return 1 - words.walk([heads, tails])
+
+
+def window_rows(channel: Json, cells: int) -> list[list[int]]:
+    """Weights of the reports of a window, a row for each cell."""
+    points = channel.get("points", list(range(cells)))
+    reports = range(max(points) + channel["width"])
+    return [[channel["near" if 0 <= y - point < channel["width"] else "far"] for y in reports] for point in points]
+
+
+def coin_rows(channel: Json) -> list[list[int]]:
+    """Weights of tails and heads, a row for each cell."""
+    points = channel["points"]
+    return [[channel["least"] + channel["step"] * part for part in (max(points) - point, point)] for point in points]
 
 
 def packed(chosen: list[int], cells: int) -> str:
@@ -214,6 +307,118 @@ COARSE = {
     "subset": {"kind": "subset", "size": 2, "on": 5, "bits": 3},
     "matrix": {"kind": "matrix", "weights": [[5, 0, 3, 2], [1, 0, 4, 5], [2, 0, 7, 1], [3, 0, 3, 4], [4, 0, 4, 2]]},
 }
+
+LINE = {
+    "wave": {"kind": "wave", "width": 3, "near": 5, "far": 2},
+    "duchi": {"kind": "duchi", "least": 3, "step": 2, "points": [0, 1, 3, 4, 7]},
+    "piecewise": {"kind": "piecewise", "width": 4, "near": 5, "far": 2, "points": [0, 1, 3, 4, 7]},
+    "hybrid": {
+        "kind": "hybrid", "mix": 3, "bits": 3, "least": 3, "step": 2, "width": 4, "near": 5, "far": 2,
+        "points": [0, 1, 3, 4, 7],
+    },
+}  # fmt: skip
+
+
+def fine_line(cells: int, epsilon: float = 1.0) -> dict[str, Json]:
+    """Every kind on a line."""
+    points = tuple(range(cells))
+    made = (
+        SquareWave.of(levels=cells, epsilon=epsilon),
+        DuchiBins.of(points=points, epsilon=epsilon),
+        PiecewiseBins.of(points=points, epsilon=epsilon),
+        HybridBins.of(points=points, epsilon=epsilon),
+    )
+    return {f"calibrated {channel.wire().kind}": wire_of(channel).to_dict() for channel in made}
+
+
+def line_draws() -> list[Json]:
+    """Draws of the kinds on a line: all sides of the coarse dice, random words, edges."""
+    chance, cases = random.Random(20260303), []  # repeatable on purpose
+    for kind, channel in LINE.items():
+        asked = question(channel, numbered(5))
+        for number in range(24):
+            value, tops = f"level {chance.randrange(5)}", [chance.randrange(TOP) for _ in range(9)]
+            cases.append(draw_case(f"coarse {kind} {number}", asked, value, tops))
+    for name, channel in fine_line(13).items():
+        asked = question(channel, numbered(13))
+        for number in range(6):
+            value, tops = f"level {chance.randrange(13)}", [chance.randrange(TOP) for _ in range(9)]
+            cases.append(draw_case(f"{name} {number}", asked, value, tops))
+    five = {kind: question(channel, numbered(5)) for kind, channel in LINE.items()}
+    below = 3 * TOP // 8 - 1  # the last word of the window's part of the hybrid
+    return [
+        *cases,
+        *(draw_case(f"wave, position {at}", five["wave"], "level 2", [at]) for at in range(23)),
+        *(draw_case(f"duchi, position {at}", five["duchi"], "level 2", [at]) for at in range(20)),
+        draw_case("wave, a word is passed over", five["wave"], "level 4", [TOP - 1, 15]),
+        draw_case("duchi, a word is passed over", five["duchi"], "level 0", [TOP - 1, 3]),
+        draw_case("piecewise, a word is passed over", five["piecewise"], "level 1", [TOP - 1, 20]),
+        draw_case("hybrid, a word is passed over", five["hybrid"], "level 1", [0, TOP - 1, 20]),
+        draw_case("hybrid, the last word of the window", five["hybrid"], "level 3", [below, 33]),
+        draw_case("hybrid, the first word of the coin", five["hybrid"], "level 3", [below + 1, 10]),
+        draw_case("hybrid, tails", five["hybrid"], "level 3", [TOP - 1, 11]),
+    ]
+
+
+BITS = [ask(name, "no", "yes") for name in ("a", "b", "c", "d")]
+FOURIER = {"kind": "fourier", "order": 2, "keep": 4, "fake": 3}
+
+
+def fourier(attributes: int, order: int, epsilon: float = 1.0) -> Json:
+    return wire_of(FourierChannel.of(attributes=attributes, order=order, epsilon=epsilon)).to_dict()
+
+
+def fourier_draws() -> list[Json]:
+    chance = random.Random(20260404)  # repeatable on purpose
+    asked, cases = question(FOURIER, *BITS), []
+    for number in range(24):
+        cases.append(draw_case(f"coarse fourier {number}", asked, value_of(BITS, chance), random_words(chance)))
+    for order in (1, 2, 3, 4):
+        one = question(fourier(4, order), *BITS)
+        cases += [
+            draw_case(f"fourier of {order}, {n}", one, value_of(BITS, chance), random_words(chance)) for n in range(4)
+        ]
+    yes = {part["attribute"]: "yes" for part in BITS}
+    return [
+        *cases,
+        *(draw_case(f"fourier, set {number}", asked, yes, [number, 0]) for number in range(10)),
+        draw_case("fourier, a word is passed over for the set", asked, yes, [TOP - 1, 3, 0]),
+        draw_case("fourier, a word is passed over for the parity", asked, yes, [3, TOP - 1, 5]),
+        draw_case("fourier, a fake", asked, yes, [7, 7]),
+    ]
+
+
+CHAIN = {
+    "kind": "chain", "sizes": [2, 3, 2], "new": [[0, 1], [2]], "given": [[], [1]],
+    "keep": [[4], [3, 1, 2]], "fake": [[[2, 1, 3, 1, 2, 1]], [[1, 2], [3, 1], [2, 2]]],
+}  # fmt: skip
+CHAIN_ASKS = [numbered(2, "a"), numbered(3, "b"), numbered(2, "c")]
+
+
+def chain(epsilon: float = 1.0) -> Json:
+    return wire_of(ChainChannel.of(sizes=(2, 3, 2), sets=((0, 1), (1, 2)), epsilon=epsilon)).to_dict()
+
+
+def chain_draws() -> list[Json]:
+    chance, cases = random.Random(20260505), []  # repeatable on purpose
+    turned = CHAIN | {"new": [[2, 0], [1]], "given": [[], [0]]}
+    turned |= {"keep": [[4], [3, 1]], "fake": [[[2, 1, 3, 1]], [[1, 2, 1], [3, 1, 2]]]}
+    for name, channel in {"coarse": CHAIN, "turned": turned, "calibrated": chain()}.items():
+        asked = question(channel, *CHAIN_ASKS)
+        for number in range(16):
+            value = value_of(CHAIN_ASKS, chance)
+            cases.append(draw_case(f"{name} chain {number}", asked, value, random_words(chance)))
+    asked, value = question(CHAIN, *CHAIN_ASKS), {"a": "level 1", "b": "level 2", "c": "level 0"}
+    return [
+        *cases,
+        *(draw_case(f"chain, first position {at}", asked, value, [at, 0]) for at in range(14)),
+        *(draw_case(f"chain, second position {at}", asked, value, [0, at]) for at in range(6)),
+        draw_case("chain, a word is passed over", asked, value, [TOP - 1, 3, 1]),
+    ]
+
+
+def random_words(chance: random.Random) -> list[int]:
+    return [chance.randrange(TOP) for _ in range(9)]
 
 
 def fine(cells: int) -> dict[str, Json]:
@@ -301,7 +506,7 @@ def ratio(channel: Json, cells: int) -> Fraction:
     match channel["kind"]:
         case "rr":
             return max(Fraction(channel["keep"] + weight, weight) for weight in channel["fake"])
-        case "hash" | "hadamard":
+        case "hash" | "hadamard" | "fourier":
             return Fraction(channel["keep"] + channel["fake"], channel["fake"])
         case "unary":
             on, off = (Fraction(channel[name], 2 ** channel["bits"]) for name in ("on", "off"))
@@ -312,8 +517,21 @@ def ratio(channel: Json, cells: int) -> Fraction:
             inside = held / math.comb(cells - 1, size - 1)
             outside = (1 - held) / math.comb(cells - 1, size)
             return inside / outside
-    rows = channel["weights"]
-    return max(Fraction(a, b) for one in rows for two in rows for a, b in zip(one, two, strict=True) if a)
+        case "chain":
+            return max(max(column) / min(column) for column in zip(*chain_law(channel), strict=True))
+        case "hybrid":
+            return max(row_ratio(window_rows(channel, cells)), row_ratio(coin_rows(channel)))
+        case "duchi":
+            return row_ratio(coin_rows(channel))
+        case "wave" | "piecewise":
+            return row_ratio(window_rows(channel, cells))
+    return row_ratio(channel["weights"])
+
+
+def row_ratio(rows: list[list[int]]) -> Fraction:
+    """The largest ratio of two weights in one column."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    return max(Fraction(max(column), min(column)) for column in columns)
 
 
 def series_log(ratio: Fraction) -> float:
@@ -361,6 +579,22 @@ def losses() -> list[Json]:
         ({"kind": "subset", "size": 1, "on": 2**53 - 1, "bits": 53}, 2000),
         ({"kind": "matrix", "weights": [[2**52, 2**52 - 1, 1], [2**52 - 1, 2**52, 1]]}, 2),
         ({"kind": "matrix", "weights": [[7], [7]]}, 2),
+    ]
+    cases += [(channel, 5) for channel in LINE.values()]
+    for levels in (2, 7, 100):
+        for epsilon in (0.7, 1.0, 4.0):
+            cases += [(channel, levels) for channel in fine_line(levels, epsilon).values()]
+    cases += [
+        ({"kind": "wave", "width": 1, "near": 2**52, "far": 1}, 2),
+        (FOURIER, 16),
+        (CHAIN, 12),
+        *((chain(epsilon), 12) for epsilon in (0.1, 1.0, 4.0)),
+        (CHAIN | {"keep": [[1], [1, 1, 1]], "fake": [[[2**50] * 6], [[2**50] * 2] * 3]}, 12),
+        *((fourier(attributes, 2, epsilon), 2**attributes) for attributes in (2, 5) for epsilon in (0.1, 1.0, 4.0)),
+        ({"kind": "wave", "width": 1, "near": 2, "far": 1}, 1000),
+        ({"kind": "duchi", "least": 2**51, "step": 1, "points": [0, 1]}, 2),
+        ({"kind": "duchi", "least": 1, "step": 2**51, "points": [1, 0, 2]}, 3),
+        ({"kind": "piecewise", "width": 7, "near": 2**40 + 1, "far": 2**40, "points": [9, 0]}, 2),
     ]
     return [
         {"channel": channel, "cells": cells, "epsilon": series_log(ratio(channel, cells))} for channel, cells in cases
@@ -438,6 +672,16 @@ def accepts() -> list[Json]:
     }
     for name, channel in fine(6).items():
         good[f"two attributes, {name}"] = question(channel, SMOKING, SEX, epsilon=1.0)
+    for name, channel in fine_line(7).items():
+        good[name] = question(channel, numbered(7, "age"), epsilon=1.0)
+    good["chain"] = question(CHAIN, *CHAIN_ASKS)
+    good["calibrated chain"] = question(chain(), *CHAIN_ASKS, epsilon=1.0)
+    for order in (1, 2, 4):
+        good[f"fourier of {order}"] = question(fourier(4, order), *BITS, epsilon=1.0)
+    sixteen_bits = [ask(f"a{i}", "0", "1") for i in range(16)]
+    good["fourier of sixteen attributes"] = question(fourier(16, 3), *sixteen_bits, epsilon=1.0)
+    for name, channel in LINE.items():
+        good[f"coarse {name}"] = question(channel, numbered(5, "age"))
     cases = []
     for name, asked in good.items():
         cells = math.prod(len(part["levels"]) for part in asked["asks"])
@@ -650,15 +894,102 @@ def malformed_channels() -> list[tuple[str, str, Any]]:
             {"weights": [[10**6 - 1, 1], *[[1, 10**6 - 1]] * 4]},
         ),
         ("unary with a member of rr", "unknown-member", "unary", {"keep": 1}),
+        ("wave without a width", "width", "wave", {"width": 0}),
+        ("wave, a width beyond all reports", "width", "wave", {"width": 2**20 - 3}),
+        ("wave, a width in quotes", "width", "wave", {"width": "3"}),
+        ("wave, a fraction as near", "weight", "wave", {"near": 5.5}),
+        ("wave, far is 0", "fake-zero", "wave", {"far": 0}),
+        ("wave, near is far", "threshold", "wave", {"near": 2}),
+        ("wave, near below far", "threshold", "wave", {"near": 1}),
+        ("wave, a total beyond 2**53", "total", "wave", {"width": 2, "near": 2**52, "far": 1}),
+        ("wave, a tiny far", "loss-over-promise", "wave", {"near": 2**50, "far": 1}),
     ]
+    for kind in ("duchi", "piecewise", "hybrid"):
+        for name, points in (
+            ("points as a text", "01347"),
+            ("too few points", [0, 1, 3, 7]),
+            ("too many points", [0, 1, 3, 4, 7, 8]),
+            ("no point is 0", [1, 2, 3, 4, 7]),
+            ("all points are 0", [0, 0, 0, 0, 0]),
+            ("a negative point", [0, -1, 3, 4, 7]),
+            ("a fraction as a point", [0, 0.5, 3, 4, 7]),
+            ("a point beyond 2**20", [0, 1, 3, 4, 2**20]),
+            ("null as a point", [0, None, 3, 4, 7]),
+        ):
+            wrong.append((f"{kind}, {name}", "points", kind, {"points": points}))
+    for kind in ("duchi", "hybrid"):
+        wrong += [
+            (f"{kind}, least is 0", "fake-zero", kind, {"least": 0}),
+            (f"{kind}, a negative step", "weight", kind, {"step": -1}),
+            (f"{kind}, step is 0", "threshold", kind, {"step": 0}),
+            (f"{kind}, a coin beyond 2**53", "total", kind, {"least": 2**52, "step": 1}),
+            (f"{kind}, a tiny least", "loss-over-promise", kind, {"least": 1, "step": 2**40}),
+        ]
+    for kind in ("piecewise", "hybrid"):
+        wrong += [
+            (f"{kind} without a width", "width", kind, {"width": 0}),
+            (f"{kind}, null as near", "weight", kind, {"near": None}),
+            (f"{kind}, far is 0", "fake-zero", kind, {"far": 0}),
+            (f"{kind}, near is far", "threshold", kind, {"near": 2}),
+            (f"{kind}, a window beyond 2**53", "total", kind, {"near": 2**52}),
+            (f"{kind}, a tiny far", "loss-over-promise", kind, {"near": 2**40, "far": 1}),
+        ]
+    wrong += [
+        ("hybrid, no bits", "bits", "hybrid", {"bits": 0}),
+        ("hybrid, mix is certain", "threshold", "hybrid", {"mix": 8}),
+        ("hybrid, mix is 0", "threshold", "hybrid", {"mix": 0}),
+        ("hybrid, a fraction as mix", "weight", "hybrid", {"mix": 1.5}),
+    ]
+    every = COARSE | LINE
     cases: list[tuple[str, str, Any]] = [
-        (name, reason, question(COARSE[kind] | members, numbered(5), epsilon=8.0))
+        (name, reason, question(every[kind] | members, numbered(5), epsilon=8.0))
         for name, reason, kind, members in wrong
     ]
-    for kind, members in COARSE.items():
+    for name, reason, members in (
+        ("an order of 0", "order", {"order": 0}),
+        ("an order beyond the attributes", "order", {"order": 5}),
+        ("an order in quotes", "order", {"order": "2"}),
+        ("nothing is faked", "fake-zero", {"fake": 0}),
+        ("nothing is kept", "threshold", {"keep": 0}),
+        ("a total beyond 2**53", "total", {"keep": 1, "fake": 2**52}),
+        ("a fraction as keep", "weight", {"keep": 1.5}),
+        ("a tiny fake", "loss-over-promise", {"keep": 2**50, "fake": 1}),
+        ("a member of rr", "unknown-member", {"size": 1}),
+    ):
+        cases.append((f"fourier, {name}", reason, question(FOURIER | members, *BITS, epsilon=8.0)))
+    for name, reason, members in (
+        ("sizes of other cells", "segments", {"sizes": [2, 3, 3]}),
+        ("a size of 1", "segments", {"sizes": [1, 12, 1]}),
+        ("sizes as a text", "segments", {"sizes": "232"}),
+        ("no segment", "segments", {"new": [], "given": [], "keep": [], "fake": []}),
+        ("an attribute twice", "segments", {"new": [[0, 1], [1]]}),
+        ("an attribute is missing", "segments", {"new": [[0, 1], [0]]}),
+        ("an attribute beyond the last", "segments", {"new": [[0, 1], [3]]}),
+        ("a segment that adds nothing", "segments", {"new": [[0, 1], []]}),
+        ("given what comes later", "segments", {"given": [[2], [1]]}),
+        ("given itself", "segments", {"given": [[], [2]]}),
+        ("one list of given", "segments", {"given": [[]]}),
+        ("numbers as new", "segments", {"new": [0, 1]}),
+        ("too few keeps", "segments", {"keep": [[4], [3, 1]]}),
+        ("too few fakes", "segments", {"fake": [[[2, 1, 3, 1, 2]], [[1, 2], [3, 1], [2, 2]]]}),
+        ("fakes in two layers", "segments", {"fake": [[2, 1, 3, 1, 2, 1], [1, 2]]}),
+        ("a negative keep", "weight", {"keep": [[-1], [3, 1, 2]]}),
+        ("a fake of 0", "fake-zero", {"fake": [[[2, 1, 3, 1, 2, 1]], [[1, 2], [3, 0], [2, 2]]]}),
+        ("a fraction as a fake", "weight", {"fake": [[[2, 1, 3, 1, 2, 1.5]], [[1, 2], [3, 1], [2, 2]]]}),
+        ("a total beyond 2**53", "total", {"keep": [[TOP - 1], [3, 1, 2]]}),
+        ("a tiny fake", "loss-over-promise", {"keep": [[10**6], [3, 1, 2]]}),
+        ("a member of rr", "unknown-member", {"size": 1}),
+    ):
+        cases.append((f"chain, {name}", reason, question(CHAIN | members, *CHAIN_ASKS, epsilon=8.0)))
+    whole = question(CHAIN, *CHAIN_ASKS)["epsilon"]
+    cases.append(
+        ("chain, a promise of one segment", "loss-over-promise", question(CHAIN, *CHAIN_ASKS, epsilon=whole * 0.999))
+    )
+    cases.append(("fourier, cells that are no bits", "order", question(FOURIER, numbered(5), epsilon=8.0)))
+    for kind, members in every.items():
         lacking = dict(list(members.items())[:-1])
         cases.append((f"{kind}, a member is missing", "missing-member", question(lacking, numbered(5), epsilon=8.0)))
-    for name, members in fine(5).items():
+    for name, members in (fine(5) | fine_line(5)).items():
         short = question(members, numbered(5), epsilon=0.999)
         cases.append((f"{name}, a loss just over the promise", "loss-over-promise", short))
     return cases
@@ -810,7 +1141,7 @@ def texts() -> list[Json]:
 
 
 def files() -> dict[str, str]:
-    drawn = rr_draws() + kind_edges() + kind_draws()
+    drawn = rr_draws() + kind_edges() + kind_draws() + line_draws() + fourier_draws() + chain_draws()
     parts = {"draw": drawn, "loss": losses(), "accept": accepts(), "refuse": refuses()}
     parts |= {"sheet": sheets(), "text": texts()}
     return {f"{name}.json": json.dumps(cases, indent=1) + "\n" for name, cases in parts.items()}

@@ -329,3 +329,56 @@ def test_a_semicolon_file_is_no_identifier(tmp_path: Path) -> None:
     assert done.code == 3
     assert "semicolons" in done.err
     assert not Path("schema.yaml").exists()
+
+
+@pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid"])
+def test_a_campaign_for_a_number(folder, channel):
+    import numpy as np
+
+    from tacita.collect.campaigns import Campaigns
+    from tacita.domain import Domain, Numeric
+    from tacita.store import Database
+    from tacita.testing.respondents import answer_campaign
+
+    Domain(attributes=(Numeric(name="age", bounds=(0, 100), bins=10),)).write(folder / "ages.yaml")
+    state = f"sqlite:///{folder}/numbers.db"
+    asked = ("-s", "ages.yaml", "--by", "age", "--respondents", "3000", "--epsilon", "1", "--channel", channel)
+    assert "loses at most 1" in good("collect", "plan", *asked)
+    made = json.loads(good("collect", "create", *asked, "--title", "Ages", "--id", "ages", "--state", state, "--json"))
+    assert made["questions"][0]["channel"] == channel
+    answer_campaign(Campaigns(Database(state)), "ages", {"age": np.arange(3000) % 10})
+    here = ("ages", "--state", state)
+    (mean,) = json.loads(good("collect", "means", *here, "--json"))
+    assert abs(mean["mean"] - 50) < 5 * mean["std"] < 15
+    assert "95% interval" in good("collect", "means", *here)
+    assert "Means" in good("collect", "tables", *here)
+    assert "1 % of them" in good("collect", "tables", *here, "--check")
+    (folder / "ages.csv").write_text("age\n" + "\n".join(str(5 + 10 * (n % 10)) for n in range(500)))
+    simulated = json.loads(good("collect", "simulate", "ages.csv", *asked, "--json"))
+    assert simulated["means"][0]["simulated"]
+    if channel != "wave":
+        assert run("collect", "tables", *here, "--json").code == 2
+        assert run("collect", "create", *asked, "--title", "Ages", "--half-width", "0.1", "--state", state).code == 2
+
+
+def test_a_campaign_for_parities(folder):
+    import numpy as np
+
+    from tacita.collect.campaigns import Campaigns
+    from tacita.domain import Boolean, Domain
+    from tacita.store import Database
+    from tacita.testing.respondents import answer_campaign
+
+    Domain(attributes=tuple(Boolean(name=name) for name in "abc")).write(folder / "bits.yaml")
+    state = f"sqlite:///{folder}/bits.db"
+    asked = ("-s", "bits.yaml", "--pairs", "--respondents", "4000", "--epsilon", "1", "--channel", "fourier")
+    made = json.loads(good("collect", "create", *asked, "--title", "Bits", "--id", "bits", "--state", state, "--json"))
+    assert [question["channel"] for question in made["questions"]] == ["fourier"]
+    rng = np.random.default_rng(1)
+    answer_campaign(Campaigns(Database(state)), "bits", {name: rng.integers(0, 2, 4000) for name in "abc"})
+    here = ("bits", "--state", state)
+    shown = good("collect", "tables", *here, "--check")
+    assert "a by b" in shown
+    assert "1 % of them" in shown
+    assert len(json.loads(good("collect", "tables", *here, "--json"))["releases"]) == 6
+    assert "rejected" in good("collect", "test", *here, "--by", "a,b")

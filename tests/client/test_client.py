@@ -196,6 +196,18 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         ((report, _),) = device.answer_sheet(sheet, {"smokes": "true"}, token=token)
         assert respondent.send_reports(invited.id, [report]).accepted == 1
     assert admin.collected(campaign.id, about="respondents")["smokes",].trust == "local"
+    ages = Domain(attributes=[Numeric(name="age", bounds=(0, 100), bins=5)])
+    asked = admin.create_campaign(
+        ages, [["age"]], epsilon=1.0, respondents=100, title="Ages", minimum=1, channel="hybrid"
+    )
+    with Client(server.url) as respondent:
+        device = Device(
+            service=server.url, ledger_path=tmp_path / "m", limit_total_epsilon=2.0, limit_question_epsilon=2.0
+        )
+        ((report, _),) = device.answer_sheet(respondent.questions(asked.id), {"age": "[20, 40)"})
+        assert respondent.send_reports(asked.id, [report]).accepted == 1
+    (mean,) = admin.collected_means(asked.id, level=0.9)
+    assert (mean.attribute, mean.respondents, mean.level, mean.bounds) == ("age", 1, 0.9, [10.0, 90.0])
     assert admin.close_campaign(campaign.id).state == "closed"
     assert campaign.id in [known.id for known in admin.campaigns()]
 

@@ -19,6 +19,11 @@ class Channel {
     return [this.constructor.kind, ...this.constructor.members.map((name) => this[name])];
   }
 
+  /** The kind whose words describe this one to a person. */
+  get words() {
+    return this.constructor.words ?? this.constructor.kind;
+  }
+
   /** The exact local loss of the integers, to the nearest double or so. */
   loss(cells) {
     return Math.log1p(this.excess(cells));
@@ -258,6 +263,10 @@ export class Matrix extends Channel {
     return used.reduce((worst, { low, high }) => Math.max(worst, (high - low) / low), 0);
   }
 
+  reports() {
+    return this.weights[0].length;
+  }
+
   kept() {
     const total = this.weights[0].reduce((sum, weight) => sum + weight, 0);
     return 1 - this.columns().reduce((sum, { low }) => sum + low, 0) / total;
@@ -276,7 +285,352 @@ export class Matrix extends Channel {
   }
 }
 
-const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix].map((kind) => [kind.kind, kind]));
+// A window: reports in a row, `width` of them from the start on with the weight `near`, all others with `far`. It may
+// start at 0 to `last`.
+
+function checkWindow({ width, near, far }, last) {
+  const fits = isInteger(width) && width >= 1 && width <= MAX_CELLS - last;
+  refuseUnless(fits, "width", "channel.width", "must be an integer of at least 1, with at most 2**20 reports in all");
+  checkWeight(near, "near");
+  checkFake(far, "far");
+  refuseUnless(near > far, "threshold", "channel.near", "must be above far");
+  const total = BigInt(width) * BigInt(near) + BigInt(last) * BigInt(far);
+  refuseUnless(total <= BigInt(WORD_RANGE), "total", "channel", "must sum to at most 2**53");
+}
+
+/** 1 less the part of the law that all starts share. */
+function windowKept({ width, near, far }, last) {
+  const shared = Math.max(width - last, 0); // reports that lie in every window
+  return 1 - (shared * near + (last + width - shared) * far) / (width * near + last * far);
+}
+
+function drawWindow({ width, near, far }, start, last, words) {
+  const inside = width * near;
+  const position = words.below(inside + last * far);
+  // Both branches are computed, and the choice is a look-up.
+  const other = Math.floor(Math.max(position - inside, 0) / far);
+  return [other + width * Number(other >= start), start + Math.floor(position / near)][Number(position < inside)];
+}
+
+export class Wave extends Channel {
+  static kind = "wave";
+  static words = "matrix";
+  static members = ["width", "near", "far"];
+
+  static read(members) {
+    return new Wave(pick(members, Wave.members));
+  }
+
+  check(cells) {
+    checkWindow(this, cells - 1);
+  }
+
+  excess() {
+    return windowExcess(this);
+  }
+
+  reports(cells) {
+    return cells - 1 + this.width;
+  }
+
+  kept(cells) {
+    return windowKept(this, cells - 1);
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawWindow(this, truth, cells - 1, words);
+  }
+}
+
+/** The kinds for means: `points` has the position of each cell on the line, integers from 0 to the largest. */
+class WithPoints extends Channel {
+  static words = "matrix";
+
+  static read(members) {
+    refuseUnless(Array.isArray(members.points), "points", "channel.points", "must be a list");
+    return new this({ ...pick(members, this.members), points: Object.freeze([...members.points]) });
+  }
+
+  checkPoints(cells) {
+    const { points } = this;
+    const rule = "must hold an integer for each cell, the least 0 and the largest 1 to 2**20 - 1";
+    const good = points.length === cells && points.every(isInteger) && least(points) === 0;
+    refuseUnless(good && this.last() >= 1 && this.last() < MAX_CELLS, "points", "channel.points", rule);
+  }
+
+  last() {
+    return this.points.reduce((a, b) => Math.max(a, b));
+  }
+}
+
+// A coin: the weight of heads is `least` + `step` times the point, for points from 0 to `last`.
+
+function checkCoin({ least: low, step }, last) {
+  checkFake(low, "least");
+  checkWeight(step, "step");
+  refuseUnless(step > 0, "threshold", "channel.step", "must be at least 1");
+  const total = 2n * BigInt(low) + BigInt(step) * BigInt(last);
+  refuseUnless(total <= BigInt(WORD_RANGE), "total", "channel", "must sum to at most 2**53");
+}
+
+const coinExcess = ({ least: low, step }, last) => (step * last) / low;
+const coinKept = ({ least: low, step }, last) => (step * last) / (2 * low + step * last);
+const windowExcess = ({ near, far }) => (near - far) / far;
+
+function drawCoin({ least: low, step }, point, last, words) {
+  return Number(words.below(2 * low + step * last) < low + step * point);
+}
+
+export class Duchi extends WithPoints {
+  static kind = "duchi";
+  static members = ["least", "step", "points"];
+
+  check(cells) {
+    this.checkPoints(cells);
+    checkCoin(this, this.last());
+  }
+
+  excess() {
+    return coinExcess(this, this.last());
+  }
+
+  reports() {
+    return 2;
+  }
+
+  kept() {
+    return coinKept(this, this.last());
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawCoin(this, this.points[truth], this.last(), words);
+  }
+}
+
+export class Piecewise extends WithPoints {
+  static kind = "piecewise";
+  static members = ["width", "near", "far", "points"];
+
+  check(cells) {
+    this.checkPoints(cells);
+    checkWindow(this, this.last());
+  }
+
+  excess() {
+    return windowExcess(this);
+  }
+
+  reports() {
+    return this.last() + this.width;
+  }
+
+  kept() {
+    return windowKept(this, this.last());
+  }
+
+  drawFrom(cells, truth, words) {
+    return drawWindow(this, this.points[truth], this.last(), words);
+  }
+}
+
+export class Hybrid extends WithPoints {
+  static kind = "hybrid";
+  static members = ["mix", "bits", "least", "step", "width", "near", "far", "points"];
+
+  check(cells) {
+    const scale = checkBits(this.bits);
+    checkWeight(this.mix, "mix");
+    const between = this.mix >= 1 && this.mix < scale;
+    refuseUnless(between, "threshold", "channel.mix", "must be at least 1 and below 2**bits");
+    this.checkPoints(cells);
+    checkCoin(this, this.last());
+    checkWindow(this, this.last());
+  }
+
+  excess() {
+    return Math.max(coinExcess(this, this.last()), windowExcess(this));
+  }
+
+  reports() {
+    return this.last() + this.width + 2;
+  }
+
+  kept() {
+    const share = this.mix / 2 ** this.bits;
+    return share * windowKept(this, this.last()) + (1 - share) * coinKept(this, this.last());
+  }
+
+  // A coin for the part, then a die; which part it is, is no secret.
+  drawFrom(cells, truth, words) {
+    const [point, last] = [this.points[truth], this.last()];
+    if (words.coin(this.mix, this.bits)) return drawWindow(this, point, last, words);
+    return last + this.width + drawCoin(this, point, last, words);
+  }
+}
+
+export class Fourier extends Inner {
+  static kind = "fourier";
+  static words = "hadamard";
+  static members = ["order", "keep", "fake"];
+
+  static read(members) {
+    return new Fourier(pick(members, Fourier.members));
+  }
+
+  check(cells) {
+    const bits = (cells & (cells - 1)) === 0;
+    const fits = bits && isInteger(this.order) && this.order >= 1 && this.order <= Math.log2(cells);
+    const rule = "must be an integer from 1 to the number of attributes, which must have two levels each";
+    refuseUnless(fits, "order", "channel.order", rule);
+    this.checkInner(2);
+    refuseUnless(this.keep > 0, "threshold", "channel.keep", "must be at least 1");
+  }
+
+  kept() {
+    return this.keep / (this.keep + 2 * this.fake);
+  }
+
+  drawFrom(cells, truth, words) {
+    const masks = fourierMasks(Math.log2(cells), this.order);
+    const number = words.below(masks.length);
+    return 2 * number + this.send(2, parity(masks[number] & truth), words);
+  }
+}
+
+// Bits of every set of 1 to `order` attributes, small sets first, then by their attributes; the last one is bit 0.
+function fourierMasks(attributes, order) {
+  const masks = [];
+  const extend = (mask, from, left) => {
+    if (left === 0) return void masks.push(mask);
+    for (let place = from; place < attributes; place++) extend(mask | (1 << (attributes - 1 - place)), place + 1, left - 1);
+  };
+  for (let size = 1; size <= order; size++) extend(0, 0, size);
+  return masks;
+}
+
+const MAX_ROWS = 2048;
+
+export class Chain extends Channel {
+  static kind = "chain";
+  static words = "matrix";
+  static members = ["sizes", "new", "given", "keep", "fake"];
+
+  static read(members) {
+    const depth = { sizes: 1, new: 2, given: 2, keep: 2, fake: 3 };
+    return new Chain(Object.fromEntries(Chain.members.map((name) => [name, layers(members[name], depth[name], name)])));
+  }
+
+  check(cells) {
+    const rule = `must divide all attributes of at most ${MAX_ROWS} cells among the segments, with weights for each`;
+    refuseUnless(this.isWhole(cells), "segments", "channel.new", rule);
+    this.fake.forEach((rows, j) =>
+      rows.forEach((row, g) => {
+        checkWeight(this.keep[j][g], `keep[${j}][${g}]`);
+        row.forEach((weight, cell) => checkFake(weight, `fake[${j}][${g}][${cell}]`));
+        refuseUnless(sumWithin([this.keep[j][g], ...row]), "total", "channel", "must sum to at most 2**53");
+      }),
+    );
+  }
+
+  isWhole(cells) {
+    const { sizes } = this;
+    const sized = sizes.every((size) => isInteger(size) && size >= 2 && size <= MAX_ROWS);
+    if (!sized || cells > MAX_ROWS || this.size(sizes.keys()) !== cells) return false;
+    const segments = this.new.length;
+    if (!segments || [this.given, this.keep, this.fake].some((part) => part.length !== segments)) return false;
+    const seen = [];
+    for (let j = 0; j < segments; j++) {
+      const [added, given] = [this.new[j], this.given[j]];
+      if (!added.length || ![...added, ...given].every(isInteger)) return false;
+      if (!given.every((place) => seen.includes(place)) || new Set(given).size < given.length) return false;
+      seen.push(...added);
+      if (seen.some((place) => place >= sizes.length) || new Set(seen).size < seen.length) return false;
+      const [rows, columns] = [this.size(given), this.size(added)];
+      if (this.keep[j].length !== rows || this.fake[j].length !== rows) return false;
+      if (this.fake[j].some((row) => row.length !== columns)) return false;
+    }
+    return seen.length === sizes.length;
+  }
+
+  size(places) {
+    let product = 1;
+    for (const place of places) product *= this.sizes[place];
+    return product;
+  }
+
+  codes(cell) {
+    const found = [];
+    for (const size of [...this.sizes].reverse()) {
+      found.unshift(cell % size);
+      cell = Math.floor(cell / size);
+    }
+    return found;
+  }
+
+  /** The cell of some attributes. */
+  part(codes, places) {
+    return places.reduce((cell, place) => cell * this.sizes[place] + codes[place], 0);
+  }
+
+  /** For every row: `of` the keep, the fake and the total of each of its segments, multiplied. */
+  rows(of) {
+    return Array.from({ length: this.size(this.sizes.keys()) }, (_, cell) => {
+      const codes = this.codes(cell);
+      return this.new.reduce((product, added, j) => {
+        const g = this.part(codes, this.given[j]);
+        const total = this.fake[j][g].reduce((sum, weight) => sum + weight, this.keep[j][g]);
+        return product * of(this.keep[j][g], this.fake[j][g][this.part(codes, added)], total);
+      }, 1);
+    });
+  }
+
+  // A row's ratio less 1, without loss of digits for small ones: (1 + a)(1 + b) - 1 = a + b + a b.
+  excess() {
+    let worst = 0;
+    for (let cell = 0; cell < this.size(this.sizes.keys()); cell++) {
+      const codes = this.codes(cell);
+      const excess = this.new.reduce((found, added, j) => {
+        const g = this.part(codes, this.given[j]);
+        const own = this.keep[j][g] / this.fake[j][g][this.part(codes, added)];
+        return found + own + found * own;
+      }, 0);
+      worst = Math.max(worst, excess);
+    }
+    return worst;
+  }
+
+  reports(cells) {
+    return cells;
+  }
+
+  kept() {
+    return 1 - this.rows((keep, fake, total) => fake / total).reduce((sum, share) => sum + share, 0);
+  }
+
+  drawFrom(cells, truth, words) {
+    const [own, sent] = [this.codes(truth), this.sizes.map(() => 0)];
+    this.new.forEach((added, j) => {
+      const g = this.part(sent, this.given[j]);
+      const [keep, sums] = [this.keep[j][g], cumulative(this.fake[j][g])];
+      const position = words.below(keep + sums[sums.length - 1]);
+      // The search runs whether or not the truth is kept, and the choice is a look-up.
+      const cell = search(sums, Math.max(position - keep, 0));
+      let drawn = [cell, this.part(own, added)][Number(position < keep)];
+      for (const place of [...added].reverse()) {
+        sent[place] = drawn % this.sizes[place];
+        drawn = Math.floor(drawn / this.sizes[place]);
+      }
+    });
+    return this.part(sent, [...this.sizes.keys()]);
+  }
+}
+
+function layers(value, depth, name) {
+  refuseUnless(Array.isArray(value), "segments", `channel.${name}`, "must be lists of lists");
+  return Object.freeze(depth === 1 ? [...value] : value.map((part) => layers(part, depth - 1, name)));
+}
+
+export const KINDS = new Map([RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier, Chain].map((kind) => [kind.kind, kind]));
 
 /** A frozen copy of a channel of any kind, from parsed JSON; `check` it before use. */
 export function readChannel(data) {

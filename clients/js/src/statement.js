@@ -20,8 +20,8 @@ const SAID = {
   subset: ({ kept, channel, cells }) =>
     `A set of ${channel.size} of these answers and a random number leave this device. Your own is in it with ` +
     `probability ${kept}; by chance alone it would be with ${short(channel.size / cells)}.`,
-  matrix: ({ same, channel }) =>
-    `One of ${channel.weights[0].length} possible reports and a random number leave this device. With probability ` +
+  matrix: ({ same, channel, cells }) =>
+    `One of ${channel.reports(cells)} possible reports and a random number leave this device. With probability ` +
     `${same} it is drawn in the same way whatever your answer is, and no one who sees it can know when.`,
 };
 
@@ -53,7 +53,7 @@ function statement({ campaign, asks, channel, cells }, { loss, charge, kept, odd
   const names = asks.map(({ attribute }) => `'${attribute}'`).join(" and ") + (asks.length > 1 ? " together" : "");
   return [
     `The campaign '${campaign}' asks for ${names} (${cells} possible answers).`,
-    SAID[channel.constructor.kind]({ kept: short(kept), same: short(1 - kept), channel, cells }),
+    SAID[channel.words]({ kept: short(kept), same: short(1 - kept), channel, cells }),
     "Whatever is sent, it changes the odds between any two answers you may have",
     `by a factor of ${short(odds)} at most (epsilon ${short(loss)}).`,
     known

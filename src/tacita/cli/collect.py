@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
@@ -10,6 +11,8 @@ import typer
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.analysis import findings
+from tacita.collect.device.channels import ChannelName
+from tacita.collect.estimating.means import CollectedMean, collected_means
 from tacita.collect.estimating.tally import simulate as simulate_collection
 from tacita.collect.planning.design import CollectionDesign
 from tacita.collect.planning.plan import DEPENDENCE, plan_collection
@@ -32,6 +35,7 @@ __all__ = [
     "Respondents",
     "app",
     "show_design",
+    "show_means",
     "workload_of",
 ]
 
@@ -50,7 +54,13 @@ Answers = Annotated[
     typer.Option(help="One question for each respondent, or several that share epsilon."),
 ]
 Channel = Annotated[
-    Literal["auto", "rr"], typer.Option(help="The best channel for each question, or randomized response throughout.")
+    ChannelName,
+    typer.Option(
+        help="The best channel for each question (auto), or one throughout. Tables: rr, unary, hash, hadamard, subset, "
+        "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid. Means of numbers and tables of "
+        "all else: mixed. All tables of yes-or-no attributes from one parity: fourier. "
+        "A row with a coin for each pair of attributes (M2): chain."
+    ),
 ]
 Dependence = Annotated[
     float, typer.Option(help="Expected distance of tables from independence (total variation). Your own guess.")
@@ -85,6 +95,34 @@ def show_design(design: CollectionDesign) -> None:
     show.say(design.why + ".")
     if design.rehearsed is not None:
         show.say(f"Expected distance of a published table from the truth: {number(design.rehearsed, share=True)}.")
+
+
+def show_means(means: Sequence[CollectedMean]) -> None:
+    """Show means with their intervals."""
+    if not means:
+        return
+    rows = [
+        (
+            mean.attribute,
+            mean.channel,
+            f"{mean.respondents:,}",
+            number(mean.mean),
+            number(mean.std),
+            f"{number(mean.low)} to {number(mean.high)}",
+        )
+        for mean in means
+    ]
+    columns = ("number", "channel", ">reports", ">mean", ">std", f">{means[0].level:.0%} interval")
+    show.grid("Means of the middles of the bins, unbiased", columns, rows)
+
+
+def _show_simulated_means(design: CollectionDesign, means: Sequence[CollectedMean], json: bool) -> None:
+    if json:
+        show.print_json(design.as_dict() | {"simulated": True, "means": [mean.as_dict() for mean in means]})
+        return
+    show_design(design)
+    show_means(means)
+    show.say("Simulated: anyone who knows the seed could repeat these numbers.")
 
 
 @app.command()
@@ -165,16 +203,24 @@ def simulate(
         dependence=dependence,
     )
     tally = simulate_collection(design, engine_of(data, domain, table), SeededSource(seed))
+    means = collected_means(tally)
+    if all(question.asks_mean for question in design.questions):
+        _show_simulated_means(design, means, json)
+        return
     published = findings.published(tally)
-    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in workload]
+    asked = {question.attributes for question in design.questions if question.asks_mean}
+    tables = [key for key in workload if key not in asked]
+    wanted = [published.project(k) if published.supports(k) else findings.table(tally, k) for k in tables]
     if json:
-        tables = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
+        values = {" x ".join(release.attributes): release.values.tolist() for release in wanted}
         way = next(iter(published.values())).provenance.recipe["published"]
-        show.print_json(design.as_dict() | {"published": way, "simulated": True, "tables": tables})
+        listed = {"means": [mean.as_dict() for mean in means]} if means else {}
+        show.print_json(design.as_dict() | {"published": way, "simulated": True, "tables": values} | listed)
         return
     show_design(design)
     for line in findings.explain(published):
         show.say(line)
     for release in wanted:
         show.release(release)
+    show_means(means)
     show.say("Simulated: anyone who knows the seed could repeat these numbers.")

@@ -1,4 +1,4 @@
-"""`tacita collect tables|test|network|rules|synthesize`: results of a campaign, at no further cost."""
+"""`tacita collect tables|means|test|network|rules|synthesize`: results of a campaign, at no further cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 import typer
 
 from tacita.cli.campaign import CampaignId, campaigns_of
-from tacita.cli.collect import app
+from tacita.cli.collect import app, show_means
 from tacita.cli.parts import show
 from tacita.cli.parts.files import ROWS, check_files
 from tacita.cli.parts.options import Json, State
 from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.rules import find_rules
+from tacita.collect.estimating.means import collected_means
+from tacita.collect.estimating.tally import Tally
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.models import write_bif
@@ -70,6 +72,10 @@ def tables(
     """Show the tables with their error bars, as far as people have answered: single attributes first."""
     campaigns = campaigns_of(state)
     tally = campaigns.tally(id)
+    if not by and not json and all(asked.asks_mean for asked, _ in tally.questions()):
+        show_means(collected_means(tally))
+        _show_integrity(tally, check)
+        return
     if by:
         chosen = Releases(findings.table(tally, _names(text), published) for text in by)
     else:
@@ -90,19 +96,42 @@ def tables(
         show.release(release)
         if found := release.provenance.recipe.get("influence"):
             show.say(_influence(found))
-    if check:
-        rows = [
-            (
-                " x ".join(each.attributes),
-                f"{each.reports:,}",
-                f"{each.one_report:.2g}",
-                f"{each.one_percent:.2g}",
-                "not known" if each.p_value is None else f"{each.p_value:.3g}",
-            )
-            for each in findings.integrity(tally)
-        ]
-        columns = ("question", ">reports", ">one report moves", ">1 % of them move", ">p of the support")
-        show.grid("Effect of false reports on a share, and a test of the tally", columns, rows)
+    show_means([] if by else collected_means(tally))
+    _show_integrity(tally, check)
+
+
+def _show_integrity(tally: Tally, check: bool) -> None:
+    if not check:
+        return
+    rows = [
+        (
+            " x ".join(each.attributes),
+            f"{each.reports:,}",
+            f"{each.one_report:.2g}",
+            f"{each.one_percent:.2g}",
+            "not known" if each.p_value is None else f"{each.p_value:.3g}",
+        )
+        for each in findings.integrity(tally)
+    ]
+    columns = ("question", ">reports", ">one report moves", ">1 % of them move", ">p of the support")
+    show.grid("Effect of false reports on a share, and a test of the tally", columns, rows)
+
+
+@app.command()
+def means(
+    id: CampaignId,
+    level: Annotated[float, typer.Option(help="Level of each interval.")] = 0.95,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Show the means of numbers with their error bars, as far as people have answered."""
+    found = collected_means(campaigns_of(state).tally(id), level=level)
+    if json:
+        show.print_json([mean.as_dict() for mean in found])
+        return
+    if not found:
+        show.say("No number was asked by itself.")
+    show_means(found)
 
 
 @app.command("test")

@@ -45,6 +45,7 @@ from tacita.wire import (
     FunctionPlanInfo,
     InvitationCodes,
     JobInfo,
+    MeanInfo,
     Plan,
     PlannedCollection,
     PolicyInfo,
@@ -68,6 +69,7 @@ REGISTER_SECONDS = 3600.0
 
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
 _LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
+_LIST_MEANS = TypeAdapter(list[MeanInfo])
 _LIST_JOBS = TypeAdapter(list[JobInfo])
 _LIST_MODELS = TypeAdapter(list[FunctionInfo])
 _LIST_TOKENS = TypeAdapter(list[TokenInfo])
@@ -479,6 +481,16 @@ class Client(ReleaseCalls):
         query = {"about": about, "published": published, "by": ",".join(by)}
         query = {name: value for name, value in query.items() if value}
         return Releases.from_json(self._get(path, query).decode())
+
+    def collected_means(self, id: str, level: float = 0.95) -> list[MeanInfo]:
+        """Return the means of numbers from the reports of a campaign so far, with intervals.
+
+        Args:
+            id: The campaign.
+            level: Of each interval.
+        """
+        path = f"/v1/campaigns/{quote(id, safe='')}/means"
+        return _LIST_MEANS.validate_json(self._get(path, {"level": level}))
 
     # -- jobs ------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ the estimator with the exact distribution, the covariance with all outcomes of a
 every word it can read.
 
 `LawContract` is the half about the distribution: the matrix is that of the sampler, and the stated loss that of the
-matrix. Channels whose estimate is biased (Square Wave, hashing by a real mixer) pass that half and test the other one
-by their own means.
+matrix. Channels whose estimate is biased (hashing by a real mixer) pass that half and test the other one by their own
+means.
 """
 
 from __future__ import annotations

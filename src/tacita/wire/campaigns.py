@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tacita.collect.device.channels import ChannelName
 from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "IntegrityInfo",
     "InvitationCodes",
     "InvitationsInfo",
+    "MeanInfo",
     "MeasureInfo",
     "NetworkInfo",
     "NewCampaign",
@@ -47,7 +49,13 @@ class CollectionPlan(RequestModel):
     respondents: int = Field(ge=1, description="How many are expected to answer.")
     mode: Literal["auto", "singles", "tables", "views"] = "auto"
     answers: Literal["one", "view"] = "one"
-    channel: Literal["auto", "rr"] = "auto"
+    channel: ChannelName = Field(
+        default="auto",
+        description="The best channel for each table, or one kind throughout: rr, unary, hash, hadamard, subset, "
+        "matrix for tables; wave for the distribution of a number; duchi, piecewise, hybrid for its mean; mixed for "
+        "means of numbers and tables of all else; fourier for all tables of yes-or-no attributes from one parity; "
+        "chain for a row with a coin for each pair of attributes (M2).",
+    )
     dependence: float = Field(default=0.1, ge=0, le=1)
 
 
@@ -127,7 +135,9 @@ class CampaignQuestion(ResponseModel):
     block: int
     share: float
     received: int
-    one_report: float = Field(description="The most that one further report moves an estimated share.")
+    one_report: float = Field(
+        description="The most that one further report moves an estimated share; of a mean, as a share of its range."
+    )
 
 
 class CampaignInfo(ResponseModel):
@@ -257,6 +267,22 @@ class MeasureInfo(ResponseModel):
     std: float | None
     low: float | None
     high: float | None
+
+
+class MeanInfo(ResponseModel):
+    """The mean of a number in bins, with its error, in the units of the data."""
+
+    attribute: str
+    channel: str
+    respondents: int
+    mean: float = Field(description="Unbiased for the middles of the bins.")
+    std: float
+    low: float
+    high: float
+    level: float
+    bounds: list[float] = Field(description="Middles of the first and the last bin.")
+    epsilon: float = Field(description="The most that a respondent has lost.")
+    simulated: bool
 
 
 class RuleInfo(ResponseModel):

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tacita.domain import Categorical
+from tacita.domain import Boolean, Categorical, Numeric
 
 SETTINGS = {"TACITA_WORKER": "false"}
 AGE = Categorical(name="Your age", levels=["under 30", "30 to 60", "over 60"])
@@ -185,3 +185,25 @@ def test_targets_are_large_enough_for_a_thumb(service, campaign, phone, responde
         assert all(min(box.bounding_box()["height"], box.bounding_box()["width"]) >= 44 for box in boxes), step
         assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
         person.button("begin").click() if step == "begin" else None
+
+
+@pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid", "fourier", "chain"])
+def test_a_person_answers_through_each_channel_for_numbers_and_parities(
+    service, campaign, received, page, respondent, channel
+):
+    if channel == "fourier":
+        asked = [Boolean(name="Do you smoke?"), Boolean(name="Do you drink?")]
+        picks = ["true", "false"]
+    else:
+        asked, picks = [Numeric(name="How old are you?", bounds=(0, 100), bins=5)], ["[40, 60)"]
+    id, person = campaign(*asked, channel=channel), respondent(page)
+    page.goto(f"{service.url}/{id}")
+    person.button("begin").click()
+    for pick in picks:
+        page.get_by_role("radio", name=pick).check()
+        person.button("next").click()
+    person.button("send").click()
+    person.sees("result.sent")
+    assert received(id) == 1
+    with service.client() as client:
+        assert [question.channel for question in client.campaign(id).questions] == [channel]

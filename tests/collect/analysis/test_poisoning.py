@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from tacita.collect.analysis.poisoning import excess_support, influence, support_moments
+from tacita.collect.analysis.poisoning import excess_support, influence
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.matrix import MatrixChannel
 from tacita.collect.channels.subset import SubsetSelection
-from tacita.collect.channels.support import SupportChannel
+from tacita.collect.channels.support import SupportChannel, support_moments
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource

@@ -5,10 +5,11 @@ import pytest
 
 from tacita.collect.channels._em import expectation_maximisation
 from tacita.collect.channels._window import Window
-from tacita.collect.channels.square_wave import SquareWave, half_width
+from tacita.collect.channels.square_wave import SquareWave, half_width, wave_for
+from tacita.domain import Categorical, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
 from tacita.noise.source import SeededSource
-from tacita.testing.channel import LawContract
+from tacita.testing.channel import ChannelContract, LawContract
 
 
 class WaveContract(LawContract):
@@ -35,6 +36,36 @@ class OffByOne(SquareWave):
 
     def randomize(self, values, source):
         return (super().randomize(values, source) + 1) % self.cells
+
+
+class TestShares(ChannelContract):
+    """Unbiased shares and their covariance, by inversion of the window."""
+
+    def channels(self):
+        small = [SquareWave(window=Window(cells=9, width=3, near=5, far=2))]
+        return small + [SquareWave.of(levels=d, epsilon=e) for d in (2, 5, 12) for e in (0.5, 1.0, 4.0)]
+
+
+def test_too_many_bins_are_not_inverted():
+    wave = SquareWave.of(levels=2000, epsilon=1.0)
+    with pytest.raises(InvalidInput, match="at most"):
+        wave.estimate(np.ones(wave.cells, dtype=int))
+
+
+def test_a_wave_is_for_one_ordered_attribute():
+    domain = Domain(
+        attributes=(
+            Numeric(name="age", bounds=(0, 100), bins=10),
+            Ordinal(name="often", levels=("never", "sometimes", "daily")),
+            Categorical(name="town", levels=("a", "b")),
+            Numeric(name="income", bounds=(0, 100), bins=10, missing=True),
+        )
+    )
+    assert wave_for(domain.project(("age",)), 1.0).levels == 10
+    assert wave_for(domain.project(("often",)), 1.0).levels == 3
+    for key in (("town",), ("age", "often"), ("income",)):
+        with pytest.raises(InvalidInput):
+            wave_for(domain.project(key), 1.0)
 
 
 def test_the_contract_catches():

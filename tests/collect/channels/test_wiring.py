@@ -1,9 +1,14 @@
 """Between the wire and the estimators: the same channel on both sides, and answers that are checked in bulk."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
+from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
+from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
@@ -11,6 +16,7 @@ from tacita.collect.channels.square_wave import SquareWave
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.channels.wiring import (
+    REGISTRY,
     answer_width,
     channel_of,
     pack_answer,
@@ -18,7 +24,17 @@ from tacita.collect.channels.wiring import (
     unpack_answers,
     wire_of,
 )
-from tacita.collect.device.channels import RR, DeviceChannel, Hadamard, Hash, Matrix, Subset, Unary
+from tacita.collect.device.channels import (
+    KINDS,
+    RR,
+    DeviceChannel,
+    Hadamard,
+    Hash,
+    Kind,
+    Matrix,
+    Subset,
+    Unary,
+)
 from tacita.collect.device.refusal import Refusal
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
@@ -31,8 +47,16 @@ BULK = {
     "hadamard": HadamardResponse.of(levels=CELLS, epsilon=1.0),
     "subset": SubsetSelection.of(levels=CELLS, epsilon=1.0),
     "matrix": geometric_channel(levels=CELLS, epsilon=1.0),
+    "wave": SquareWave.of(levels=CELLS, epsilon=1.0),
+    "chain": ChainChannel.of(sizes=(CELLS,), sets=((0,),), epsilon=1.0),
 }
-WIDTHS = {"rr": 4, "unary": 2, "hash": 8, "hadamard": 4, "subset": 2, "matrix": 4}
+POINTS = tuple(range(CELLS))
+MEANS = {
+    "duchi": DuchiBins.of(points=POINTS, epsilon=1.0),
+    "piecewise": PiecewiseBins.of(points=POINTS, epsilon=1.0),
+    "hybrid": HybridBins.of(points=POINTS, epsilon=1.0),
+}
+WIDTHS = {"rr": 4, "unary": 2, "hash": 8, "hadamard": 4, "subset": 2, "matrix": 4, "wave": 4, "chain": 4}
 TABLE = Matrix(weights=((5, 0, 3, 2), (1, 0, 4, 5), (2, 0, 7, 1)))
 
 
@@ -52,9 +76,25 @@ def as_json(answer):
     return list(answer) if isinstance(answer, tuple) else answer
 
 
-@pytest.mark.parametrize("kind", BULK)
+def test_every_kind_is_listed_here():
+    assert set(BULK) | set(MEANS) | {"fourier"} == set(REGISTRY) == set(KINDS) == set(get_args(Kind))
+
+
+def test_fourier_is_the_same_on_both_sides():
+    bulk = FourierChannel.of(attributes=4, order=2, epsilon=1.0)
+    device = wire_of(bulk)
+    assert channel_of(device, 16) == bulk
+    assert (device.loss(16), device.charge(16)) == (bulk.epsilon, bulk.epsilon_upper)
+    answers = drawn(device, 16, 260)
+    reports = reports_array(device, 16, answers)
+    packed = b"".join(pack_answer(device, 16, answer) for answer in answers)
+    assert np.array_equal(unpack_answers(device, 16, packed), reports)
+    assert bulk.respondents(bulk.tally(reports)) == 260
+
+
+@pytest.mark.parametrize("kind", BULK | MEANS)
 def test_the_channel_is_the_same_on_both_sides(kind):
-    bulk = BULK[kind]
+    bulk = (BULK | MEANS)[kind]
     device = wire_of(bulk)
     assert device.kind == kind
     device.check(CELLS)
@@ -104,9 +144,27 @@ def test_devices_estimate_what_people_are(kind):
     assert (np.abs(estimate.frequencies - truth) < 6 * np.sqrt(variance)).all()
 
 
-@pytest.mark.parametrize("kind", BULK)
+@pytest.mark.parametrize("kind", MEANS)
+def test_devices_estimate_the_mean_of_what_people_are(kind):
+    """Everyone is in cell 3 of 0 to 12; the mean must be 3/12 within 6 standard errors, by JSON and by bytes."""
+    bulk, device = MEANS[kind], wire_of(MEANS[kind])
+    stream = words(11)
+    answers = [device.draw(CELLS, 3, stream)[0] for _ in range(4000)]
+    counts = bulk.tally(reports_array(device, CELLS, answers))
+    packed = b"".join(pack_answer(device, CELLS, answer) for answer in answers)
+    assert bulk.tally(unpack_answers(device, CELLS, packed)).tolist() == counts.tolist()
+    found = bulk.mean(counts)
+    assert abs(found.mean - 3 / 12) < 6 * found.std
+    assert found.std == pytest.approx(np.sqrt(bulk.variance(np.eye(CELLS)[3]) / 4000), rel=0.1)
+    for report in bulk.randomize(np.arange(500) % CELLS, SeededSource(3))[:50]:
+        device.check_answer(CELLS, int(report))
+    with pytest.raises(InvalidInput, match="below"):
+        unpack_answers(device, CELLS, device.index_end(CELLS).to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize("kind", BULK | MEANS)
 def test_no_answers_are_an_empty_array(kind):
-    device = wire_of(BULK[kind])
+    device = wire_of((BULK | MEANS)[kind])
     assert len(reports_array(device, CELLS, [])) == len(unpack_answers(device, CELLS, b"")) == 0
 
 
@@ -160,9 +218,16 @@ def test_half_an_answer_is_refused(kind):
         unpack_answers(wire_of(BULK[kind]), CELLS, b"\x00" * (WIDTHS[kind] + 1))
 
 
+class OptimalByHand:
+    """No channel of the registry, although it has the method."""
+
+    def wire(self):
+        return RR(keep=1, fake=(1, 1))
+
+
 def test_only_channels_of_the_wire_are_wired():
     with pytest.raises(InvalidInput):
-        wire_of(SquareWave.of(levels=8, epsilon=1.0))
+        wire_of(OptimalByHand())
     inner = RandomizedResponse.k_ary(levels=4, epsilon=1.0)
     with pytest.raises(InvalidInput):
         wire_of(LocalHashing(levels=5, inner=inner, seed_bits=8))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import prod
 
 import numpy as np
@@ -11,10 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.collect.channels._hash import cells_of, mixed
+from tacita.collect.channels.binned_means import BinnedMean
+from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.wiring import channel_of, reports_array
 from tacita.collect.device import draw
-from tacita.collect.device.channels import KINDS, RR, Hadamard, Hash, Matrix, Subset, Unary, device_channel, hash32
+from tacita.collect.device.channels import (
+    KINDS,
+    RR,
+    Chain,
+    Duchi,
+    Fourier,
+    Hadamard,
+    Hash,
+    Hybrid,
+    Matrix,
+    Piecewise,
+    Subset,
+    Unary,
+    Wave,
+    device_channel,
+    fourier_masks,
+    hash32,
+)
 from tacita.collect.device.refusal import Refusal
 from tacita.errors import InvalidInput
 
@@ -38,6 +57,34 @@ SMALL = {
     "subset of two cells": (Subset(size=1, on=3, bits=2), 2),
     "matrix": (Matrix(weights=((5, 0, 3, 2), (1, 0, 4, 5), (2, 0, 7, 1))), 3),
     "matrix of two": (Matrix(weights=((3, 1), (1, 3))), 2),
+    "chain": (
+        Chain(
+            sizes=(2, 3, 2),
+            new=((0, 1), (2,)),
+            given=((), (1,)),
+            keep=((4,), (3, 3, 2)),
+            fake=(((2, 1, 3, 1, 2, 1),), ((1, 2), (2, 1), (2, 2))),
+        ),
+        12,
+    ),
+    "chain of one segment": (Chain(sizes=(3,), new=((0,),), given=((),), keep=((5,),), fake=(((7, 1, 2),),)), 3),
+    "chain in another order": (
+        Chain(
+            sizes=(2, 2), new=((1,), (0,)), given=((), (1,)), keep=((1,), (2, 1)), fake=(((1, 2),), ((1, 1), (1, 2)))
+        ),
+        4,
+    ),
+    "fourier": (Fourier(order=2, keep=4, fake=3), 8),
+    "fourier of one attribute": (Fourier(order=1, keep=1, fake=1), 2),
+    "fourier of full order": (Fourier(order=3, keep=2, fake=1), 8),
+    "wave": (Wave(width=3, near=5, far=2), 5),
+    "wave of one": (Wave(width=1, near=3, far=1), 2),
+    "wave wider than its cells": (Wave(width=6, near=4, far=3), 3),
+    "duchi": (Duchi(least=3, step=2, points=(0, 1, 3, 4, 7)), 5),
+    "duchi, falling points": (Duchi(least=1, step=1, points=(2, 1, 0)), 3),
+    "piecewise": (Piecewise(width=4, near=5, far=2, points=(0, 1, 3, 4, 7)), 5),
+    "piecewise, wide": (Piecewise(width=9, near=3, far=1, points=(0, 2)), 2),
+    "hybrid": (Hybrid(mix=3, bits=3, least=1, step=3, width=2, near=4, far=1, points=(0, 1, 3)), 3),
 }
 
 
@@ -54,6 +101,26 @@ def dice(channel, cells):
             return [(1 << (cells - 1).bit_length(), 11), (channel.keep + 2 * channel.fake, 11)]
         case Subset():
             return [(2**channel.bits, 64 - channel.bits), *((cells - 1 - i, 11) for i in range(channel.size))]
+        case Chain():  # all channels of a segment have one total here, so that all courses are equally likely
+            totals = [
+                {k + sum(f) for k, f in zip(*rows, strict=True)}
+                for rows in zip(channel.keep, channel.fake, strict=True)
+            ]
+            assert all(len(total) == 1 for total in totals)
+            return [(total.pop(), 11) for total in totals]
+        case Fourier():
+            sets = len(fourier_masks(cells.bit_length() - 1, channel.order))
+            return [(sets, 11), (channel.keep + 2 * channel.fake, 11)]
+        case Wave():
+            return [(channel.width * channel.near + (cells - 1) * channel.far, 11)]
+        case Duchi():
+            return [(2 * channel.least + channel.step * max(channel.points), 11)]
+        case Piecewise():
+            return [(channel.width * channel.near + max(channel.points) * channel.far, 11)]
+        case Hybrid():  # both parts have one total here, so that all courses are equally likely
+            coin = 2 * channel.least + channel.step * max(channel.points)
+            assert coin == channel.width * channel.near + max(channel.points) * channel.far
+            return [(2**channel.bits, 64 - channel.bits), (coin, 11)]
     return [(sum(channel.weights[0]), 11)]
 
 
@@ -141,6 +208,15 @@ def test_the_loss_is_that_of_the_law_for_any_small_channel(data):
                 Hadamard(keep=data.draw(number), fake=data.draw(number)),
                 Subset(size=data.draw(number), on=data.draw(number), bits=bits),
                 Matrix(weights=tuple((*row, largest - sum(row)) for row in rows)),
+                Fourier(order=data.draw(number), keep=data.draw(number), fake=data.draw(number)),
+                Wave(width=data.draw(number), near=data.draw(number), far=data.draw(number)),
+                Duchi(least=data.draw(number), step=data.draw(number), points=(0, *data.draw(column)[1:])),
+                Piecewise(
+                    width=data.draw(number),
+                    near=data.draw(number),
+                    far=data.draw(number),
+                    points=(0, *data.draw(column)[1:]),
+                ),
             ]
         )
     )
@@ -151,13 +227,16 @@ def test_the_loss_is_that_of_the_law_for_any_small_channel(data):
     assert true_ratio(law(channel, cells)) == channel.worst_ratio(cells)
 
 
-def names_the_truth(channel, truth, answer):
+def names_the_truth(channel, cells, truth, answer):
     """Whether an answer is the truth, holds it, or names its group."""
     match channel:
         case Hash():
             return answer[1] == hash32(answer[0], truth) * channel.cells >> 32
         case Hadamard():
             return answer & 1 == bin(answer >> 1 & truth).count("1") % 2
+        case Fourier():  # of three attributes or one
+            mask = fourier_masks(3 if cells == 8 else 1, channel.order)[answer >> 1]
+            return answer & 1 == (mask & truth).bit_count() % 2
         case RR():
             return answer == truth
     return bool(int.from_bytes(bytes.fromhex(answer), "little") >> truth & 1)
@@ -170,7 +249,7 @@ def by_chance(channel, truth):
             return Fraction(channel.fake[truth], channel.keep + sum(channel.fake))
         case Hash():
             return Fraction(channel.fake, channel.keep + channel.cells * channel.fake)
-        case Hadamard():
+        case Hadamard() | Fourier():
             return Fraction(channel.fake, channel.keep + 2 * channel.fake)
     return 0
 
@@ -179,13 +258,13 @@ def by_chance(channel, truth):
 def test_what_a_person_is_told_is_the_law(name):
     channel, cells = SMALL[name]
     rows, kept = law(channel, cells), channel.kept(cells)
-    if isinstance(channel, Matrix):
+    if isinstance(channel, Matrix | Wave | Duchi | Piecewise | Hybrid | Chain):
         told = sum(min(row.get(answer, 0) for row in rows) for answer in rows[0])
         assert kept == 1 - told
     else:
         told = kept
         for truth, row in enumerate(rows):
-            named = sum(p for answer, p in row.items() if names_the_truth(channel, truth, answer))
+            named = sum(p for answer, p in row.items() if names_the_truth(channel, cells, truth, answer))
             assert named == kept + by_chance(channel, truth)
     assert f"probability {float(told):.3g}" in channel.said(cells)
 
@@ -205,6 +284,17 @@ def test_an_estimate_from_all_courses_is_the_truth(name):
     bulk = channel_of(channel, cells)
     for truth in range(cells):
         counts = bulk.tally(reports_array(channel, cells, list(answers(channel, cells, truth))))
+        if isinstance(bulk, FourierChannel):
+            for size in range(1, channel.order + 1):
+                for places in combinations(range(bulk.attributes), size):
+                    shares = np.eye(cells)[truth].reshape((2,) * bulk.attributes)
+                    others = tuple(place for place in range(bulk.attributes) if place not in places)
+                    found = bulk.margin(counts, places).frequencies
+                    assert found == pytest.approx(shares.sum(axis=others).reshape(-1), abs=1e-9)
+            continue
+        if isinstance(bulk, BinnedMean):
+            assert bulk.mean(counts).mean == pytest.approx(channel.points[truth] / max(channel.points), abs=1e-12)
+            continue
         estimate = bulk.estimate(counts).frequencies
         assert estimate == pytest.approx(np.eye(cells)[truth], abs=1e-9)
 
@@ -265,6 +355,8 @@ def test_where_the_formula_would_claim_too_little_the_channel_is_refused(channel
         (Subset(size=1, on=4, bits=2), 2, "threshold"),
         (Matrix(weights=((1, 1, 0), (1, 0, 1))), 2, "weight-zero"),
         (Matrix(weights=((2, 0), (1, 1))), 2, "weight-zero"),
+        (Duchi(least=0, step=1, points=(0, 1)), 2, "fake-zero"),
+        (Chain(sizes=(2,), new=((0,),), given=((),), keep=((1,),), fake=(((1, 0),),)), 2, "fake-zero"),
     ],
 )
 def test_a_channel_that_confesses_is_refused(channel, cells, reason):
@@ -304,6 +396,12 @@ def test_round_trip(name):
         ("hadamard", [16, -1, "00", (0, 1)]),
         ("subset", ["01", "07", "00", "60", "0300", 3]),
         ("matrix", [1, 4, -1, "0"]),
+        ("chain", [12, -1, "0", (0, 1)]),
+        ("fourier", [12, -1, "0", (0, 1)]),
+        ("wave", [7, -1, "0", (0, 1)]),
+        ("duchi", [2, -1, True, "0"]),
+        ("piecewise", [11, -1, None]),
+        ("hybrid", [7, -1, 1.0]),
     ],
 )
 def test_answers_that_a_channel_never_sends_are_refused(name, bad):

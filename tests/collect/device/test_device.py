@@ -31,7 +31,14 @@ KINDS = {
     "hadamard": {"kind": "hadamard", "keep": 4, "fake": 3},
     "subset": {"kind": "subset", "size": 2, "on": 5, "bits": 3},
     "matrix": {"kind": "matrix", "weights": [[1 + x, 7 - x] for x in range(6)]},
-}
+    "wave": {"kind": "wave", "width": 3, "near": 3, "far": 1},
+    "duchi": {"kind": "duchi", "least": 3, "step": 2, "points": [0, 1, 2, 4, 6, 7]},
+    "piecewise": {"kind": "piecewise", "width": 3, "near": 3, "far": 1, "points": [0, 1, 2, 4, 6, 7]},
+    "hybrid": {
+        "kind": "hybrid", "mix": 1, "bits": 1, "least": 3, "step": 2, "width": 3, "near": 3, "far": 1,
+        "points": [0, 1, 2, 4, 6, 7],
+    },
+}  # fmt: skip
 
 
 def ask(question="q1", keep=2, fake=(1, 1, 1), epsilon=1.1, **members):
@@ -167,6 +174,10 @@ def test_every_kind_is_answered_once_and_kept(path, kind):
          " probability 0.625; by chance alone it would be with 0.333."),
         ("matrix", "One of 2 possible reports and a random number leave this device. With probability 0.375 it is drawn"
          " in the same way whatever your answer is"),
+        ("wave", "One of 8 possible reports and a random number leave this device. With probability 0.571 it is drawn"),
+        ("duchi", "One of 2 possible reports and a random number leave this device. With probability 0.3 it is drawn"),
+        ("piecewise", "One of 10 possible reports and a random number leave this device. With probability 0.625 it"),
+        ("hybrid", "One of 12 possible reports and a random number leave this device. With probability 0.463 it is"),
     ],
 )  # fmt: skip
 def test_a_review_says_what_each_kind_does(path, kind, words):
@@ -421,7 +432,8 @@ def test_a_whole_sheet_is_on_disk_before_anything_is_drawn(path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from tacita.collect.device import device as client
-client.RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from tacita.collect.device.channels import RR
+RR.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 device = client.Device(
     service="https://survey.example", ledger_path=sys.argv[1], limit_total_epsilon=4.0, limit_question_epsilon=2.0
 )

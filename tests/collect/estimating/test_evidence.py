@@ -36,3 +36,15 @@ def test_simulated_evidence_spreads_as_reports_do():
     wanted = evidence.covariance(KEY, truth[KEY]).dense()
     np.testing.assert_allclose(drawn.mean(axis=0), truth[KEY].reshape(-1), atol=0.02)
     np.testing.assert_allclose(np.cov(drawn.T), wanted, atol=0.12 * wanted.max())
+
+
+def test_an_inverted_matrix_is_simulated_with_its_covariance():
+    """Its covariance has no diagonal part; the draws must have it all the same."""
+    workload = Workload.of(KEY)
+    design = plan_collection(NETWORK.domain, workload, respondents=900, epsilon=1.0, mode="tables", channel="matrix")
+    codes = NETWORK.sample(900, np.random.default_rng(2))
+    evidence = Evidence.of(Tally(design).add(respond(design, codes, SeededSource(2), seed=5)))
+    truth, rng = NETWORK.project(KEY).values, np.random.default_rng(1)
+    drawn = np.array([evidence.error(KEY, rng, truth).reshape(-1) for _ in range(4000)])
+    wanted = evidence.covariance(KEY, truth).dense()
+    np.testing.assert_allclose(np.cov(drawn.T), wanted, atol=0.1 * wanted.max())

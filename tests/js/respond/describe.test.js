@@ -24,6 +24,29 @@ const CASES = {
     numbers: ["2", 0.375],
     own: 63,
   },
+  chain: {
+    channel: { kind: "chain", sizes: [3, 2], new: [[0], [1]], given: [[], []], keep: [[1], [1]], fake: [[[1, 1, 1]], [[1, 1]]] },
+    numbers: ["6", 0.5],
+    own: 50,
+  },
+  fourier: {
+    channel: { kind: "fourier", order: 2, keep: 4, fake: 3 },
+    asks: [SEX, { attribute: "smokes", levels: ["no", "yes"] }],
+    numbers: ["4", 0.4],
+    own: 40,
+  },
+  wave: { channel: { kind: "wave", width: 3, near: 3, far: 1 }, numbers: ["8", 0.5714], own: 43 },
+  duchi: { channel: { kind: "duchi", least: 3, step: 2, points: [0, 1, 2, 4, 6, 7] }, numbers: ["2", 0.3], own: 70 },
+  piecewise: {
+    channel: { kind: "piecewise", width: 3, near: 3, far: 1, points: [0, 1, 2, 4, 6, 7] },
+    numbers: ["10", 0.625],
+    own: 38,
+  },
+  hybrid: {
+    channel: { kind: "hybrid", mix: 1, bits: 1, least: 3, step: 2, width: 3, near: 3, far: 1, points: [0, 1, 2, 4, 6, 7] },
+    numbers: ["12", 0.4625],
+    own: 54,
+  },
 };
 // what the device sends, and what must be read from it in every language
 const SENT = {
@@ -36,14 +59,20 @@ const SENT = {
   hadamard: [[11, ["5", "2"]]],
   subset: [["03", ["never + f", "never + m"]]],
   matrix: [[1, ["2"]]],
+  chain: [[4, ["5"]]],
+  fourier: [[5, ["2"]]],
+  wave: [[7, ["8"]]],
+  duchi: [[1, ["2"]]],
+  piecewise: [[9, ["10"]]],
+  hybrid: [[11, ["12"]]],
 };
 
 for (const language of ["en", "it", "el"]) {
   const texts = JSON.parse(readFileSync(new URL(`../page/words/${language}.json`, import.meta.url)));
   const words = new Words(language, texts);
-  for (const [kind, { channel, numbers, own }] of Object.entries(CASES)) {
+  for (const [kind, { channel, asks, numbers, own }] of Object.entries(CASES)) {
     test(`${language}: ${kind} says its chances before and what it sent after`, () => {
-      const asked = question(channel);
+      const asked = question(channel, asks);
       const text = said(asked, words);
       for (const number of numbers) {
         assert.ok(text.includes(typeof number === "number" ? words.number(number) : number), `${number} in ${text}`);
@@ -64,10 +93,10 @@ for (const language of ["en", "it", "el"]) {
 test("the chances that are said are those of the device's own statement", () => {
   const english = JSON.parse(readFileSync(new URL("../page/words/en.json", import.meta.url)));
   const words = new Words("en", english);
-  for (const { channel } of Object.values(CASES)) {
-    const asked = question(channel);
+  for (const { channel, asks } of Object.values(CASES)) {
+    const asked = question(channel, asks);
     const kept = asked.channel.kept(asked.cells);
-    const shown = channel.kind === "matrix" ? 1 - kept : kept;
+    const shown = asked.channel.words === "matrix" ? 1 - kept : kept;
     assert.ok(said(asked, words).includes(`probability ${words.number(shown)}`));
   }
 });

@@ -79,8 +79,41 @@ def test_what_cannot_be_asked(survey, what: str, status: int) -> None:
 
 def test_findings_wait_for_the_minimum_and_need_a_token(world) -> None:
     path = f"/v1/campaigns/{world.campaign()['id']}"
-    for what in ("releases", "test?by=smokes,x", "network", "rules", "integrity", "synthetic"):
+    for what in ("releases", "test?by=smokes,x", "network", "rules", "integrity", "synthetic", "means"):
         assert world.call("GET", f"{path}/{what}", token=world.token("analyst")).status_code == 409, what
         assert world.call("GET", f"{path}/{what}").status_code == 401
         other = world.token("analyst", datasets=["x"])
         assert world.call("GET", f"{path}/{what}", token=other).status_code == 403
+
+
+AGES = {"kind": "numeric", "name": "age", "bounds": [0, 100], "edges": [0, 20, 40, 60, 100], "integer": True}
+NUMBERS = {"schema": {"tacita": 1, "attributes": [AGES]}, "tables": [["age"]], "respondents": 4000}
+
+
+@pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid"])
+def test_the_mean_of_a_number_over_http(world, channel: str) -> None:
+    campaign = world.campaign(**NUMBERS, channel=channel)
+    assert [question["channel"] for question in campaign["questions"]] == [channel]
+    codes = {"age": np.random.default_rng(2).choice(4, 4000, p=[0.2, 0.4, 0.3, 0.1])}
+    answer_campaign(world.services.campaigns, campaign["id"], codes)
+    path, analyst = f"/v1/campaigns/{campaign['id']}", world.token("analyst")
+    (mean,) = world.call("GET", f"{path}/means?level=0.9", token=analyst).json()
+    truth = 0.2 * 9.5 + 0.4 * 29.5 + 0.3 * 49.5 + 0.1 * 80
+    assert abs(mean["mean"] - truth) < 5 * mean["std"] < 12
+    assert (mean["level"], mean["respondents"], mean["bounds"]) == (0.9, 4000, [9.5, 80.0])
+    assert mean["epsilon"] <= 1.0
+    assert world.call("GET", f"{path}/integrity", token=analyst).json()[0]["one_report"] > 0
+    releases = world.call("GET", f"{path}/releases", token=analyst)
+    assert releases.status_code == (200 if channel == "wave" else 422), releases.text
+    exported = world.call("GET", f"{path}/tally", token=world.token("steward")).json()
+    assert sum(exported["received"].values()) == 4000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"rounds": {"size": 10}}, {"stop": {"half_width": 0.1}}, {"mode": "views"}, {"channel": "no-such-channel"}],
+)
+def test_what_a_campaign_for_a_mean_cannot_have(world, changes: dict[str, Any]) -> None:
+    body = NUMBERS | {"title": "Ages", "epsilon": 1.0, "minimum": 5, "channel": "hybrid"} | changes
+    response = world.call("POST", "/v1/campaigns", token=world.token("steward"), json=body)
+    assert response.status_code == 422, response.text

@@ -19,6 +19,7 @@ from tacita.collect.analysis.independence_simulated import monte_carlo_test
 from tacita.collect.analysis.independence_wald import wald_test
 from tacita.collect.analysis.learn_network import Learned, candidate_families, learn_network, learn_structure
 from tacita.collect.analysis.poisoning import excess_support, influence
+from tacita.collect.channels.protocol import respondents_of
 from tacita.collect.estimating.automatic import Automatic, Way, choose_way, make_way
 from tacita.collect.estimating.consistency import complete, possible
 from tacita.collect.estimating.evidence import Evidence
@@ -31,6 +32,7 @@ from tacita.models import synthetic_rows
 from tacita.privacy.event import Pure
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release, Releases
+from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Anchored, Covariance, Uncertainty, Unknown, anchored
 
 __all__ = [
@@ -75,12 +77,40 @@ def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releas
     """
     if how == "raw":
         return tally.releases()
+    if _has_margins(tally):
+        return _published_margins(tally, how)
     evidence = Evidence.of(tally)
     pooling = Pooling.of(evidence)
     pooled = pool_tables(tally, pooling)
     if how == "pooled":
         return pooled
     return _published(tally, pooled, _made(evidence, pooling, how, seed), how)
+
+
+def _has_margins(tally: Tally) -> bool:
+    """Whether tables come from one question about margins: they agree by themselves, and cannot be pooled."""
+    return any(asked.asks_margins for asked, _ in tally.questions())
+
+
+def _published_margins(tally: Tally, how: Published) -> Releases:
+    """Each table as the nearest distribution, with the intervals of the unbiased one; `pooled` tables are raw ones."""
+    raw = tally.releases()
+    if how == "pooled":
+        return raw
+    if how not in ("auto", "consistent"):
+        raise InvalidInput("must be auto, consistent, pooled or raw for margins", field="published", value=how)
+    found = []
+    for release in raw.values():
+        recipe = dict(release.provenance.recipe) | {"published": "consistent"}
+        found.append(
+            replace(
+                release,
+                estimate=project_table(release.estimate),
+                uncertainty=anchored(release.estimate, release.uncertainty),
+                provenance=replace(release.provenance, recipe=recipe),
+            ).derived()
+        )
+    return Releases(found)
 
 
 def _made(evidence: Evidence, pooling: Pooling, how: Way | Literal["auto"], seed: int) -> Automatic:
@@ -114,6 +144,9 @@ def _recipe(source: Release, made: Automatic, how: Published) -> dict[str, Any]:
 
 def prevalences(tally: Tally) -> Releases:
     """The share of every level of every attribute, unbiased, from all reports that hold the attribute."""
+    if _has_margins(tally):
+        single = [release for key, release in tally.releases().items() if len(key) == 1]
+        return Releases(_prevalence(release, int(release.provenance.recipe["respondents"])) for release in single)
     evidence = Evidence.of(tally)
     pooling = Pooling.of(evidence)
     pooled = pool_tables(tally, pooling)
@@ -288,7 +321,7 @@ class Integrity:
     Attributes:
         attributes: Of the table. block: Of the question.
         reports: How many were counted.
-        one_report: The most that one report moves a share.
+        one_report: The most that one report moves a share; of a mean, as a share of the range of the number.
         one_percent: The most that one in a hundred of them moves it.
         excess: Standard errors by which the total of all supports is off; None where the channel has no such test.
         p_value: Of such an excess, if all reports were honest.
@@ -312,8 +345,8 @@ class Integrity:
 def integrity(tally: Tally) -> Sequence[Integrity]:
     """The influence bound and the excess-support test of every question."""
     found = []
-    for asked, counts in tally:
-        reports = asked.channel.estimate(counts).respondents
+    for asked, counts in tally.questions():
+        reports = respondents_of(asked.channel, counts)
         bound, seen = influence(asked.channel, reports), excess_support(asked.channel, counts)
         found.append(
             Integrity(

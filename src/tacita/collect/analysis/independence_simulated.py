@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.independence_wald import arranged, known_total, product, quadratic_form
-from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.matrix import MatrixChannel
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Channel, EnumerableChannel, traits_of
 from tacita.collect.estimating.pooling import pool
 from tacita.collect.estimating.tally import Tally
 from tacita.collect.planning.design import Asked
@@ -88,7 +86,7 @@ class _Question:
         if set(hypothesis.attributes) != set(key):
             rule = "must be about all attributes of the question"
             raise InvalidInput(rule, field="hypothesis", value=list(hypothesis.attributes))
-        self.people = [asked.channel.estimate(counts).respondents for _, asked, counts in self.blocks]
+        self.people = [asked.oracle.estimate(counts).respondents for _, asked, counts in self.blocks]
         self.shape = hypothesis.shape(self.domain)
         axes = [key.index(name) for name in hypothesis.attributes]
         cells = np.arange(self.domain.size).reshape(self.domain.shape)
@@ -98,7 +96,7 @@ class _Question:
     @property
     def channels(self) -> list[Channel]:
         """The channel of each block."""
-        return [asked.channel for _, asked, _ in self.blocks]
+        return [asked.oracle for _, asked, _ in self.blocks]
 
     def _follows(self, block: int) -> bool:
         """Whether the channel of a block was derived from the reports of those before it."""
@@ -123,7 +121,7 @@ class _Question:
         channels: list[Channel] = []
         tallied: list[Counts] = []
         for block, ((number, asked, _), people) in enumerate(zip(self.blocks, self.people, strict=True)):
-            channel = asked.channel
+            channel = asked.oracle
             if self.design.floor is not None and self._follows(block):
                 learnt = pool([before.estimate(seen) for before, seen in zip(channels, tallied, strict=True)])
                 promise = self.design.promise(number)
@@ -185,8 +183,9 @@ def fit_null(
     """
     found = pool([channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)])
     start = product_of_margins(np.asarray(found.frequencies)[order], shape)
-    told = [channel for channel in channels if isinstance(channel, RandomizedResponse | MatrixChannel)]
-    if len(told) < len(channels) or order.size * len(channels) > _MOST_EM_CELLS:
+    told = [channel for channel in channels if isinstance(channel, EnumerableChannel)]
+    counted = len(told) == len(channels) and all(traits_of(channel).counts_reports for channel in channels)
+    if not counted or order.size * len(channels) > _MOST_EM_CELLS:
         return start
     shares = [seen.sum() / found.respondents for seen in counts]
     matrix = np.hstack([share * channel.matrix()[order] for share, channel in zip(shares, told, strict=True)])

@@ -16,24 +16,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.hadamard import HadamardResponse
-from tacita.collect.channels.matrix import MatrixChannel
-from tacita.collect.channels.protocol import Channel
-from tacita.collect.channels.subset import SubsetSelection
-from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.collect.channels.protocol import Randomizer, StatesReach, SupportsLevels, traits_of
 from tacita.errors import InvalidInput
 
 __all__ = ["Excess", "Influence", "excess_support", "influence"]
-
-_FEWEST_RARE = 20
-"""Expected reports of the rarest kind below which a normal law of their sum is not to be trusted."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,6 +66,8 @@ class Influence:
         """
         if self.slope is None:
             assert self.effects is not None
+            if size == 1:
+                return float((self.effects.max(axis=1) - self.effects.min(axis=1)).max())
             apart = self.effects[:, :, None] - self.effects[:, None, :]
             return float(np.sort(apart, axis=0)[-size:].sum(axis=0).max())
         most, fewest = size, 0
@@ -83,7 +76,7 @@ class Influence:
         return (most - fewest) / self.slope
 
 
-def influence(channel: Channel, respondents: int) -> Influence:
+def influence(channel: Randomizer, respondents: int) -> Influence:
     """Compute the bound, for a channel whose estimate is linear in its counts.
 
     Exact for randomized response, unary encoding, subsets, Hadamard (row 0 supports all levels or none) and matrices.
@@ -94,16 +87,12 @@ def influence(channel: Channel, respondents: int) -> Influence:
     """
     if type(respondents) is not int or respondents < 1:
         raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
-    made = partial(Influence, respondents=respondents, levels=channel.levels)
-    if isinstance(channel, MatrixChannel):
-        single = np.eye(channel.reports, dtype=np.int64)[channel.matrix().any(axis=0)]  # those that are ever sent
-        return made(effects=np.stack([channel.estimate(counts).frequencies for counts in single], axis=1))
-    if isinstance(channel, RandomizedResponse) and channel.keep:
-        return made(slope=Fraction(channel.keep, channel.total), held=1)
-    if isinstance(channel, SupportChannel):
-        held = channel.size if isinstance(channel, SubsetSelection) else None
-        return made(slope=channel.support_law.slope, held=held)
-    raise InvalidInput("must be informative about single levels", field="channel", value=type(channel).__name__)
+    if not isinstance(channel, StatesReach):
+        raise InvalidInput("must be informative about single levels", field="channel", value=type(channel).__name__)
+    reach = channel.reach()
+    return Influence(
+        respondents=respondents, levels=channel.levels, slope=reach.slope, held=reach.held, effects=reach.effects
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,32 +111,19 @@ class Excess:
     why: str = ""
 
 
-def support_moments(law: SupportLaw, levels: int) -> tuple[Fraction, Fraction]:
-    """Mean and variance of the number of levels that an honest report supports.
-
-    Claim: with k levels E|s| = p + (k-1) q and E|s|^2 = E|s| + 2 (k-1) t + (k-1)(k-2) u, whatever the truth is.
-    |s| is a sum of k indicators; its square is that sum and all ordered pairs of different levels, of which 2 (k-1)
-    hold the true level. None of the four depends on which level is true.
-    """
-    mean = law.hit + (levels - 1) * law.miss
-    square = mean + 2 * (levels - 1) * law.hit_and_other + (levels - 1) * (levels - 2) * law.two_others
-    return mean, square - mean**2
-
-
-def excess_support(channel: Channel, counts: ArrayLike) -> Excess:
+def excess_support(channel: Randomizer, counts: ArrayLike) -> Excess:
     """Compare the total of a tally with its known law, normal in the limit.
 
     Args:
         channel: The channel that all respondents should have used.
         counts: A tally of that channel.
     """
-    if isinstance(channel, RandomizedResponse | MatrixChannel):
+    if traits_of(channel).counts_reports:
         return _not_applicable("every report is one code, so the total is the number of reports, honest or not")
-    if not isinstance(channel, SupportChannel):
+    if not isinstance(channel, SupportsLevels):
         return _not_applicable("its reports do not support levels")
-    tally = channel._tally(counts)
-    n, total = int(tally[-1]), int(tally[:-1].sum())
-    mean, variance = support_moments(channel.support_law, channel.levels)
+    n, total = channel.support_total(np.asarray(counts))
+    mean, variance = channel.support_size()
     surplus = total - n * mean
     if variance == 0:
         if surplus == 0:
@@ -155,16 +131,8 @@ def excess_support(channel: Channel, counts: ArrayLike) -> Excess:
         impossible = f"every honest report holds {mean} levels, and these do not"
         return Excess(z=math.copysign(math.inf, surplus), p_value=0.0, applicable=True, why=impossible)
     z = float(surplus) / math.sqrt(n * variance)
-    return Excess(z=z, p_value=2 * NormalDist().cdf(-abs(z)), applicable=True, why=_weakness(channel, n))
+    return Excess(z=z, p_value=2 * NormalDist().cdf(-abs(z)), applicable=True, why=channel.support_caution(n))
 
 
 def _not_applicable(why: str) -> Excess:
     return Excess(z=0.0, p_value=1.0, applicable=False, why=why)
-
-
-def _weakness(channel: SupportChannel, reports: int) -> str:
-    if not isinstance(channel, HadamardResponse):
-        return ""
-    if reports < _FEWEST_RARE * channel.rows:
-        return "few reports have row 0, which makes nearly all of the variance: the normal law is rough"
-    return "only reports of row 0 support more or fewer levels than half: others' lies do not show"

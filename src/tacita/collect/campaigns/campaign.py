@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tacita.collect.analysis.poisoning import influence
 from tacita.collect.campaigns.terms import Rounds, Terms
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.protocol import traits_of
 from tacita.collect.channels.wiring import wire_of
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.collect.device.question import SLACK, Ask, Question, fingerprint
@@ -251,7 +252,7 @@ def check_rounds(design: CollectionDesign, rounds: Rounds | None) -> None:
     """Refuse rounds for other channels than randomized response, and for a loss that its integers cannot express."""
     for number, asked in enumerate(design.questions if rounds else ()):
         assert rounds is not None
-        if not isinstance(asked.channel, RandomizedResponse):
+        if not traits_of(asked.channel).follows_tables:
             hint = "Plan it with randomized response throughout: channel='rr'"
             raise InvalidInput(
                 f"need randomized response, not {type(asked.channel).__name__}", field="rounds", hint=hint

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tacita.collect.campaigns.campaign import Form
 from tacita.collect.campaigns.invitations import check_tokens
 from tacita.collect.campaigns.seen import SeenReports, split_ids
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Randomizer
 from tacita.collect.channels.wiring import answer_width, reports_array, unpack_answers
 from tacita.collect.device.question import Report, shard_of
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
@@ -55,7 +55,7 @@ class Part:
     """Reports to one question inside a batch: their indices in it, and the values that a channel tallies."""
 
     question: str
-    channel: Channel
+    channel: Randomizer
     positions: NDArray[np.int64]
     reports: Array
 
@@ -267,7 +267,7 @@ def _unseen(batch: Batch, fresh: set[bytes]) -> list[int]:
 
 def _add(connection: sa.Connection, counted: Iterable[tuple[Batch, Sequence[int]]]) -> None:
     """Tally what counts, all reports to one question together."""
-    found: dict[tuple[str, str], tuple[Channel, list[Array]]] = {}
+    found: dict[tuple[str, str], tuple[Randomizer, list[Array]]] = {}
     for batch, places in counted:
         if not places:
             continue

@@ -32,9 +32,8 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, respondents_of, traits_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
@@ -600,7 +599,7 @@ def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
         channel = channel_of(question.channel, question.cells)
         moved = replace(asked, channel=channel, block=block)
         domain, promise = campaign.design.domain, campaign.design.promise(number)
-        same = isinstance(channel, RandomizedResponse) and question == question_of(
+        same = traits_of(channel).follows_tables and question == question_of(
             campaign.id, number, moved, domain, promise, campaign.terms.aggregators
         )
         if not same:
@@ -632,7 +631,7 @@ def _exported_counts(campaign: Campaign, exported: Mapping[str, Any]) -> dict[st
         raise InvalidInput("must hold the counts of every question that was answered", field="tally.counts")
     for name, found in counts.items():
         channel = campaign.design.questions[campaign.form.by_id[name]].channel
-        if channel.estimate(found).respondents != received[name]:  # refuses what no channel tallies
+        if respondents_of(channel, found) != received[name]:  # refuses what no channel tallies
             raise InvalidInput("must state how many reports were counted", field=f"tally.received.{name}")
     if sum(received.values()) != len(exported["reports"]) or not are_ids(exported["reports"]):
         raise InvalidInput("must hold as many ids as reports were counted", field="tally.reports")

@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacita.collect.channels._kernels import fill_answers, guide_table
 from tacita.collect.channels.frequencies import FrequencyEstimate, population_covariance, respondent_covariance
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, Reach, Traits
+from tacita.collect.device.channels import RR
 from tacita.collect.device.draw import DIGITS, WORD_RANGE, loss, loss_upper
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
@@ -49,6 +50,7 @@ class RandomizedResponse:
     ([[0.75, 0.25], [0.25, 0.75]], 3.0)
     """
 
+    traits: ClassVar[Traits] = Traits(counts_reports=True, sends_cell=True, follows_tables=True)
     keep: int
     fake: tuple[int, ...]
 
@@ -257,6 +259,16 @@ class RandomizedResponse:
         formula = population_covariance if about == "population" else respondent_covariance
         return formula(pi, self.fake_probabilities(), self.keep_probability, respondents)
 
+    def second_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Those of a binomial draw: the share of the cell itself decides, whatever the others are."""
+        b, p = self.fake_probabilities(), self.keep_probability
+        return (p + b) * (1 - p - b) / p**2 + 1, b * (1 - b) / p**2
+
+    def reach(self) -> Reach:
+        """keep / total, and one level held."""
+        self._check_informative()
+        return Reach(slope=Fraction(self.keep, self.total), held=1)
+
     def _counts(self, counts: ArrayLike) -> NDArray[Any]:
         sent = np.asarray(counts)
         if sent.shape != (self.levels,) or sent.dtype.kind not in "iu":
@@ -276,6 +288,17 @@ class RandomizedResponse:
                 value=0,
                 hint="These answers do not depend on the truth",
             )
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> RR:
+        """The channel as a question carries it."""
+        return RR(keep=self.keep, fake=self.fake)
+
+    @classmethod
+    def of_wire(cls, device: RR, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        return cls(keep=device.keep, fake=device.fake)
 
 
 def _check_levels(levels: int, *, field: str) -> None:

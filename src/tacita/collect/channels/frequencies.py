@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.errors import InvalidInput
 from tacita.tables.uncertainty import Covariance, wilson
 
-__all__ = ["FrequencyEstimate", "Intervals", "population_covariance", "respondent_covariance"]
+__all__ = ["FrequencyEstimate", "Intervals", "MeanEstimate", "population_covariance", "respondent_covariance"]
 
 Vector = NDArray[np.float64]
 
@@ -106,6 +106,26 @@ class FrequencyEstimate:
             return Intervals(lower=lower, upper=upper, level=level, method="wilson")
         half = z * self.std()
         return Intervals(lower=self.frequencies - half, upper=self.frequencies + half, level=level, method="normal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanEstimate:
+    """An unbiased mean with its standard error, in the units of the data.
+
+    The error is that of the channel and of sampling people: right for the mean of a population, and a little large for
+    the mean of these very respondents.
+    """
+
+    mean: float
+    std: float
+    respondents: int
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The normal interval."""
+        if not 0 < level < 1:
+            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+        half = NormalDist().inv_cdf((1 + level) / 2) * self.std
+        return self.mean - half, self.mean + half
 
 
 def respondent_covariance(pi: Vector, b: Vector, p: float, n: int) -> Covariance:

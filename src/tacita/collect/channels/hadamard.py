@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from tacita.collect.channels._exact import check_codes, check_levels
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.collect.device.channels import Hadamard
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
@@ -34,6 +35,8 @@ from tacita.noise.source import Source
 __all__ = ["HadamardResponse", "walsh_hadamard"]
 
 _LISTED_ROWS = 2**10
+_FEWEST_RARE = 20
+"""Expected reports of row 0 below which a normal law of the total of supports is not to be trusted."""
 
 
 @compiled
@@ -140,6 +143,12 @@ class HadamardResponse(SupportChannel):
         """The transition probabilities, for few levels."""
         return (self.weights() / self.total).astype(np.float64)
 
+    def support_caution(self, reports: int) -> str:
+        """Nearly all of the variance of the total comes from reports of row 0, which support all levels or none."""
+        if reports < _FEWEST_RARE * self.rows:
+            return "few reports have row 0, which makes nearly all of the variance: the normal law is rough"
+        return "only reports of row 0 support more or fewer levels than half: others' lies do not show"
+
     # -- sampling ----------------------------------------------------------------------------------------
 
     def randomize(self, values: NDArray[Any], source: Source) -> NDArray[np.uint32]:
@@ -165,3 +174,14 @@ class HadamardResponse(SupportChannel):
         surplus = (seen[:, 0] - seen[:, 1]).astype(np.int64)
         walsh_hadamard(surplus)
         return np.append((codes.size + surplus[: self.levels]) // 2, np.int64(codes.size))
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Hadamard:
+        """The channel as a question carries it."""
+        return Hadamard(keep=self.inner.keep, fake=self.inner.fake[0])
+
+    @classmethod
+    def of_wire(cls, device: Hadamard, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        return cls(levels=cells, inner=RandomizedResponse(keep=device.keep, fake=(device.fake,) * 2))

@@ -20,6 +20,7 @@ from tacita.collect.channels._exact import check_codes, check_levels, exp_below
 from tacita.collect.channels._hash import MOST_CELLS, add_supports, cells_of, mixed
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.collect.device.channels import Hash
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 
@@ -27,6 +28,7 @@ __all__ = ["LocalHashing"]
 
 _REPORTS = 2**20  # added between two carries into 64 bits
 _LISTED_BITS = 8
+_WIRE_SEED_BITS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,3 +167,17 @@ class LocalHashing(SupportChannel):
             rule = f"must be seeds of {self.seed_bits} bits and cells below {self.cells}"
             raise InvalidInput(rule, field="reports")
         return rows.astype(np.uint32, copy=False)
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Hash:
+        """The channel as a question carries it."""
+        if self.seed_bits != _WIRE_SEED_BITS:
+            raise InvalidInput(f"must be {_WIRE_SEED_BITS} on the wire", field="seed_bits", value=self.seed_bits)
+        return Hash(cells=self.cells, keep=self.inner.keep, fake=self.inner.fake[0])
+
+    @classmethod
+    def of_wire(cls, device: Hash, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        inner = RandomizedResponse(keep=device.keep, fake=(device.fake,) * device.cells)
+        return cls(levels=cells, inner=inner, seed_bits=_WIRE_SEED_BITS)

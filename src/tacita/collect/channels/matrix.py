@@ -10,12 +10,13 @@ Legend: C_xy = weights[x][y] / M = P(y | x), rows the k values, columns the m re
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,23 +24,25 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.collect.channels._em import Fitted, expectation_maximisation
 from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.frequencies import FrequencyEstimate
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, Reach, Traits
+from tacita.collect.device.channels import Matrix
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["MatrixChannel"]
+__all__ = ["InvertedMatrix", "MatrixChannel", "fill_rows"]
 
 _BLOCK = 2**16
 Rows = Sequence[Sequence[Fraction]]
 
 
 @compiled
-def _fill(
+def fill_rows(
     values: NDArray[np.int64], words: NDArray[np.uint64], sums: NDArray[np.int64], sent: NDArray[np.int64]
 ) -> int:
+    """Draw a column for each value by its row of cumulative sums; returns how many were drawn from the words."""
     word_range = np.int64(1) << 53
     total = sums[0, -1]
     bound = word_range - word_range % total
@@ -53,8 +56,97 @@ def _fill(
     return done
 
 
+class InvertedMatrix(ABC):
+    """Estimation by inversion, for a channel with a listed law: unbiased if it has full rank."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> int:
+        """Number of values k."""
+
+    @property
+    @abstractmethod
+    def reports(self) -> int:
+        """Number of reports m."""
+
+    @abstractmethod
+    def matrix(self) -> NDArray[np.float64]:
+        """The transition probabilities."""
+
+    # -- estimation --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _inverse(self) -> NDArray[np.float64]:
+        # A with A C' = 1. The law of the reports is r = C' pi, with the transpose: report y collects column y of C.
+        # Solving with C instead answers another question, and gives plausible numbers.
+        matrix = self.matrix()
+        if np.linalg.matrix_rank(matrix) < self.levels:
+            hint = "Some values give the same reports: only `distribution` can be used, and it is one of many"
+            raise InvalidInput("must have full rank to estimate without bias", field="table", hint=hint)
+        return np.asarray(np.linalg.pinv(matrix.T), dtype=np.float64)
+
+    def estimate(self, counts: ArrayLike, *, about: About = "population") -> FrequencyEstimate:
+        """Unbiased frequencies: the least-squares solution of C' pi = observed shares.
+
+        Args:
+            counts: One non-negative integer for each report.
+            about: "population" when the respondents are a sample of whom the answer is about; "respondents"
+                when it is about these very people.
+        """
+        seen = np.asarray(counts)
+        if seen.shape != (self.reports,) or seen.dtype.kind not in "iu" or (seen < 0).any() or not seen.any():
+            rule = f"must be {self.reports} non-negative integers, at least one positive"
+            raise InvalidInput(rule, field="counts", value=f"{seen.dtype}, shape {seen.shape}")
+        if seen[~self.matrix().any(axis=0)].any():
+            raise InvalidInput("must be 0 for reports that are never sent", field="counts")
+        n = int(seen.sum())
+        frequencies = self._inverse @ (seen / n)
+        return FrequencyEstimate(
+            frequencies=frequencies,
+            observed=seen / n,
+            offset=np.full(self.levels, np.nan),
+            slope=np.nan,
+            respondents=n,
+            about=about,
+            uncertainty=self.covariance(frequencies, respondents=n, about=about),
+            binomial=False,
+        )
+
+    def covariance(self, frequencies: ArrayLike, *, respondents: int, about: About = "population") -> Covariance:
+        """The covariance that the estimate will have when `frequencies` is the truth.
+
+        Claim: n Cov = A diag(r) A' - pi pi' about a population, A diag(r) A' - diag(pi) about the respondents.
+        One report is a unit vector with law r: covariance diag r - r r', and A r = pi. Given the value x its law is
+        P_x, and A P_x = e_x: the mean over x of A (diag P_x - P_x P_x') A' is A diag(r) A' - sum_x pi_x e_x e_x'.
+
+        Args:
+            frequencies: True share of each level. respondents: Their number. about: As in `estimate`.
+        """
+        pi = np.asarray(frequencies, dtype=np.float64)
+        if pi.shape != (self.levels,) or not np.isfinite(pi).all():
+            raise InvalidInput(f"must be {self.levels} finite numbers", field="frequencies", value=pi.shape)
+        if respondents < 1:
+            raise InvalidInput("must be at least 1", field="respondents", value=respondents)
+        if about not in get_args(About):
+            raise InvalidInput("must be 'population' or 'respondents'", field="about", value=about)
+        r = pi @ self.matrix()
+        vectors, signs = (self._inverse * np.sqrt(np.abs(r))).T, -np.sign(r)
+        diagonal = -pi if about == "respondents" else np.zeros_like(pi)
+        if about == "population":
+            vectors, signs = np.vstack([vectors, pi]), np.append(signs, 1.0)
+        return Covariance(diagonal=diagonal / respondents, vectors=vectors / np.sqrt(respondents), signs=signs)
+
+    def reach(self) -> Reach:
+        """Effects of all reports that are ever sent."""
+        return Reach(effects=self._inverse[:, self.matrix().any(axis=0)])
+
+    def distribution(self, counts: ArrayLike, *, tolerance: float = 1e-10) -> Fitted:
+        """The most likely distribution, by the iterative Bayesian update; never negative, and biased for that."""
+        return expectation_maximisation(self.matrix(), counts, tolerance=tolerance)
+
+
 @dataclass(frozen=True, kw_only=True)
-class MatrixChannel(ExactLoss):
+class MatrixChannel(InvertedMatrix, ExactLoss):
     """The channel with the given integer weights.
 
     Args:
@@ -65,6 +157,7 @@ class MatrixChannel(ExactLoss):
     [[0.75, 0.25], [0.25, 0.75]]
     """
 
+    traits: ClassVar[Traits] = Traits(counts_reports=True)
     table: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
@@ -167,7 +260,7 @@ class MatrixChannel(ExactLoss):
         done = 0
         while done < codes.size:
             block = codes[done : done + _BLOCK]
-            done += _fill(block, source.words(block.size), sums, sent[done : done + block.size])
+            done += fill_rows(block, source.words(block.size), sums, sent[done : done + block.size])
         return sent
 
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
@@ -175,69 +268,14 @@ class MatrixChannel(ExactLoss):
         codes = check_codes(reports, self.reports, field="reports")
         return np.bincount(codes, minlength=self.reports).astype(np.int64)
 
-    # -- estimation --------------------------------------------------------------------------------------
+    # -- the wire ----------------------------------------------------------------------------------------
 
-    @cached_property
-    def _inverse(self) -> NDArray[np.float64]:
-        # A with A C' = 1. The law of the reports is r = C' pi, with the transpose: report y collects column y of C.
-        # Solving with C instead answers another question, and gives plausible numbers.
-        matrix = self.matrix()
-        if np.linalg.matrix_rank(matrix) < self.levels:
-            hint = "Some values give the same reports: only `distribution` can be used, and it is one of many"
-            raise InvalidInput("must have full rank to estimate without bias", field="table", hint=hint)
-        return np.asarray(np.linalg.pinv(matrix.T), dtype=np.float64)
+    def wire(self) -> Matrix:
+        """The channel as a question carries it."""
+        return Matrix(weights=self.table)
 
-    def estimate(self, counts: ArrayLike, *, about: About = "population") -> FrequencyEstimate:
-        """Unbiased frequencies: the least-squares solution of C' pi = observed shares.
-
-        Args:
-            counts: One non-negative integer for each report.
-            about: "population" when the respondents are a sample of whom the answer is about; "respondents"
-                when it is about these very people.
-        """
-        seen = np.asarray(counts)
-        if seen.shape != (self.reports,) or seen.dtype.kind not in "iu" or (seen < 0).any() or not seen.any():
-            rule = f"must be {self.reports} non-negative integers, at least one positive"
-            raise InvalidInput(rule, field="counts", value=f"{seen.dtype}, shape {seen.shape}")
-        if seen[~self.matrix().any(axis=0)].any():
-            raise InvalidInput("must be 0 for reports that are never sent", field="counts")
-        n = int(seen.sum())
-        frequencies = self._inverse @ (seen / n)
-        return FrequencyEstimate(
-            frequencies=frequencies,
-            observed=seen / n,
-            offset=np.full(self.levels, np.nan),
-            slope=np.nan,
-            respondents=n,
-            about=about,
-            uncertainty=self.covariance(frequencies, respondents=n, about=about),
-            binomial=False,
-        )
-
-    def covariance(self, frequencies: ArrayLike, *, respondents: int, about: About = "population") -> Covariance:
-        """The covariance that the estimate will have when `frequencies` is the truth.
-
-        Claim: n Cov = A diag(r) A' - pi pi' about a population, A diag(r) A' - diag(pi) about the respondents.
-        One report is a unit vector with law r: covariance diag r - r r', and A r = pi. Given the value x its law is
-        P_x, and A P_x = e_x: the mean over x of A (diag P_x - P_x P_x') A' is A diag(r) A' - sum_x pi_x e_x e_x'.
-
-        Args:
-            frequencies: True share of each level. respondents: Their number. about: As in `estimate`.
-        """
-        pi = np.asarray(frequencies, dtype=np.float64)
-        if pi.shape != (self.levels,) or not np.isfinite(pi).all():
-            raise InvalidInput(f"must be {self.levels} finite numbers", field="frequencies", value=pi.shape)
-        if respondents < 1:
-            raise InvalidInput("must be at least 1", field="respondents", value=respondents)
-        if about not in get_args(About):
-            raise InvalidInput("must be 'population' or 'respondents'", field="about", value=about)
-        r = pi @ self.matrix()
-        vectors, signs = (self._inverse * np.sqrt(np.abs(r))).T, -np.sign(r)
-        diagonal = -pi if about == "respondents" else np.zeros_like(pi)
-        if about == "population":
-            vectors, signs = np.vstack([vectors, pi]), np.append(signs, 1.0)
-        return Covariance(diagonal=diagonal / respondents, vectors=vectors / np.sqrt(respondents), signs=signs)
-
-    def distribution(self, counts: ArrayLike, *, tolerance: float = 1e-10) -> Fitted:
-        """The most likely distribution, by the iterative Bayesian update; never negative, and biased for that."""
-        return expectation_maximisation(self.matrix(), counts, tolerance=tolerance)
+    @classmethod
+    def of_wire(cls, device: Matrix, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        sent = device.sent_indexes(cells)  # columns that are never sent are not estimated with
+        return cls(table=tuple(tuple(row[y] for y in sent) for row in device.weights))

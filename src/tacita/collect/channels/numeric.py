@@ -16,7 +16,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -24,34 +23,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacita.collect.channels._exact import ExactLoss, exp_below
 from tacita.collect.channels._window import Window
+from tacita.collect.channels.frequencies import MeanEstimate
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 
-__all__ = ["DuchiMean", "HybridMean", "MeanChannel", "MeanEstimate", "PiecewiseMean"]
+__all__ = ["HYBRID_FROM", "DuchiMean", "HybridMean", "MeanChannel", "MeanEstimate", "PiecewiseMean"]
 
 _SCALE = 2**53
 _CELLS = 2**16  # outputs of the Piecewise mechanism: steps of 2e-5 of its range
-_HYBRID_FROM = 0.61  # below this epsilon the Piecewise part only adds variance (root of the paper's equation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanEstimate:
-    """An unbiased mean with its standard error, in the units of the data.
-
-    The error is that of the channel and of sampling people: right for the mean of a population, and a little large for
-    the mean of these very respondents.
-    """
-
-    mean: float
-    std: float
-    respondents: int
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The normal interval."""
-        if not 0 < level < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
-        half = NormalDist().inv_cdf((1 + level) / 2) * self.std
-        return self.mean - half, self.mean + half
+HYBRID_FROM = 0.61  # below this epsilon the Piecewise part only adds variance (root of the paper's equation)
 
 
 @runtime_checkable
@@ -285,7 +265,7 @@ class HybridMean:
     def of(cls, *, epsilon: float, low: float = -1.0, high: float = 1.0) -> Self:
         """The mixture with the least worst-case variance: 1 - e^(-epsilon / 2) of Piecewise above 0.61, none below."""
         coin = DuchiMean.of(epsilon=epsilon, low=low, high=high)
-        mix = int(-math.expm1(-epsilon / 2) * _SCALE) if epsilon > _HYBRID_FROM else 0
+        mix = int(-math.expm1(-epsilon / 2) * _SCALE) if epsilon > HYBRID_FROM else 0
         return cls(coin=coin, piecewise=PiecewiseMean.of(epsilon=epsilon, low=low, high=high), mix=mix)
 
     @property

@@ -1,7 +1,8 @@
 """Square Wave: the distribution of a bounded number, through reports near it.  [Li et al. 2020]
 
 Privacy: local, pure; epsilon = ln(near / far), exact, from the integers that the sampler uses.
-Utility: a smooth estimate of the whole curve; biased, without intervals.
+Utility: unbiased shares with covariance by inversion; or a smooth estimate of the whole curve, biased, without
+intervals.
 Cost: one word a report; EM over bins times cells.
 Claim page: docs/claims/square-wave.md.   Flags: unvetted.
 
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +23,18 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.collect.channels._em import Fitted, expectation_maximisation
 from tacita.collect.channels._exact import check_codes, check_levels
 from tacita.collect.channels._window import Window
+from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.protocol import About, Reach, Traits
+from tacita.collect.device.channels import Wave
+from tacita.domain import Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
+from tacita.tables.uncertainty import Covariance
 
-__all__ = ["SquareWave", "half_width"]
+__all__ = ["SquareWave", "half_width", "wave_for"]
 
+_MOST_INVERTED = 1024  # bins of a dense matrix
 _TOLERANCE = 1e-8  # of the log likelihood per report: steps that still matter to a million reports are made
 
 
@@ -49,6 +58,7 @@ class SquareWave:
         window: The law; its values are the bins.
     """
 
+    traits: ClassVar[Traits] = Traits(counts_reports=True)
     window: Window
 
     @classmethod
@@ -110,6 +120,32 @@ class SquareWave:
         codes = check_codes(reports, self.cells, field="reports")
         return np.bincount(codes, minlength=self.cells).astype(np.int64)
 
+    # -- estimation --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _inverted(self) -> MatrixChannel:
+        # Rows of the window are shifted by one: their differences have disjoint first entries, so the rank is full.
+        if self.levels > _MOST_INVERTED:
+            rule = f"must be at most {_MOST_INVERTED} to estimate shares"
+            raise InvalidInput(rule, field="levels", value=self.levels, hint="Use fewer bins")
+        return MatrixChannel(table=tuple(tuple(row) for row in self.weights().tolist()))
+
+    def estimate(self, counts: ArrayLike, *, about: About = "population") -> FrequencyEstimate:
+        """Unbiased frequencies of the bins: the least-squares solution for the law of the reports.
+
+        Args:
+            counts: A tally. about: What the estimate is about, as in `MatrixChannel.estimate`.
+        """
+        return self._inverted.estimate(counts, about=about)
+
+    def covariance(self, frequencies: ArrayLike, *, respondents: int, about: About = "population") -> Covariance:
+        """The covariance that the estimate will have when `frequencies` is the truth."""
+        return self._inverted.covariance(frequencies, respondents=respondents, about=about)
+
+    def reach(self) -> Reach:
+        """Effects of all reports."""
+        return self._inverted.reach()
+
     def distribution(self, counts: ArrayLike, *, method: Literal["em", "ems"] = "ems") -> Fitted:
         """The distribution over the bins.
 
@@ -120,3 +156,31 @@ class SquareWave:
         if method not in ("em", "ems"):
             raise InvalidInput("must be 'em' or 'ems'", field="method", value=method)
         return expectation_maximisation(self.matrix(), counts, smooth=method == "ems", tolerance=_TOLERANCE)
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Wave:
+        """The channel as a question carries it."""
+        return Wave(width=self.window.width, near=self.window.near, far=self.window.far)
+
+    @classmethod
+    def of_wire(cls, device: Wave, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        window = Window(cells=device.index_end(cells), width=device.width, near=device.near, far=device.far)
+        return cls(window=window)
+
+
+def wave_for(domain: Domain, epsilon: float) -> SquareWave:
+    """Make the wave for a table of one attribute whose levels have an order.
+
+    Args:
+        domain: The attribute of the table. epsilon: The loss wanted, at most.
+    """
+    attributes = [domain[name] for name in domain.names]
+    if len(attributes) != 1 or not isinstance(attributes[0], Numeric | Ordinal):
+        rule = "wave is for tables of one number or ordinal attribute"
+        raise InvalidInput(rule, field="channel", value=" x ".join(domain.names), hint="Ask for it by --by NAME")
+    if attributes[0].size != len(attributes[0].labels):
+        rule = "must have no bucket beside its bins to be asked with wave"
+        raise InvalidInput(rule, field=attributes[0].name, hint="A missing value has no position on the line")
+    return SquareWave.of(levels=attributes[0].size, epsilon=epsilon)

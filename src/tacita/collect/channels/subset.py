@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.collect.channels._bits import count_bits, lanes_of, pack, place_subsets, set_truths
 from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.frequencies import FrequencyEstimate
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, Reach
 from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.collect.device.channels import Subset
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 
@@ -163,6 +164,10 @@ class SubsetSelection(SupportChannel, ExactLoss):
             place_subsets(source.words(left // 2 + 1).view("<u4"), self.levels, codes, sizes, lanes, state)
         return lanes
 
+    def reach(self) -> Reach:
+        """The slope of the law; every report holds `size` levels."""
+        return Reach(slope=self.support_law.slope, held=self.size)
+
     def estimate(self, counts: ArrayLike, *, about: About = "population") -> FrequencyEstimate:
         """Unbiased frequencies from a tally; one that no sets of this size give is refused."""
         tally = self._tally(counts)
@@ -176,3 +181,14 @@ class SubsetSelection(SupportChannel, ExactLoss):
         if (np.bitwise_count(np.asarray(reports)).sum(axis=1) != self.size).any():
             raise InvalidInput(f"must hold {self.size} levels each", field="reports")
         return counts
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Subset:
+        """The channel as a question carries it."""
+        return Subset(size=self.size, on=self.on, bits=self.bits)
+
+    @classmethod
+    def of_wire(cls, device: Subset, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        return cls(levels=cells, size=device.size, on=device.on, bits=device.bits)

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacita.collect.channels.frequencies import FrequencyEstimate
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, Reach
 from tacita.errors import InvalidInput
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["SupportChannel", "SupportLaw", "support_covariance"]
+__all__ = ["SupportChannel", "SupportLaw", "support_covariance", "support_moments"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +81,18 @@ def support_covariance(law: SupportLaw, pi: NDArray[np.float64], n: int, about: 
     return Covariance(diagonal=diagonal / scale, vectors=vectors / np.sqrt(scale), signs=-np.sign(values))
 
 
+def support_moments(law: SupportLaw, levels: int) -> tuple[Fraction, Fraction]:
+    """Mean and variance of the number of levels that an honest report supports.
+
+    Claim: with k levels E|s| = p + (k-1) q and E|s|^2 = E|s| + 2 (k-1) t + (k-1)(k-2) u, whatever the truth is.
+    |s| is a sum of k indicators; its square is that sum and all ordered pairs of different levels, of which 2 (k-1)
+    hold the true level. None of the four depends on which level is true.
+    """
+    mean = law.hit + (levels - 1) * law.miss
+    square = mean + 2 * (levels - 1) * law.hit_and_other + (levels - 1) * (levels - 2) * law.two_others
+    return mean, square - mean**2
+
+
 class SupportChannel:
     """The estimating half of a channel that has a `support_law`."""
 
@@ -133,6 +145,30 @@ class SupportChannel:
         if about not in get_args(About):
             raise InvalidInput("must be 'population' or 'respondents'", field="about", value=about)
         return support_covariance(self.support_law, pi, respondents, about)
+
+    def second_moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Those of one level: all levels are alike."""
+        at_truth = np.zeros(self.levels)
+        at_truth[0] = 1.0
+        variance = self.covariance(at_truth, respondents=1).variance()
+        return variance[:1] + 1, variance[1:2]
+
+    def reach(self) -> Reach:
+        """The slope of the law; a report may support any number of levels."""
+        return Reach(slope=self.support_law.slope)
+
+    def support_total(self, counts: ArrayLike) -> tuple[int, int]:
+        """Number of reports in a tally, and the total of their supports."""
+        tally = self._tally(counts)
+        return int(tally[-1]), int(tally[:-1].sum())
+
+    def support_size(self) -> tuple[Fraction, Fraction]:
+        """Mean and variance of the number of levels that an honest report supports."""
+        return support_moments(self.support_law, self.levels)
+
+    def support_caution(self, reports: int) -> str:
+        """No caution by default."""
+        return ""
 
     def _tally(self, counts: ArrayLike) -> NDArray[Any]:
         tally = np.asarray(counts)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tacita.collect.channels._bits import count_bits, fill_lanes, lanes_of, last_mask, pack, set_truths
 from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.support import SupportChannel, SupportLaw
+from tacita.collect.device.channels import Unary
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 
@@ -174,3 +175,14 @@ class UnaryEncoding(SupportChannel, ExactLoss):
     def tally(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         """Count the reports with each bit set; the last entry is the number of reports."""
         return count_bits(reports, self.levels)
+
+    # -- the wire ----------------------------------------------------------------------------------------
+
+    def wire(self) -> Unary:
+        """The channel as a question carries it."""
+        return Unary(on=self.on, off=self.off, bits=self.bits)
+
+    @classmethod
+    def of_wire(cls, device: Unary, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
+        return cls(levels=cells, on=device.on, off=device.off, bits=device.bits)

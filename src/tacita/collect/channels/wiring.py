@@ -1,55 +1,128 @@
-"""Between the wire and the estimators: each channel of a device as the channel that an aggregator estimates with.
+"""Registry of the channels that devices know, and the form of their answers in bulk.
 
-The integers are the same on both sides, so that the loss is (tests enumerate that the laws are, too). Answers arrive as
-JSON values or packed into bytes; either way they are checked in bulk here and become the array that `tally` takes.
+A channel of the registry has a class here, which estimates, and a class in `collect/device`, which draws. The integers
+are the same on both sides, so that the loss is (tests enumerate that the laws are, too). Answers arrive as JSON values
+or packed into bytes; either way they are checked in bulk here and become the array that `tally` takes.
 
-Packed, an answer is: rr, hadamard, matrix: its index in 4 bytes; hash: the seed in 4 bytes, the cell in 4; unary,
-subset: its bits, a byte for 8 cells. Numbers are little-endian.
+Packed, an answer is: an index in 4 bytes; a seed and an index in 4 bytes each; bits, a byte for 8 cells. Numbers are
+little-endian. `DeviceChannel.form` states which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.channels._bits import check_packed
+from tacita.collect.channels.binned_means import (
+    DuchiBins,
+    HybridBins,
+    PiecewiseBins,
+    duchi_for,
+    hybrid_for,
+    piecewise_for,
+)
+from tacita.collect.channels.chain import ChainChannel, chain_for
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.fourier import FourierChannel, fourier_for
+from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.matrix import MatrixChannel
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Randomizer
+from tacita.collect.channels.square_wave import SquareWave, wave_for
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
-from tacita.collect.device.channels import RR, DeviceChannel, Hadamard, Hash, Matrix, Subset, Unary, hadamard_rows
+from tacita.collect.device.channels import KINDS, DeviceChannel
+from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["answer_width", "channel_of", "pack_answer", "reports_array", "unpack_answers", "wire_of"]
+__all__ = [
+    "REGISTRY",
+    "WiredChannel",
+    "Wiring",
+    "answer_width",
+    "channel_of",
+    "make_channel",
+    "pack_answer",
+    "reports_array",
+    "unpack_answers",
+    "wire_of",
+]
 
-_SEED_BITS = 32
+
+class WiredChannel(Randomizer, Protocol):
+    """A channel that devices know."""
+
+    def wire(self) -> DeviceChannel:
+        """The channel as a question carries it."""
+
+    @classmethod
+    def of_wire(cls, device: Any, cells: int) -> Self:
+        """The channel that estimates from what such devices send."""
 
 
-def wire_of(channel: Channel) -> DeviceChannel:
+@dataclass(frozen=True)
+class Wiring:
+    """One line of the registry.
+
+    Args:
+        channel: The class that estimates.
+        make: Makes the channel for a table at an epsilon: the domain of the table, and epsilon.
+        title: Name in words, for help and documents.
+    """
+
+    channel: type[WiredChannel]
+    make: Callable[[Domain, float], WiredChannel]
+    title: str
+
+
+def _sized(make: Callable[..., Any]) -> Callable[[Domain, float], Any]:
+    """Make channels that need only the number of cells of the table."""
+    return lambda domain, epsilon: make(levels=domain.size, epsilon=epsilon)
+
+
+REGISTRY: dict[str, Wiring] = {
+    "rr": Wiring(RandomizedResponse, _sized(RandomizedResponse.k_ary), "randomized response"),
+    "unary": Wiring(UnaryEncoding, _sized(UnaryEncoding.optimised), "optimised unary encoding"),
+    "hash": Wiring(LocalHashing, _sized(LocalHashing.optimised), "optimised local hashing"),
+    "hadamard": Wiring(HadamardResponse, _sized(HadamardResponse.of), "Hadamard response"),
+    "subset": Wiring(SubsetSelection, _sized(SubsetSelection.of), "subset selection"),
+    "matrix": Wiring(MatrixChannel, _sized(geometric_channel), "truncated geometric law, for ordered levels"),
+    "wave": Wiring(SquareWave, wave_for, "Square Wave, for a number in bins or ordered levels"),
+    "duchi": Wiring(DuchiBins, duchi_for, "mean of a number by Duchi's coin"),
+    "piecewise": Wiring(PiecewiseBins, piecewise_for, "mean of a number by the Piecewise mechanism"),
+    "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by both mixed, the least variance"),
+    "fourier": Wiring(FourierChannel, fourier_for, "parities of yes-or-no attributes, for all tables of a size"),
+    "chain": Wiring(ChainChannel, chain_for, "a row in segments with one coin each (M2)"),
+}
+"""Every kind of the wire. A new channel is one line here."""
+
+
+def make_channel(name: str, domain: Domain, epsilon: float) -> WiredChannel:
+    """Make the channel of a kind for the table over a domain.
+
+    Args:
+        name: A kind of the registry. domain: The attributes of the table. epsilon: The loss wanted, at most.
+    """
+    if name not in REGISTRY:
+        raise InvalidInput(f"must be one of {', '.join(REGISTRY)}", field="channel", value=name)
+    return REGISTRY[name].make(domain, epsilon)
+
+
+def wire_of(channel: Randomizer) -> DeviceChannel:
     """The channel as a question carries it."""
-    match channel:
-        case RandomizedResponse():
-            return RR(keep=channel.keep, fake=channel.fake)
-        case UnaryEncoding():
-            return Unary(on=channel.on, off=channel.off, bits=channel.bits)
-        case LocalHashing(seed_bits=seed_bits) if seed_bits == _SEED_BITS:
-            return Hash(cells=channel.cells, keep=channel.inner.keep, fake=channel.inner.fake[0])
-        case HadamardResponse():
-            return Hadamard(keep=channel.inner.keep, fake=channel.inner.fake[0])
-        case SubsetSelection():
-            return Subset(size=channel.size, on=channel.on, bits=channel.bits)
-        case MatrixChannel():
-            return Matrix(weights=channel.table)
+    for line in REGISTRY.values():
+        if isinstance(channel, line.channel):
+            return channel.wire()
     raise InvalidInput("must be a channel that devices know", field="channel", value=type(channel).__name__)
 
 
-def channel_of(device: DeviceChannel, cells: int) -> Channel:
+def channel_of(device: DeviceChannel, cells: int) -> Any:
     """The channel that estimates from what such devices send.
 
     Args:
@@ -57,22 +130,12 @@ def channel_of(device: DeviceChannel, cells: int) -> Channel:
         cells: The number of cells of that question.
     """
     device.check(cells)
-    match device:
-        case RR():
-            return RandomizedResponse(keep=device.keep, fake=device.fake)
-        case Unary():
-            return UnaryEncoding(levels=cells, on=device.on, off=device.off, bits=device.bits)
-        case Hash():
-            inner = RandomizedResponse(keep=device.keep, fake=(device.fake,) * device.cells)
-            return LocalHashing(levels=cells, inner=inner, seed_bits=_SEED_BITS)
-        case Hadamard():
-            return HadamardResponse(levels=cells, inner=RandomizedResponse(keep=device.keep, fake=(device.fake,) * 2))
-        case Subset():
-            return SubsetSelection(levels=cells, size=device.size, on=device.on, bits=device.bits)
-        case Matrix():
-            used = np.flatnonzero(device.weights[0])  # columns that are never sent are not estimated with
-            return MatrixChannel(table=tuple(tuple(row[y] for y in used) for row in device.weights))
-    raise InvalidInput("must be a kind of the wire", field="channel", value=device.kind)
+    if KINDS.get(device.kind) is not type(device):
+        raise InvalidInput("must be a kind of the wire", field="channel", value=device.kind)
+    return REGISTRY[device.kind].channel.of_wire(device, cells)
+
+
+# -- answers in bulk ---------------------------------------------------------------------------------------
 
 
 def reports_array(device: DeviceChannel, cells: int, answers: Sequence[Any]) -> NDArray[Any]:
@@ -89,19 +152,14 @@ def reports_array(device: DeviceChannel, cells: int, answers: Sequence[Any]) -> 
             device.check_answer(cells, answer)
         except InvalidInput as error:
             raise InvalidInput(error.rule, field=f"answers[{index}]") from None
-    if isinstance(device, RR | Hadamard):  # the indexes themselves
-        return np.array(shaped, dtype=np.int64)
+    if device.form == "index":
+        return _indexes(device, cells, np.array(shaped, dtype=np.int64))
     return unpack_answers(device, cells, b"".join(_bytes_of(answer) for answer in shaped))
 
 
 def answer_width(device: DeviceChannel, cells: int) -> int:
     """Bytes of one packed answer."""
-    match device:
-        case Unary() | Subset():
-            return -(-cells // 8)
-        case Hash():
-            return 8
-    return 4
+    return {"index": 4, "pair": 8, "bits": -(-cells // 8)}[device.form]
 
 
 def pack_answer(device: DeviceChannel, cells: int, answer: Any) -> bytes:
@@ -123,31 +181,30 @@ def unpack_answers(device: DeviceChannel, cells: int, data: bytes) -> NDArray[An
     width = answer_width(device, cells)
     if len(data) % width:
         raise InvalidInput(f"must be whole answers of {width} bytes", field="answers", value=f"{len(data)} bytes")
-    match device:
-        case Unary() | Subset():
+    match device.form:
+        case "bits":
             packed = check_packed(np.frombuffer(data, dtype=np.uint8).reshape(-1, width), cells)
-            if isinstance(device, Subset):
-                _require(np.bitwise_count(packed).sum(axis=1) == device.size, f"must have {device.size} bits set")
+            if (size := device.bits_set()) is not None:
+                _require(np.bitwise_count(packed).sum(axis=1) == size, f"must have {size} bits set")
             return packed
-        case Hash():
+        case "pair":
             pairs = np.frombuffer(data, dtype="<u4").reshape(-1, 2)
-            _require(pairs[:, 1] < device.cells, f"must be cells below {device.cells}")
+            _require(pairs[:, 1] < device.index_end(cells), f"must be cells below {device.index_end(cells)}")
             return pairs
-        case Matrix():
-            sent = np.array(device.weights[0]) > 0
-            indexes = _indexes(data, len(sent))
-            _require(sent[indexes], "must be reports that this channel sends")
-            places: NDArray[np.int64] = (np.cumsum(sent) - 1)[indexes]
-            return places
-        case Hadamard():
-            return _indexes(data, 2 * hadamard_rows(cells))
-    return _indexes(data, cells)
+    return _indexes(device, cells, np.frombuffer(data, dtype="<u4").astype(np.int64))
 
 
-def _indexes(data: bytes, end: int) -> NDArray[np.int64]:
-    indexes = np.frombuffer(data, dtype="<u4").astype(np.int64)
+def _indexes(device: DeviceChannel, cells: int, indexes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Indexes among those that are ever sent, counted without the others."""
+    end, used = device.index_end(cells), device.sent_indexes(cells)
     _require(indexes < end, f"must be below {end}")
-    return indexes
+    if len(used) == end:
+        return indexes
+    sent = np.zeros(end, dtype=bool)
+    sent[list(used)] = True
+    _require(sent[indexes], "must be reports that this channel sends")
+    places: NDArray[np.int64] = (np.cumsum(sent) - 1)[indexes]
+    return places
 
 
 def _require(good: NDArray[np.bool_], rule: str) -> None:

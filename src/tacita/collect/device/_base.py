@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from tacita.collect.device import draw
 from tacita.collect.device.draw import WORD_RANGE
@@ -24,6 +24,7 @@ __all__ = [
     "check_packed",
     "check_total",
     "check_weight",
+    "said_of_reports",
 ]
 
 MAX_CELLS = 2**20
@@ -37,6 +38,10 @@ class DeviceChannel:
     """Base class of all kinds. Its fields are those of the wire format; all of them are integers."""
 
     kind: ClassVar[str]
+    sends_cell: ClassVar[bool] = False
+    """Whether an answer is one of the cells, so that a receipt can name its levels."""
+    form: ClassVar[Literal["index", "bits", "pair"]] = "index"
+    """An answer is an index, packed bits of the cells, or a seed and an index."""
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -84,6 +89,27 @@ class DeviceChannel:
     def check_answer(self, cells: int, answer: object) -> None:
         """Check that this channel could have sent it."""
         raise NotImplementedError
+
+    def index_end(self, cells: int) -> int:
+        """Number of indexes, of a kind that sends one."""
+        return cells
+
+    def sent_indexes(self, cells: int) -> Sequence[int]:
+        """The indexes that are ever sent, ascending; all by default."""
+        return range(self.index_end(cells))
+
+    def bits_set(self) -> int | None:
+        """Number of bits that are set in every answer, of a kind that sends bits; None where it may be any number."""
+        return None
+
+
+def said_of_reports(reports: int, kept: Fraction) -> str:
+    """Describe a channel that sends one of so many reports."""
+    return (
+        f"One of {reports} possible reports and a random number leave this device."
+        f" With probability {1 - float(kept):.3g} it is drawn in the same way whatever your answer is,"
+        " and no one who sees it can know when."
+    )
 
 
 def _listed(value: Any) -> Any:

@@ -23,6 +23,7 @@ class Unary(DeviceChannel):
     """
 
     kind = "unary"
+    form = "bits"
     on: int
     off: int
     bits: int
@@ -79,6 +80,7 @@ class Subset(DeviceChannel):
     """
 
     kind = "subset"
+    form = "bits"
     size: int
     on: int
     bits: int
@@ -134,3 +136,7 @@ class Subset(DeviceChannel):
         """Packed bits, `size` of them set."""
         if check_packed(answer, cells).bit_count() != self.size:
             raise InvalidInput(f"must have exactly {self.size} bits set", field="answer")
+
+    def bits_set(self) -> int | None:
+        """`size`."""
+        return self.size

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
 from tacita.collect.device import draw
-from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight
+from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight, said_of_reports
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.collect.device.refusal import Refusal
 from tacita.errors import InvalidInput
@@ -67,11 +67,7 @@ class Matrix(DeviceChannel):
 
     def said(self, cells: int) -> str:
         """One of the reports."""
-        return (
-            f"One of {len(self.weights[0])} possible reports and a random number leave this device."
-            f" With probability {1 - float(self.kept(cells)):.3g} it is drawn in the same way whatever your answer is,"
-            " and no one who sees it can know when."
-        )
+        return said_of_reports(self.index_end(cells), self.kept(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """One die, with the sides of the truth's row."""
@@ -81,5 +77,13 @@ class Matrix(DeviceChannel):
 
     def check_answer(self, cells: int, answer: object) -> None:
         """A column that is ever sent."""
-        if self.weights[0][check_index(answer, len(self.weights[0]))] == 0:
+        if self.weights[0][check_index(answer, self.index_end(cells))] == 0:
             raise InvalidInput("must be a report that this channel sends", field="answer")
+
+    def index_end(self, cells: int) -> int:
+        """Number of columns."""
+        return len(self.weights[0])
+
+    def sent_indexes(self, cells: int) -> Sequence[int]:
+        """Columns that are not 0."""
+        return [y for y, weight in enumerate(self.weights[0]) if weight]

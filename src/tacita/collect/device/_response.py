@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from math import comb
 from typing import Any
 
 from tacita.collect.device import draw
@@ -21,7 +24,7 @@ from tacita.collect.device._base import (
 from tacita.collect.device.refusal import Refusal, is_integer
 from tacita.errors import InvalidInput
 
-__all__ = ["RR", "Hadamard", "Hash", "hadamard_rows", "hash32"]
+__all__ = ["RR", "Fourier", "Hadamard", "Hash", "fourier_masks", "hadamard_rows", "hash32"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,7 @@ class RR(DeviceChannel):
     """
 
     kind = "rr"
+    sends_cell = True
     keep: int
     fake: tuple[int, ...]
 
@@ -107,6 +111,7 @@ class Hash(_Inner):
     """
 
     kind = "hash"
+    form = "pair"
     cells: int
     keep: int
     fake: int
@@ -143,6 +148,10 @@ class Hash(_Inner):
         if any(part >= end for part, end in zip(answer, ends, strict=True)):
             raise InvalidInput(f"must be a seed below 2**32 and a cell below {self.cells}", field="answer")
 
+    def index_end(self, cells: int) -> int:
+        """Values of the hash."""
+        return self.cells
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hadamard(_Inner):
@@ -168,11 +177,7 @@ class Hadamard(_Inner):
 
     def said(self, cells: int) -> str:
         """A split, and a side."""
-        return (
-            "A random number leaves this device that splits these answers into two groups, and a bit that names one"
-            f" group. With probability {float(self.kept(cells)):.3g} it is the group of your own answer; otherwise it"
-            " is drawn by chance, and no one who sees it can know which."
-        )
+        return said_of_groups(self.kept(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """A word for the row, then a die of two sides."""
@@ -182,7 +187,82 @@ class Hadamard(_Inner):
 
     def check_answer(self, cells: int, answer: object) -> None:
         """2 * row + sign."""
-        check_index(answer, 2 * hadamard_rows(cells))
+        check_index(answer, self.index_end(cells))
+
+    def index_end(self, cells: int) -> int:
+        """Two signs for each row."""
+        return 2 * hadamard_rows(cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fourier(_Inner):
+    """Fourier coefficient: a random set of yes-or-no attributes, and the parity of the cell there.
+
+    The cells are all combinations of d attributes of two levels each.
+
+    Args:
+        order: Most attributes of a set. keep: Weight of keeping the true parity. fake: Weight of each parity as a fake.
+    """
+
+    kind = "fourier"
+    order: int
+    keep: int
+    fake: int
+
+    def check(self, cells: int) -> None:
+        """Check that cells are bits, then the weights of randomized response of one bit."""
+        if cells & (cells - 1) or not is_integer(self.order) or not 1 <= self.order < cells.bit_length():
+            rule = "must be an integer from 1 to the number of attributes, which must have two levels each"
+            raise Refusal("order", rule, field="channel.order", value=self.order)
+        self._check_inner(2)
+        if self.keep == 0:
+            raise Refusal("threshold", "must be at least 1", field="channel.keep", value=0)
+
+    def kept(self, cells: int) -> Fraction:
+        """keep / total."""
+        return Fraction(self.keep, self.keep + 2 * self.fake)
+
+    def said(self, cells: int) -> str:
+        """A split, and a side."""
+        return said_of_groups(self.kept(cells))
+
+    def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
+        """A die for the set, then a die of two sides."""
+        masks = fourier_masks(cells.bit_length() - 1, self.order)
+        number, first = draw.below(len(masks), words)
+        sent, used = self._send(2, (masks[number] & truth).bit_count() & 1, words)
+        return 2 * number + sent, first + used
+
+    def check_answer(self, cells: int, answer: object) -> None:
+        """2 * set + parity."""
+        check_index(answer, self.index_end(cells))
+
+    def index_end(self, cells: int) -> int:
+        """Two parities for each set."""
+        attributes = cells.bit_length() - 1
+        return 2 * sum(comb(attributes, size) for size in range(1, self.order + 1))
+
+
+@cache
+def fourier_masks(attributes: int, order: int) -> tuple[int, ...]:
+    """Bits of every set of 1 to `order` attributes, small sets first, then by their attributes.
+
+    The last attribute is bit 0, as in the number of a cell.
+
+    >>> fourier_masks(3, 2)
+    (4, 2, 1, 6, 5, 3)
+    """
+    sets = (chosen for size in range(1, order + 1) for chosen in combinations(range(attributes), size))
+    return tuple(sum(1 << (attributes - 1 - place) for place in chosen) for chosen in sets)
+
+
+def said_of_groups(kept: Fraction) -> str:
+    """Describe a channel that names one of two groups of the answers."""
+    return (
+        "A random number leaves this device that splits these answers into two groups, and a bit that names one"
+        f" group. With probability {float(kept):.3g} it is the group of your own answer; otherwise it"
+        " is drawn by chance, and no one who sees it can know which."
+    )
 
 
 def hash32(seed: int, cell: int) -> int:

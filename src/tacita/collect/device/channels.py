@@ -5,7 +5,9 @@ is read off them here, whatever the question promises.
 Utility: that of the channel of the same name in `tacita.collect`; each draws by the same law (not always with the same
 words).
 Claim pages: docs/claims/randomized-response.md, docs/claims/unary.md, docs/claims/local-hashing.md,
-docs/claims/hadamard.md, docs/claims/subset-selection.md, docs/claims/geometric-hybrid.md.
+docs/claims/hadamard.md, docs/claims/subset-selection.md, docs/claims/geometric-hybrid.md, docs/claims/square-wave.md,
+docs/claims/local-means.md, docs/claims/fourier-marginals.md,
+docs/claims/rrba.md.
 
 `cells` is the number of possible answers everywhere, `truth` the index of the true one. The rules and their order
 are those of docs/reference/wire.md. A draw does the same work whatever the coin says. Standard library only.
@@ -13,10 +15,14 @@ are those of docs/reference/wire.md. A draw does the same work whatever the coin
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tacita.collect.device._base import MAX_CELLS, SEED_RANGE, Answer, DeviceChannel
 from tacita.collect.device._bits import Subset, Unary
+from tacita.collect.device._chain import Chain
+from tacita.collect.device._line import Duchi, Hybrid, Piecewise, Wave
 from tacita.collect.device._matrix import Matrix
-from tacita.collect.device._response import RR, Hadamard, Hash, hadamard_rows, hash32
+from tacita.collect.device._response import RR, Fourier, Hadamard, Hash, fourier_masks, hadamard_rows, hash32
 from tacita.collect.device.refusal import Refusal
 
 __all__ = [
@@ -25,18 +31,35 @@ __all__ = [
     "RR",
     "SEED_RANGE",
     "Answer",
+    "Chain",
+    "ChannelName",
     "DeviceChannel",
+    "Duchi",
+    "Fourier",
     "Hadamard",
     "Hash",
+    "Hybrid",
+    "Kind",
     "Matrix",
+    "Piecewise",
     "Subset",
     "Unary",
+    "Wave",
     "device_channel",
+    "fourier_masks",
     "hadamard_rows",
     "hash32",
 ]
 
-KINDS: dict[str, type[DeviceChannel]] = {kind.kind: kind for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix)}
+Kind = Literal[
+    "rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid", "fourier", "chain"
+]
+ChannelName = Literal["auto", "mixed", Kind]
+"""Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; or one kind."""
+KINDS: dict[str, type[DeviceChannel]] = {
+    kind.kind: kind
+    for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier, Chain)
+}
 
 
 def device_channel(data: object) -> DeviceChannel:

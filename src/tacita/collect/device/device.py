@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tacita.collect.device.blind import is_token, report_id, split_token, verify
-from tacita.collect.device.channels import RR, Answer
+from tacita.collect.device.channels import Answer
 from tacita.collect.device.draw import below
 from tacita.collect.device.ledger import DeviceLedger, Entry, OpenLedger
 from tacita.collect.device.question import SLACK, Ask, Question, Refusal, Report, check_origin, seen, shard_of
@@ -398,7 +398,7 @@ def _taker(question: Question, report: Report, service: str) -> str:
 def _given(question: Question, entry: Entry, service: str) -> tuple[Report, Receipt]:
     report = entry.sent()
     assert report is not None, "drawn a moment ago"
-    cell = report.answer if isinstance(question.channel, RR) else None
+    cell = report.answer if question.channel.sends_cell else None
     receipt = Receipt(
         campaign=entry.campaign,
         question=entry.question,

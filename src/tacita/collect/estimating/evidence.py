@@ -68,7 +68,7 @@ class Evidence:
         """The evidence of a tally."""
         blocks: dict[Key, list[tuple[Channel, NDArray[np.int64]]]] = {}
         for asked, counts in tally:
-            blocks.setdefault(asked.attributes, []).append((asked.channel, counts))
+            blocks.setdefault(asked.attributes, []).append((asked.oracle, counts))
         domain, values, sources = tally.design.domain, {}, {}
         for key, parts in blocks.items():
             channels, shape = [channel for channel, _ in parts], domain.project(key).shape
@@ -98,7 +98,7 @@ class Evidence:
 
     def error(self, key: Key, rng: np.random.Generator, at: Array) -> Array:
         """One draw of the error of a measured table if `at` is the truth."""
-        return self.covariance(key, at).draw(rng).reshape(self.values[key].shape)
+        return _draw(self.covariance(key, at), rng).reshape(self.values[key].shape)
 
     @cached_property
     def reports(self) -> int:
@@ -108,3 +108,11 @@ class Evidence:
     def larger(self) -> Sequence[Key]:
         """Tables of more than two attributes."""
         return [key for key in self.values if len(key) > 2]
+
+
+def _draw(covariance: Covariance, rng: np.random.Generator) -> Array:
+    """One normal draw; a covariance without a diagonal part, as an inverted matrix has, is taken as a whole."""
+    if (covariance.diagonal > 0).all():
+        return covariance.draw(rng)
+    values, directions = np.linalg.eigh(covariance.dense())
+    return np.asarray(directions @ (np.sqrt(np.clip(values, 0.0, None)) * rng.standard_normal(values.size)))

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacita.collect.channels._em import Fitted
-from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
-from tacita.collect.channels.protocol import About, Channel, EnumerableChannel
+from tacita.collect.channels.protocol import About, Channel, EnumerableChannel, KeepsOrFakes
 from tacita.errors import InvalidInput
 from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Covariance
@@ -148,7 +147,7 @@ def pooled_mle(
 
 def _checked(channel: EnumerableChannel, counts: ArrayLike) -> NDArray[Any]:
     seen = np.asarray(counts)
-    reports = channel.levels if isinstance(channel, RandomizedResponse) else channel.weights().shape[1]
+    reports = channel.levels if isinstance(channel, KeepsOrFakes) else channel.weights().shape[1]
     if seen.shape != (reports,) or seen.dtype.kind not in "iu" or (seen < 0).any() or not seen.any():
         rule = f"must be {reports} non-negative integers, not all 0"
         raise InvalidInput(rule, field="counts", value=f"{seen.dtype}, shape {seen.shape}")
@@ -159,14 +158,14 @@ def _gathered(
     channels: Sequence[EnumerableChannel], counts: Sequence[NDArray[Any]]
 ) -> list[tuple[Array | None, Array, Array]]:
     """All blocks of randomized response as rows of one (slope, fakes, counts); any other as (None, matrix, counts)."""
-    rows = [(c, seen) for c, seen in zip(channels, counts, strict=True) if isinstance(c, RandomizedResponse)]
+    rows = [(c, seen) for c, seen in zip(channels, counts, strict=True) if isinstance(c, KeepsOrFakes)]
     found: list[tuple[Array | None, Array, Array]] = []
     if rows:
         slope = np.array([[channel.keep_probability] for channel, _ in rows])
         fakes = np.stack([channel.fake_probabilities() for channel, _ in rows])
         found.append((slope, fakes, np.stack([seen for _, seen in rows]).astype(float)))
     for channel, seen in zip(channels, counts, strict=True):
-        if not isinstance(channel, RandomizedResponse):
+        if not isinstance(channel, KeepsOrFakes):
             kept = seen > 0  # a report that never came says nothing, and its logarithm may not exist
             found.append((None, np.ascontiguousarray(channel.matrix()[:, kept]), seen[kept].astype(float)))
     return found

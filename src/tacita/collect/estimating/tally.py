@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.analysis.poisoning import influence
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.protocol import About, Channel
+from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.protocol import About, MarginRandomizer, Randomizer, respondents_of, traits_of
 from tacita.collect.estimating.pooling import pool_blocks
 from tacita.collect.planning.design import UNIT, Asked, CollectionDesign
 from tacita.domain import Domain
@@ -46,7 +46,7 @@ class Participation:
     invited: bool
     reports_a_minute: int | None = None
 
-    def influence(self, counted: Sequence[tuple[Channel, int]]) -> dict[str, Any]:
+    def influence(self, counted: Sequence[tuple[Randomizer, int]]) -> dict[str, Any]:
         """Compute how far one sender can move a share of a table, as plain data.
 
         m further reports beside n move an estimate that is linear in its counts as far as replacing m of n + m: by
@@ -164,6 +164,11 @@ class Tally:
         return tally
 
     def __iter__(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+        """Questions about tables, with their counts."""
+        return (pair for pair in self.questions() if not (pair[0].asks_mean or pair[0].asks_margins))
+
+    def questions(self) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+        """All questions that someone has answered, with their counts; those about means too."""
         for number in sorted(self._counts):
             yield self.design.questions[number], self._counts[number]
 
@@ -189,20 +194,66 @@ class Tally:
             raise InvalidInput("must be the population where several questions are asked", field="about", hint=hint)
         blocks: dict[tuple[str, ...], list[int]] = {}
         for number in sorted(self._counts):
-            blocks.setdefault(self.design.questions[number].attributes, []).append(number)
+            asked = self.design.questions[number]
+            if not (asked.asks_mean or asked.asks_margins):
+                blocks.setdefault(asked.attributes, []).append(number)
+        margins = self._margins(about)
+        if self._counts and not blocks and not margins:
+            hint = "Look at its means"
+            raise InvalidInput("asks for means only: there is no table", field="tables", hint=hint)
         # A device answers one sheet of a campaign and refuses others: all tables together cost what one view does.
         run = new_run()
-        return Releases(self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items())
+        made = [self._release(numbers, about, run, (at or {}).get(key)) for key, numbers in blocks.items()]
+        return Releases(made + margins)
+
+    def _margins(self, about: About) -> list[Release]:
+        """Wanted tables, and single attributes, of questions that estimate margins; their errors are correlated."""
+        found = []
+        for number in sorted(self._counts):
+            asked = self.design.questions[number]
+            if not isinstance(asked.channel, MarginRandomizer):
+                continue
+            if about != "population":
+                raise InvalidInput("must be the population: each set was answered by some", field="about", value=about)
+            held = [key for key in self.design.wanted if set(key) <= set(asked.attributes)]
+            for key in dict.fromkeys([*held, *((name,) for name in asked.attributes)]):
+                places = [asked.attributes.index(name) for name in key]
+                found.append(self._margin(number, key, asked.channel.margin(self._counts[number], places)))
+        return found
+
+    def _margin(self, number: int, key: tuple[str, ...], found: FrequencyEstimate) -> Release:
+        asked, domain = self.design.questions[number], self.design.domain.project(key)
+        recipe: dict[str, Any] = {
+            "method": "collection",
+            "channel": type(asked.channel).__name__,
+            "respondents": found.respondents,
+            "blocks": 1,
+            "sheets": 1,
+            "about": found.about,
+        }
+        if self.participation is not None:
+            reports = respondents_of(asked.channel, self._counts[number])
+            recipe |= {"influence": self.participation.influence([(asked.channel, reports)])}
+        return Release(
+            estimate=Cells(domain, np.asarray(found.frequencies).reshape(domain.shape)),
+            quantity="share",
+            uncertainty=Correlated(covariance=found.uncertainty),
+            event=Pure(epsilon=self.design.loss(self.design.view_of[number])),
+            unit=UNIT,
+            neighbours=Neighbours.REPLACE_ONE,
+            trust="local",
+            provenance=Provenance(recipe=recipe, simulated=self.simulated, run=new_run()),
+        )
 
     def _release(self, numbers: list[int], about: About, run: str, at: NDArray[np.float64] | None) -> Release:
         asked = [self.design.questions[number] for number in numbers]
         domain = self.design.domain.project(asked[0].attributes)
         shares = None if at is None else at.reshape(-1)
         counts = [self._counts[number] for number in numbers]
-        found = pool_blocks([q.channel for q in asked], counts, about=about, at=shares)
+        found = pool_blocks([q.oracle for q in asked], counts, about=about, at=shares)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
-            one_cell = isinstance(asked[0].channel, RandomizedResponse)
+            one_cell = traits_of(asked[0].channel).sends_cell
             offset = np.asarray(found.offset)
             binomial = Binomial(trials=found.respondents, slope=found.slope, offset=offset, sums=one_cell)
         recipe: dict[str, Any] = {
@@ -215,7 +266,7 @@ class Tally:
         }
         if self.participation is not None:
             reports = [
-                q.channel.estimate(self._counts[number]).respondents for q, number in zip(asked, numbers, strict=True)
+                respondents_of(q.channel, self._counts[number]) for q, number in zip(asked, numbers, strict=True)
             ]
             counted = list(zip((q.channel for q in asked), reports, strict=True))
             recipe |= {"influence": self.participation.influence(counted)}

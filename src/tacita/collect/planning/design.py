@@ -21,18 +21,19 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacita.collect.channels.oracles import best_oracle
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.protocol import Channel, MarginRandomizer, MeanRandomizer, Randomizer
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
 
-__all__ = ["Asked", "CollectionDesign", "Prediction", "ask", "compare_budgets", "scaled"]
+__all__ = ["Asked", "CollectionDesign", "Prediction", "ask", "best_for", "compare_budgets", "scaled"]
 
 Mode = Literal["singles", "tables"]
-Oracle = Callable[[int, float, int], Channel]
-"""Gives the channel for so many levels, an epsilon, and so many answers."""
+Oracle = Callable[[Domain, float, int], Randomizer]
+"""Gives the channel for the table over a domain, an epsilon, and so many answers."""
 
 UNIT = Unit.row()
 """Who is protected: one answer. Where a person has many rows, rows are not people, and a design is refused."""
@@ -47,14 +48,36 @@ class Asked:
     """One question: a combination of attributes, its channel, and which share of a block's respondents gets it."""
 
     attributes: tuple[str, ...]
-    channel: Channel
+    channel: Randomizer
     share: float
     block: int = 1
+
+    @property
+    def asks_mean(self) -> bool:
+        """Whether its reports estimate a mean, and no table."""
+        return isinstance(self.channel, MeanRandomizer)
+
+    @property
+    def asks_margins(self) -> bool:
+        """Whether its reports estimate tables over a few of its attributes, and not the table over all."""
+        return isinstance(self.channel, MarginRandomizer)
+
+    @property
+    def oracle(self) -> Channel:
+        """The channel, of a question whose reports estimate its table."""
+        if not isinstance(self.channel, Channel):
+            rule = "is asked for its mean or for margins: its reports do not estimate its table"
+            raise InvalidInput(rule, field="attributes", value=" x ".join(self.attributes))
+        return self.channel
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """Predicted error of a table, as total variation distance, before anyone is asked."""
+    """Predicted error of a table, as total variation distance, before anyone is asked.
+
+    Of a question about a mean: the standard error as a share of the range of the number. Of a question about margins:
+    the error of its largest tables.
+    """
 
     attributes: tuple[str, ...]
     raw: float
@@ -146,7 +169,7 @@ class CollectionDesign:
 
     def predict(self) -> tuple[Prediction, ...]:
         """Error of every table that is asked for directly."""
-        return tuple(_predict(self.domain, q.attributes, q.channel, self.expected(q)) for q in self.questions)
+        return tuple(_predict(self.domain, q, self.expected(q)) for q in self.questions)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -180,12 +203,32 @@ def _report_variance(channel: Channel) -> float:
     return float(np.mean(channel.covariance(even, respondents=1, about="respondents").variance()))
 
 
+def _even(channel: Randomizer) -> NDArray[np.float64]:
+    return np.full(channel.levels, 1 / channel.levels)
+
+
+def _cost(domain: Domain, attributes: Sequence[str], channel: Randomizer) -> float:
+    """c of a question: its error is about c / sqrt(n)."""
+    if isinstance(channel, MeanRandomizer):
+        return math.sqrt(channel.variance(_even(channel)))
+    assert isinstance(channel, Channel), "margins are asked by one question"
+    return math.sqrt(channel.levels * min(channel.levels, _directions(domain, attributes)) * _report_variance(channel))
+
+
 def _directions(domain: Domain, attributes: Sequence[str]) -> int:
     """Number of noise directions left after a table is shrunk to rank one: one for each free share of each margin."""
     return 1 + sum(domain[name].size - 1 for name in attributes)
 
 
-def _predict(domain: Domain, attributes: tuple[str, ...], channel: Channel, answers: int) -> Prediction:
+def _predict(domain: Domain, asked: Asked, answers: int) -> Prediction:
+    if isinstance(asked.channel, MeanRandomizer):
+        error = math.sqrt(asked.channel.variance(_even(asked.channel)) / answers)
+        return Prediction(attributes=asked.attributes, raw=error, published=error)
+    if isinstance(asked.channel, MarginRandomizer):
+        order = asked.channel.order
+        error = 0.5 * 2**order * math.sqrt(2 / math.pi * asked.channel.margin_variance(order) / answers)
+        return Prediction(attributes=asked.attributes, raw=min(error, 1.0), published=min(error, 1.0))
+    attributes, channel = asked.attributes, asked.oracle
     cells, variance = channel.levels, _report_variance(channel) / answers
     # E|x| = sqrt(2/pi) sd for normal noise; total variation is half of the sum of |x|, and never above 1
     raw = 0.5 * cells * math.sqrt(2 / math.pi * variance)
@@ -197,19 +240,27 @@ def _predict(domain: Domain, attributes: tuple[str, ...], channel: Channel, answ
 
 
 def ask(
-    domain: Domain, keys: Sequence[tuple[str, ...]], epsilon: float, answers: int, *, oracle: Oracle = best_oracle
+    domain: Domain, keys: Sequence[tuple[str, ...]], epsilon: float, answers: int, *, oracle: Oracle | None = None
 ) -> list[Asked]:
-    """Questions about these combinations, shared out so that the sum of their errors is smallest."""
-    channels = [oracle(domain.project(key).size, epsilon, max(answers // len(keys), 1)) for key in keys]
-    costs = [
-        math.sqrt(channel.levels * min(channel.levels, _directions(domain, key)) * _report_variance(channel))
-        for key, channel in zip(keys, channels, strict=True)
-    ]
+    """Questions about these combinations, shared out so that the sum of their errors is smallest.
+
+    Args:
+        domain: The attributes. keys: The combinations. epsilon: Of each answer. answers: To all questions together.
+        oracle: Gives the channel of each; the best one for its table by default.
+    """
+    oracle = oracle or best_for
+    channels = [oracle(domain.project(key), epsilon, max(answers // len(keys), 1)) for key in keys]
+    costs = [_cost(domain, key, channel) for key, channel in zip(keys, channels, strict=True)]
     weights = np.array(costs) ** (2 / 3)
     return [
         Asked(attributes=tuple(key), channel=channel, share=float(weight))
         for key, channel, weight in zip(keys, channels, weights / weights.sum(), strict=True)
     ]
+
+
+def best_for(table: Domain, epsilon: float, answers: int) -> Channel:
+    """The frequency oracle with the least predicted variance for a table."""
+    return best_oracle(table.size, epsilon, answers)
 
 
 def scaled(questions: Sequence[Asked], factor: float) -> list[Asked]:

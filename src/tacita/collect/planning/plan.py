@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.oracles import best_oracle
-from tacita.collect.channels.protocol import Channel
+from tacita.collect.channels.fourier import fourier_for
+from tacita.collect.channels.protocol import Randomizer
+from tacita.collect.channels.wiring import make_channel
+from tacita.collect.device.channels import ChannelName
 from tacita.collect.planning.calm import choose_views
-from tacita.collect.planning.design import FEWEST, SINGLES_SHARE, Asked, CollectionDesign, Oracle, ask, scaled
+from tacita.collect.planning.design import (
+    FEWEST,
+    SINGLES_SHARE,
+    Asked,
+    CollectionDesign,
+    Oracle,
+    ask,
+    best_for,
+    scaled,
+)
 from tacita.collect.planning.rehearse import rehearse
 from tacita.collect.planning.views import packed_views
-from tacita.domain import Domain
+from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.tables.workload import Workload
 
@@ -34,7 +44,7 @@ def plan_collection(
     epsilon: float,
     mode: Literal["auto", "singles", "tables", "views"] = "auto",
     answers: Literal["one", "view"] = "one",
-    channel: Literal["auto", "rr"] = "auto",
+    channel: ChannelName = "auto",
     dependence: float = DEPENDENCE,
 ) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
@@ -49,7 +59,10 @@ def plan_collection(
             comes nearest to the truth in a rehearsal.
         answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
             attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
-        channel: "rr" for randomized response throughout, which rounds need; otherwise the best for each question.
+        channel: "auto" for the best for each question; "mixed" for records of several kinds, whose numbers are asked
+            for their means (hybrid) and all else for its tables; or a kind of `wiring.REGISTRY` throughout: "rr",
+            which rounds need, another frequency oracle, "wave" for the distribution of a number, or "duchi",
+            "piecewise", "hybrid" for its mean; "fourier" asks yes-or-no attributes together for a random parity.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
     """
@@ -63,11 +76,15 @@ def plan_collection(
         raise InvalidInput("must be auto, singles, tables or views", field="mode", value=mode)
     if answers not in ("one", "view"):
         raise InvalidInput("must be one or view", field="answers", value=answers)
-    if channel not in ("auto", "rr"):
-        raise InvalidInput("must be auto or rr", field="channel", value=channel)
+    if channel not in get_args(ChannelName):
+        raise InvalidInput(f"must be {', '.join(get_args(ChannelName))}", field="channel", value=channel)
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
-    oracle: Oracle = best_oracle if channel == "auto" else _randomized_response
+    oracle = _oracle(channel)
+    if channel == "fourier":
+        return _fourier(domain, workload, respondents, epsilon)
+    if channel == "mixed" and answers == "one":
+        return _mixed(domain, workload, respondents, epsilon, oracle)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
     return replace(found, wanted=tuple(workload))
 
@@ -103,7 +120,7 @@ def _planned(
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
     candidates = {"multiplying single attributes": single, "asking for tables": tables}
-    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_oracle:
+    if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_for:
         chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
         if chosen.size > 1:
             candidates["asking for larger views"] = chosen.design()
@@ -130,8 +147,53 @@ def planning_seconds(
     return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
 
 
-def _randomized_response(levels: int, epsilon: float, _answers: int) -> Channel:
-    return RandomizedResponse.k_ary(levels=levels, epsilon=epsilon)
+def _oracle(channel: ChannelName) -> Oracle:
+    """The best for each table, means of numbers, or one kind throughout."""
+    if channel == "auto":
+        return best_for
+    if channel == "mixed":
+        return _mean_or_table
+    return lambda table, epsilon, _answers: make_channel(channel, table, epsilon)
+
+
+def _fourier(domain: Domain, workload: Workload, respondents: int, epsilon: float) -> CollectionDesign:
+    """One question about all attributes; the device draws the set whose parity it sends."""
+    names, order = tuple(workload.attributes), max(len(key) for key in workload)
+    channel = fourier_for(domain.project(names), epsilon, order)
+    return CollectionDesign(
+        domain=domain,
+        questions=(Asked(attributes=names, channel=channel, share=1.0),),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables",
+        why=f"one parity of each respondent gives all tables of up to {order} attributes",
+        wanted=tuple(workload),
+    )
+
+
+def _mean_or_table(table: Domain, epsilon: float, answers: int) -> Randomizer:
+    """The hybrid for the mean of one number without buckets, else the best oracle."""
+    attribute = table[table.names[0]]
+    if len(table.names) == 1 and isinstance(attribute, Numeric) and 2 <= attribute.size == len(attribute.labels):
+        return make_channel("hybrid", table, epsilon)
+    return best_for(table, epsilon, answers)
+
+
+def _mixed(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:
+    """Each respondent is given one question of the record by lot, with the whole epsilon: k = 1 of all attributes.
+
+    [Wang et al. 2019] sample k = max(1, min(d, floor(epsilon / 2.5))) attributes: one, for all that a stock device
+    allows.
+    """
+    return CollectionDesign(
+        domain=domain,
+        questions=tuple(ask(domain, list(workload), epsilon, respondents, oracle=oracle)),
+        epsilon=epsilon,
+        respondents=respondents,
+        mode="tables" if any(len(key) > 1 for key in workload) else "singles",
+        why="numbers are asked for their mean, all else for its table",
+        wanted=tuple(workload),
+    )
 
 
 def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float, oracle: Oracle) -> CollectionDesign:

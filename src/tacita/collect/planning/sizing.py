@@ -55,7 +55,7 @@ def _variances(design: CollectionDesign) -> dict[Key, float]:
     for question in design.questions:
         if question.block == first:
             reports = max(1, round(_MANY * question.share))
-            sources[question.attributes] = Source((question.channel,), (reports,))
+            sources[question.attributes] = Source((question.oracle,), (reports,))
     even = {key: np.full(s, 1 / math.prod(s)) for key in sources for s in [design.domain.project(key).shape]}
     evidence = Evidence(domain=design.domain, values=even, sources=sources)
     pooling, found = Pooling(evidence, even), {}

@@ -22,9 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.channels.protocol import Channel
-from tacita.collect.channels.support import SupportChannel
+from tacita.collect.channels.protocol import Channel, StatesMoments
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release
 from tacita.tables.uncertainty import Anchored, normal_quantile
@@ -80,14 +78,8 @@ def _moments(channel: Channel) -> tuple[Array, Array]:
 
     The variance of a cell with share t, the rest being of one other level, is t own + (1 - t) other - t^2.
     """
-    if isinstance(channel, RandomizedResponse):  # a cell's own share decides: it is one binomial draw
-        b, p = channel.fake_probabilities(), channel.keep_probability
-        return (p + b) * (1 - p - b) / p**2 + 1, b * (1 - b) / p**2
-    if isinstance(channel, SupportChannel):  # and all levels are alike
-        at_truth = np.zeros(channel.levels)
-        at_truth[0] = 1.0
-        variance = channel.covariance(at_truth, respondents=1).variance()
-        return variance[:1] + 1, variance[1:2]
+    if isinstance(channel, StatesMoments):
+        return channel.second_moments()
     k = channel.levels
     if k > _MOST_LISTED:
         raise InvalidInput(f"must have at most {_MOST_LISTED} levels", field="channel", value=k)

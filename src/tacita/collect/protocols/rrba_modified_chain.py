@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 
 from tacita.collect.channels._em import Fitted, expectation_maximisation
 from tacita.collect.channels._exact import ExactLoss, check_codes
+from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse, _floored
+from tacita.collect.device.channels import Chain
 from tacita.collect.device.draw import WORD_RANGE, log_upper
 from tacita.collect.protocols.rrba_modified import Key, Public, check_sets, conditional
 from tacita.domain import Domain
@@ -189,6 +191,19 @@ class CoinPerSet(ExactLoss):
         if self.domain.size > MAX_JOINT:
             hint = "Ask one set of each respondent instead: one_set_design"
             raise InvalidInput(f"must have at most {MAX_JOINT} cells", field="sets", value=self.domain.size, hint=hint)
+
+    def wired(self) -> ChainChannel:
+        """The same integers as a channel that devices know, for a design written by hand."""
+        place = {name: number for number, name in enumerate(self.domain.names)}
+        return ChainChannel(
+            device=Chain(
+                sizes=tuple(self.domain.shape),
+                new=tuple(tuple(place[name] for name in segment.new) for segment in self.segments),
+                given=tuple(tuple(place[name] for name in segment.given) for segment in self.segments),
+                keep=tuple(tuple(channel.keep for channel in segment.channels) for segment in self.segments),
+                fake=tuple(tuple(channel.fake for channel in segment.channels) for segment in self.segments),
+            )
+        )
 
     # -- both sides --------------------------------------------------------------------------------------
 

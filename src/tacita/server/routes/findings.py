@@ -14,6 +14,7 @@ from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.rules import Rule, find_rules
 from tacita.collect.estimating.automatic import choosing_seconds
+from tacita.collect.estimating.means import collected_means
 from tacita.collect.estimating.tally import Tally
 from tacita.errors import InvalidInput
 from tacita.server.auth.auth import Services_, allow, check_scope
@@ -24,7 +25,7 @@ from tacita.server.jobs.computing import check_cost
 from tacita.server.releasing.answers import ReleaseResponse, SyntheticResponse
 from tacita.server.services import Services
 from tacita.tables.release import Releases
-from tacita.wire import IntegrityInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
+from tacita.wire import IntegrityInfo, MeanInfo, NetworkInfo, ReleasesModel, RuleInfo, VerdictInfo
 
 __all__ = ["router"]
 
@@ -57,7 +58,7 @@ async def _compute(
 ) -> T:
     """Compute something of a campaign's tally, in the pool for computations."""
     tally = await run_in_threadpool(_tally, services, token, id)
-    asked = [question for question, _ in tally]
+    asked = [question for question, _ in tally.questions()]
     cells = sum(tally.design.domain.project(each.attributes).size for each in asked)
     estimate = 0.02 * len(asked) + 0.0005 * cells + 0.001 * simulations * (1 + cells / 100)
     if published not in ("raw", "pooled"):
@@ -110,6 +111,19 @@ async def get_releases(
         return ReleaseResponse(await run_in_threadpool(services.campaigns.releases, id))
     compute_all = partial(findings.published, how=published)
     return ReleaseResponse(await _compute(compute_all, services, token, request, id, published=published))
+
+
+@router.get("/v1/campaigns/{id}/means", summary="Means of numbers with error bars")
+async def get_means(
+    id: str,
+    token: Reader,
+    services: Services_,
+    request: Request,
+    level: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+) -> list[MeanInfo]:
+    """Of every number that was asked by itself, for its mean or for its table. Free, and not before the minimum."""
+    found = await _compute(partial(collected_means, level=level), services, token, request, id)
+    return [MeanInfo.model_validate(each.as_dict()) for each in found]
 
 
 @router.get("/v1/campaigns/{id}/test", summary="Test independence")

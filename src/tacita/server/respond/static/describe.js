@@ -4,17 +4,16 @@ import { levelsOf } from "./client/question.js";
 
 const MOST_SHOWN = 8; // answers of a set that are named one by one
 
-export const kindOf = ({ channel }) => channel.constructor.kind;
 const scale = ({ bits }) => 2 ** bits;
 
-// What else than `kept` a kind of channel says.
+// What else than `kept` the words of a channel say.
 const NUMBERS = {
   rr: () => ({}),
   unary: ({ channel }) => ({ other: channel.off / scale(channel) }),
   hash: ({ channel }) => ({ groups: channel.cells }),
   hadamard: () => ({}),
   subset: ({ channel, cells }) => ({ size: channel.size, other: channel.size / cells }),
-  matrix: ({ channel, cells }) => ({ reports: channel.weights[0].length, other: 1 - channel.kept(cells) }),
+  matrix: ({ channel, cells }) => ({ reports: channel.reports(cells), other: 1 - channel.kept(cells) }),
 };
 
 export function namesOf({ asks }, words) {
@@ -24,8 +23,8 @@ export function namesOf({ asks }, words) {
 /** What would leave the device, and with which probability it is true. */
 export function said(question, words) {
   const { channel, cells } = question;
-  const numbers = { cells, kept: words.chance(channel.kept(cells)), ...NUMBERS[kindOf(question)](question) };
-  return words.say(`said.${kindOf(question)}`, { names: namesOf(question, words), ...numbers });
+  const numbers = { cells, kept: words.chance(channel.kept(cells)), ...NUMBERS[channel.words](question) };
+  return words.say(`said.${channel.words}`, { names: namesOf(question, words), ...numbers });
 }
 
 /** How many of a hundred balls stand for the truth, and what they say. */
@@ -33,7 +32,7 @@ export function bowl(question, words) {
   const share = 100 * question.channel.kept(question.cells);
   const own = Math.round(share);
   const said = own === 0 && share > 0 ? "< 1" : own === 100 && share < 100 ? "> 99" : String(own);
-  const kind = kindOf(question);
+  const kind = question.channel.words;
   const key = kind === "hash" || kind === "hadamard" ? "group" : kind;
   return { own, text: words.say(`toss.${key}`, { names: namesOf(question, words), own: said }) };
 }
@@ -42,7 +41,7 @@ export function bowl(question, words) {
 export function sent(question, answer, words) {
   const names = namesOf(question, words);
   const { channel, cells } = question;
-  const kind = kindOf(question);
+  const kind = channel.words;
   if (kind === "rr") return words.say("sent.level", { names, levels: levelsOf(question, answer).join(", ") });
   if (kind === "unary" || kind === "subset") return sentSet(question, setOf(answer, cells), names, words);
   if (kind === "hash") {
@@ -52,8 +51,7 @@ export function sent(question, answer, words) {
   if (kind === "hadamard") {
     return words.say("sent.hadamard", { names, row: String(answer >>> 1), group: String((answer & 1) + 1) });
   }
-  const reports = channel.weights[0].length;
-  return words.say("sent.matrix", { names, number: String(answer + 1), reports: String(reports) });
+  return words.say("sent.matrix", { names, number: String(answer + 1), reports: String(channel.reports(cells)) });
 }
 
 function sentSet(question, set, names, words) {
