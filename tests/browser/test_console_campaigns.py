@@ -10,7 +10,7 @@ import numpy as np
 from playwright.sync_api import expect
 
 from tacita.collect.device.device import Device
-from tacita.domain import Boolean, Domain
+from tacita.domain import Boolean, Domain, Numeric
 
 SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}
 REPORTS = 300
@@ -306,3 +306,32 @@ def test_invitations_are_made_in_the_console(page, service, console, check_acces
     lines = (tmp_path / "invitations.txt").read_text().split()
     assert len(set(lines)) == 3
     assert all(line.startswith(f"{service.url}/{made.id}#") for line in lines)
+
+
+def test_means_of_a_campaign_are_shown(page, service, console, check_accessible, picture):
+    domain = Domain(attributes=[Numeric(name="Hours of sleep", bounds=(0, 12), bins=6)])
+    rng = np.random.default_rng(5)
+    with service.client() as client, tempfile.TemporaryDirectory() as folder:
+        made = client.create_campaign(
+            domain, [["Hours of sleep"]], epsilon=2.0, respondents=80, title="Sleep", minimum=20, channel="hybrid"
+        )
+        sent = []
+        for number in range(80):
+            device = Device(
+                service="https://survey.example",
+                ledger_path=Path(folder) / str(number),
+                limit_total_epsilon=9.0,
+                limit_question_epsilon=9.0,
+            )
+            truth = {"Hours of sleep": float(rng.choice([7, 9]))}
+            sent += [report for report, _ in device.answer_sheet(client.questions(made.id), truth)]
+        client.send_reports(made.id, sent)
+    console.sign_in(page, service, service.token())
+    console.visit(page, service, f"/campaigns/{made.id}", "Sleep")
+    table = page.get_by_role("table", name="Means")
+    expect(table.get_by_role("row")).to_have_count(2)
+    expect(table).to_contain_text("Hours of sleep")
+    expect(page.get_by_text("It has no table: its mean was asked for, and is shown below.")).to_be_visible()
+    expect(page.get_by_text("The page is not fresh")).to_have_count(0)
+    check_accessible(page)
+    picture(page, "console-means", full_page=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from nicegui import ui
 
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
+from tacita.console.parts import kit, words
 from tacita.console.parts.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
 from tacita.console.parts.findings import show_findings
-from tacita.errors import TacitaError
+from tacita.errors import InvalidInput, TacitaError
 from tacita.report.charts import curves, interval_bars
 from tacita.tables.release import Releases
 
@@ -87,6 +88,7 @@ class _Live:
                 options = {key: " x ".join(key) for key in self.tables}
                 self.table = kit.choice("Table", options, self.tables[0], change=self._draw)
             self.tables_room = ui.element("div")
+        self.means_room = ui.element("div")
         self._show_buttons()
 
     def _show_link(self) -> None:
@@ -132,14 +134,14 @@ class _Live:
                 kit.button("Open the campaign", self._open, main=True)
 
     async def _close(self) -> None:
-        words = "No more reports are accepted, and what is closed stays closed. Its tables stay."
-        if await kit.confirm("Close this campaign?", words, "Close it"):
+        warning = "No more reports are accepted, and what is closed stays closed. Its tables stay."
+        if await kit.confirm("Close this campaign?", warning, "Close it"):
             self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/close")
             await self.look()
 
     async def _open(self) -> None:
-        words = f"Answering costs each respondent an epsilon of up to {self.campaign['epsilon']:.4g}, for ever."
-        if await kit.confirm("Open this campaign?", words, "Open it"):
+        warning = f"Answering costs each respondent an epsilon of up to {self.campaign['epsilon']:.4g}, for ever."
+        if await kit.confirm("Open this campaign?", warning, "Open it"):
             self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/open")
             await self.look()
 
@@ -174,24 +176,51 @@ class _Live:
             self._show_buttons()
             self._draw()
 
-    async def _fetch(self, now: dict[str, Any]) -> None:
+    @staticmethod
+    def _answered(now: dict[str, Any]) -> dict[Key, int]:
+        """Count the reports of each table, over all of its questions."""
         answered: dict[Key, int] = {}
         for each in now["questions"]:
             key = tuple(each["attributes"])
             answered[key] = answered.get(key, 0) + each["received"]
-        if max(answered.values()) < now["terms"]["minimum"]:
+        return answered
+
+    async def _fetch(self, now: dict[str, Any]) -> None:
+        if max(self._answered(now).values()) < now["terms"]["minimum"]:
             return
-        text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases", published="pooled")
-        self.releases = Releases.from_json(text)
-        self.watch.note(now["received"], self.releases)
+        with suppress(InvalidInput):  # only means were asked for
+            text = await self.visit.api.text(f"/v1/campaigns/{self.id}/releases", published="pooled")
+            self.releases = Releases.from_json(text)
+            self.watch.note(now["received"], self.releases)
+        with suppress(InvalidInput):  # no number was asked by itself
+            self._draw_means(await self.visit.api.get(f"/v1/campaigns/{self.id}/means"))
+
+    def _draw_means(self, means: list[dict[str, Any]]) -> None:
+        self.means_room.clear()
+        if not means:
+            return
+        rows = [
+            [
+                each["attribute"],
+                words.amount(each["mean"]),
+                f"{words.amount(each['low'])} to {words.amount(each['high'])}",
+                f"{each['respondents']:,}",
+            ]
+            for each in means
+        ]
+        with self.means_room, kit.panel("Means", "Of the middles of the bins, with 95 % intervals."):
+            kit.table(["number", "mean", "interval", "respondents"], rows, caption="Means")
 
     def _draw(self) -> None:
         self.tables_room.clear()
         key = tuple(self.table.value)
         release = self.releases.get(key) if self.releases else None
         with self.tables_room:
+            minimum = self.campaign["terms"]["minimum"]
+            if release is None and self._answered(self.campaign).get(key, 0) >= minimum:
+                kit.empty("It has no table: its mean was asked for, and is shown below.")
+                return
             if release is None:
-                minimum = self.campaign["terms"]["minimum"]
                 kit.empty(f"This table is shown when {minimum:,} people have answered for it. Send them the address.")
                 return
             shown = bars(release)
