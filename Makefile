@@ -50,9 +50,10 @@ pictures: $(READY) ## Make the pictures of the docs anew, by the tests in the br
 lint: $(NETS) ## Format and lint check, types, import directions, published files up to date
 	$(BIN)/python tools/check.py --lint
 
-format: $(READY) ## Format the code
+format: $(READY) ## Format the code, and wrap the docs
 	$(BIN)/ruff format src tests tools bench studies
 	$(BIN)/ruff check --fix --quiet src tests tools bench studies
+	$(BIN)/python tools/wrap_docs.py
 
 serve: $(READY) ## Start the service and open its console
 	$(BIN)/tacita serve --open

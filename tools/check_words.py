@@ -1,7 +1,7 @@
-"""Plain words in docstrings, comments, errors and help: refuses those for which the field has a term.
+"""Plain words in docstrings, comments, errors, help and docs: refuses those for which the field has a term.
 
-`python tools/check_words.py [ROOM ...]`: prints every breach in these rooms of src/tacita; all checked rooms if none is
-named. Exit status 1 when there is one. `docs/glossary.md` has the terms.
+`python tools/check_words.py [ROOM ...]`: prints every breach in these rooms of src/tacita; all checked rooms and all
+Markdown files if none is named. Exit status 1 when there is one. `docs/glossary.md` has the terms.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ PLAIN = {
 }
 _WORDS = re.compile(r"\b(" + "|".join(PLAIN) + r")\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"^(What|Who|Whose|Which|Where|When|How)\b")
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _TEXT = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
 
@@ -80,8 +81,26 @@ def breaches(source: str) -> Iterator[tuple[int, str]]:
                 yield line, f"begins with {found[0]!r}: begin with a verb in the imperative or with a noun"
 
 
+def breaches_in_prose(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of a Markdown file with words that have a plain one; code is left out."""
+    without = _CODE.sub(lambda found: "\n" * found.group().count("\n"), text)
+    for number, line in enumerate(without.split("\n"), start=1):
+        for word in _WORDS.findall(line):
+            yield number, f"{word!r}: {PLAIN[word.lower()]}"
+
+
+def pages() -> list[Path]:
+    """Markdown files of the project, without the glossary, which names the words that it replaces."""
+    top = ROOT.parent.parent
+    found = [*top.glob("*.md"), *(top / "docs").rglob("*.md"), *ROOT.rglob("*.md"), *(top / "studies").rglob("*.md")]
+    return sorted(page for page in found if page.name != "glossary.md")
+
+
 def main(rooms: list[str]) -> int:
     wrong = []
+    for page in [] if rooms else pages():
+        for line, rule in breaches_in_prose(page.read_text(encoding="utf-8")):
+            wrong.append(f"{page.relative_to(ROOT.parent.parent)}:{line}: {rule}")
     for room in rooms or CHECKED:
         place = ROOT / room
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:

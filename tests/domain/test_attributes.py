@@ -9,13 +9,13 @@ from tacita.errors import SchemaError
 def test_buckets_come_after_the_levels():
     attribute = Categorical(name="a", levels=["x", "y"], other=True, missing=True)
     assert attribute.all_labels == ("x", "y", "(other)", "(missing)")
-    assert (attribute.other_code, attribute.missing_code, attribute.nowhere) == (2, 3, 4)
+    assert (attribute.other_code, attribute.missing_code, attribute.out_of_domain) == (2, 3, 4)
 
 
 def test_without_buckets_values_are_nowhere():
     attribute = Ordinal(name="a", levels=["low", "high"])
     assert attribute.size == 2
-    assert attribute.other_code == attribute.missing_code == attribute.nowhere == 2
+    assert attribute.other_code == attribute.missing_code == attribute.out_of_domain == 2
 
 
 def test_integer_bins():

@@ -33,3 +33,10 @@ def test_breaches_are_found(source):
 )
 def test_plain_words_pass(source):
     assert not list(check_words.breaches(source))
+
+
+def test_prose_is_checked_and_code_is_not():
+    text = "One line.\nNobody is `told`.\n\n```\nnobody\n```\nIt tells everybody.\n"
+    found = list(check_words.breaches_in_prose(text))
+    assert [line for line, _ in found] == [2, 7, 7]
+    assert check_words.pages()

@@ -5,7 +5,7 @@ An attribute turns every raw value into one of `size` codes, in this order:
     0 .. levels-1      the declared levels or bins
     then               the bucket `other`, if declared     (a value that is not among the levels)
     then               the bucket `missing`, if declared   (null, NaN, or a spelling in `Domain.nulls`)
-    size               nowhere: the value is out of domain
+    size               out_of_domain
 
 An out-of-domain value never raises while counting: an error would itself reveal a fact about a person. Its row is left
 out of the tables over that attribute, and `tacita schema check` shows the owner how many such values there are.
@@ -107,19 +107,19 @@ class _Attribute(Frozen):
         return self.labels + (OTHER,) * self.other + (MISSING,) * self.missing
 
     @property
-    def nowhere(self) -> int:
+    def out_of_domain(self) -> int:
         """Code of an out-of-domain value."""
         return self.size
 
     @property
     def other_code(self) -> int:
         """Code of undeclared values."""
-        return len(self.labels) if self.other else self.nowhere
+        return len(self.labels) if self.other else self.out_of_domain
 
     @property
     def missing_code(self) -> int:
         """Code of nulls."""
-        return len(self.labels) + self.other if self.missing else self.nowhere
+        return len(self.labels) + self.other if self.missing else self.out_of_domain
 
     @property
     def countable(self) -> bool:

@@ -92,7 +92,7 @@ def column_check(domain: Domain, name: str, totals: NDArray[np.int64]) -> Column
         name=name,
         missing=int(totals[attribute.missing_code]) if attribute.missing else 0,
         other=int(totals[attribute.other_code]) if attribute.other else 0,
-        nowhere=int(totals[attribute.nowhere]),
+        nowhere=int(totals[attribute.out_of_domain]),
     )
 
 

@@ -55,9 +55,9 @@ def coded_units(engine: Engine, names: Sequence[str], unit: Unit) -> CodedUnits:
         all_codes = np.array([code.astype(np.uint32) for code in domain.encode(batch).values()])
         keyed.append((key_texts(batch.column(unit.person), domain.nulls, unit.person), all_codes))
         parts.append(all_codes[columns].T)
-    nowhere = np.array([domain[name].nowhere for name in chosen])
+    outside = np.array([domain[name].out_of_domain for name in chosen])
     codes = np.concatenate(parts) if parts else np.zeros((0, len(chosen)), np.uint8)
-    placed = (codes != nowhere).all(axis=1)
+    placed = (codes != outside).all(axis=1)
     if unit.person is None:
         kept = codes[placed]
         return CodedUnits(codes=kept[:, None, :], there=np.ones((len(kept), 1), np.bool_))

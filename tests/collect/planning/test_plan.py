@@ -104,7 +104,7 @@ def test_everybody_who_is_asked_answers():
     """Who has no place in the schema must not be known by silence."""
     design = plan(respondents=600, mode="tables")
     inside = {name: np.zeros(600, np.uint8) for name in NAMES}
-    outside = {name: np.full(600, DOMAIN[name].nowhere) for name in NAMES}
+    outside = {name: np.full(600, DOMAIN[name].out_of_domain) for name in NAMES}
     sent = [respond(design, codes, SeededSource(1), seed=3).by_question for codes in (inside, outside)]
     assert {n: len(batch) for n, batch in sent[0].items()} == {n: len(batch) for n, batch in sent[1].items()}
     assert sum(len(batch) for batch in sent[0].values()) == 600

@@ -47,7 +47,7 @@ def test_everybody_answers_one_question():
 def test_who_has_no_place_answers_too():
     """How many reports a question gets must not tell who is missing."""
     codes, values = people(3000)
-    nowhere = {name: np.full(3000, DOMAIN[name].nowhere) for name in codes}
+    nowhere = {name: np.full(3000, DOMAIN[name].out_of_domain) for name in codes}
     missing = {"income": np.full(3000, np.nan)}
     one, two = (respond_mixed(plan(), *who, SeededSource(1), seed=2) for who in ((codes, values), (nowhere, missing)))
     assert {k: len(v) for k, v in one.numbers.items()} == {k: len(v) for k, v in two.numbers.items()}

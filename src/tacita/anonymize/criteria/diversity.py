@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from tacita import check
 from tacita.anonymize.criteria.criterion import Classes, Criterion, Floats, Ints, Sensitive
 from tacita.anonymize.parameters import described
 from tacita.errors import InvalidInput
@@ -41,8 +42,7 @@ class LDiversity(Criterion):
             raise InvalidInput("must be distinct, entropy or recursive", field="l_kind", value=self.l_kind)
         if self.l_kind != "entropy" and not float(self.l).is_integer():
             raise InvalidInput("must be a whole number, except for entropy", field="l", value=self.l)
-        if not 0 < self.c < math.inf:
-            raise InvalidInput("must be positive and finite", field="c", value=self.c)
+        check.positive(self.c, "c")
 
     @property
     def asked(self) -> bool:

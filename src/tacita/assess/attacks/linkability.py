@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.assess._nearest import nearest
 from tacita.assess.attacks.attack import Attack, Result, needs_rows
 from tacita.assess.case import Case
@@ -61,8 +62,7 @@ def linkability(
 
 def both_sides(case: Case, attempts: int, rng: np.random.Generator) -> tuple[Frame, Frame | None]:
     """Draw equally many people in the data and not in it, so that both shares are equally precise."""
-    if type(attempts) is not int or attempts < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=attempts)
+    check.whole(attempts, "attempts", least=1)
     size = min(attempts, len(case.real), len(case.real) if case.control is None else len(case.control))
     return _some(case.real, size, rng), None if case.control is None else _some(case.control, size, rng)
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.assess.attacks._as_many import none_and_one, worked_out
 from tacita.assess.attacks.attack import Attack
 from tacita.assess.case import Case
@@ -64,8 +65,7 @@ def singling_out(
         columns: Number of attributes in a multivariate guess.
         mode: One attribute at a time, or several.
     """
-    if type(attempts) is not int or attempts < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="attempts", value=attempts)
+    check.whole(attempts, "attempts", least=1)
     if not 1 <= columns <= len(case.names):
         raise InvalidInput(f"must be 1 to {len(case.names)}", field="columns", value=columns)
     notes = []

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.anonymize import Anonymize, Conditions
 from tacita.assess.utility.estimates import Kind
 from tacita.domain import Domain
@@ -46,8 +47,7 @@ class ReleaseSpec:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.way not in MAKERS:
-            raise InvalidInput(f"must be one of {', '.join(MAKERS)}", field="releases", value=self.way)
+        check.one_of(self.way, "releases", MAKERS)
         known = _SETTINGS[self.way]
         strange = [name for name in self.settings if name not in known]
         if strange:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.assess.case import Case
 from tacita.assess.frame import Frame
 from tacita.errors import InvalidInput
@@ -38,8 +39,7 @@ class QueryError:
 
 def query_error(case: Case, rng: np.random.Generator, *, queries: int = 500, attributes: int = 3) -> QueryError:
     """Ask the same random queries of the data and of all releases."""
-    if type(queries) is not int or queries < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="queries", value=queries)
+    check.whole(queries, "queries", least=1)
     width = min(attributes, len(case.names))
     if width < 1:
         raise InvalidInput("must be at least 1", field="attributes", value=attributes)

@@ -19,6 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
+from tacita import check
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.analysis.independence_wald import known_total, wald_test
 from tacita.domain import Domain
@@ -115,8 +116,7 @@ def learn_structure(
         root: Placed first; it has no meaning by itself.
         most_cells: Largest table of a family; see `tacita.models.useful_cells`.
     """
-    if not 0 < level < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+    check.inside(level, "level", 0, 1)
     domain = releases.domain
     families = candidate_families(releases, degree=degree)
     if not families:

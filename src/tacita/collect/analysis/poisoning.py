@@ -21,6 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacita import check
 from tacita.collect.channels.protocol import Randomizer, StatesReach, SupportsLevels, traits_of
 from tacita.errors import InvalidInput
 
@@ -85,8 +86,7 @@ def influence(channel: Randomizer, respondents: int) -> Influence:
     Args:
         channel: The channel of all respondents. respondents: How many answers are counted.
     """
-    if type(respondents) is not int or respondents < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="respondents", value=respondents)
+    check.whole(respondents, "respondents", least=1)
     if not isinstance(channel, StatesReach):
         raise InvalidInput("must be informative about single levels", field="channel", value=type(channel).__name__)
     reach = channel.reach()

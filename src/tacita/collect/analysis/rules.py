@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.collect.analysis.independence_wald import known_total
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release, Releases
@@ -101,8 +102,7 @@ def find_rules(
         adjust: "bonferroni" for any false rule, "benjamini-hochberg" for the share of false ones.
         then: Attributes that may be on the right; all if not given.
     """
-    if not 0 < level < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+    check.inside(level, "level", 0, 1)
     if not 0 <= confidence < 1 or not lift >= 0:
         raise InvalidInput(
             "must be thresholds: confidence 0 to 1, lift 0 or more", field="confidence", value=confidence

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacita import check
 from tacita.errors import InvalidInput
 from tacita.tables.uncertainty import Covariance, wilson
 
@@ -122,8 +123,7 @@ class MeanEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The normal interval."""
-        if not 0 < level < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+        check.inside(level, "level", 0, 1)
         half = NormalDist().inv_cdf((1 + level) / 2) * self.std
         return self.mean - half, self.mean + half
 

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tacita import check
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.protocol import Channel
 from tacita.common.compiled import compiled
-from tacita.errors import InvalidInput
 from tacita.privacy.event import Approximate
 
 __all__ = ["Amplified", "amplified", "divergence"]
@@ -74,10 +74,8 @@ def amplified(channel: Channel, reports: int, delta: float) -> Amplified:
         reports: How many honest reports are shuffled together. Reports that an attacker sent or knows do not count.
         delta: Above 0 and below 1; much less than 1 / reports.
     """
-    if type(reports) is not int or reports < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="reports", value=reports)
-    if not 0 < delta < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="delta", value=delta)
+    check.whole(reports, "reports", least=1)
+    check.inside(delta, "delta", 0, 1)
     local, kinds = channel.epsilon_upper, _kinds(channel)
     low, high = 0.0, local
     while high - low > _FINE * local:

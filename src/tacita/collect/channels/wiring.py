@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.collect.channels._bits import check_packed
 from tacita.collect.channels.binned_means import (
     DuchiBins,
@@ -109,8 +110,7 @@ def make_channel(name: str, domain: Domain, epsilon: float) -> WiredChannel:
     Args:
         name: A kind of the registry. domain: The attributes of the table. epsilon: The loss wanted, at most.
     """
-    if name not in REGISTRY:
-        raise InvalidInput(f"must be one of {', '.join(REGISTRY)}", field="channel", value=name)
+    check.one_of(name, "channel", REGISTRY)
     return REGISTRY[name].make(domain, epsilon)
 
 

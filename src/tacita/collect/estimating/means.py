@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from tacita import check
 from tacita.collect.channels.binned_means import bin_middles
 from tacita.collect.channels.protocol import MeanRandomizer
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Numeric
-from tacita.errors import InvalidInput
 from tacita.tables.release import Release
 from tacita.tables.uncertainty import Correlated
 
@@ -64,8 +64,7 @@ def collected_means(tally: Tally, *, level: float = 0.95) -> list[CollectedMean]
         tally: What was counted.
         level: Of each interval.
     """
-    if not 0 < level < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+    check.inside(level, "level", 0, 1)
     found = _asked_for(tally, level)
     if any(True for _ in tally):
         found += [made for release in tally.releases().values() for made in _from_table(tally, release, level)]

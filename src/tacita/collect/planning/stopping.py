@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita import check
 from tacita.collect.channels.protocol import Channel, StatesMoments
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release
@@ -67,10 +68,8 @@ def worst_variance(channel: Channel, share: float | None = None) -> float:
 
 
 def _check(half_width: float, level: float) -> None:
-    if not (math.isfinite(half_width) and half_width > 0):
-        raise InvalidInput("must be positive and finite", field="half_width", value=half_width)
-    if not 0 < level < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="level", value=level)
+    check.positive(half_width, "half_width")
+    check.inside(level, "level", 0, 1)
 
 
 def _moments(channel: Channel) -> tuple[Array, Array]:
@@ -148,8 +147,7 @@ class StopRule:
 
     def level_at(self, number: int, cells: int) -> float:
         """The level of each interval at look `number`, counted from 1."""
-        if type(number) is not int or number < 1:
-            raise InvalidInput("must be a whole number of at least 1", field="number", value=number)
+        check.whole(number, "number", least=1)
         return 1 - (1 - self.level) * self._share(number) / (cells if self.simultaneous else 1)
 
     def _share(self, number: int) -> float:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacita import check
 from tacita.collect.channels._exact import check_codes
 from tacita.errors import InvalidInput
 
@@ -51,8 +52,7 @@ def true_epsilon(keep: float, table: ArrayLike) -> float:
 
 
 def _probability(keep: float) -> float:
-    if not 0 < keep < 1:
-        raise InvalidInput("must lie strictly between 0 and 1", field="keep", value=keep)
+    check.inside(keep, "keep", 0, 1)
     return keep
 
 

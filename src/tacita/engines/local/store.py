@@ -151,7 +151,7 @@ class CodeStore:
 
 
 def _is_outside(layout: Layout, block: Planes, name: str) -> bool:
-    return bool((layout.codes(block, name) == layout.domain[name].nowhere).any())
+    return bool((layout.codes(block, name) == layout.domain[name].out_of_domain).any())
 
 
 def _beside(old: Planes | None, fresh: Planes) -> Planes:

@@ -80,7 +80,7 @@ def rows_of(columns: Columns) -> int:
 
 def _values(domain: Domain, attribute: Attribute, column: pa.Array) -> Array:
     codes = encode(attribute, column, domain.nulls)
-    if (codes == attribute.nowhere).any():
+    if (codes == attribute.out_of_domain).any():
         raise DataError(
             "has values without a place in the schema",
             field=attribute.name,
