@@ -15,6 +15,7 @@ from typing import Any
 import export_openapi
 import gen_vectors
 import typer
+import wrap_docs
 
 from tacita.cli import app
 from tacita.cli.main import __doc__ as exit_codes
@@ -67,7 +68,7 @@ def files() -> dict[Path, str]:
     found = {
         ROOT / "spec" / "schema" / "domain.schema.json": domain_schema(),
         ROOT / "spec" / "openapi.json": export_openapi.contract(),
-        ROOT / "docs" / "reference" / "cli.md": cli_page(),
+        ROOT / "docs" / "reference" / "cli.md": wrap_docs.wrap(cli_page()),
     }
     return found | {ROOT / "spec" / "vectors" / name: text for name, text in gen_vectors.files().items()}
 
