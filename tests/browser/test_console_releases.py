@@ -44,7 +44,7 @@ def test_statistics_show_their_error_before_and_after(service, sample, page, con
 
 def test_tables_are_attacked_by_their_steward(service, sample, page, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))
-    wizard(page, service, console, sample, "statistics", epsilon=0.3).click()
+    wizard(page, service, console, sample, "tables", epsilon=0.3).click()
     page.get_by_role("button", name="Yes, make it").click()
     page.get_by_role("button", name="Assess it").click()
     expect(page.get_by_text("The whole report")).to_be_visible(timeout=120_000)

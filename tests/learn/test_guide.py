@@ -13,7 +13,7 @@ def test_the_worked_example_runs(capsys):
     for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
         exec(block, names)
     assert names["model"].named["age"] == pytest.approx(0.4, abs=0.1)
-    young, old = names["told"].to_pylist()
+    young, old = names["predicted"].to_pylist()
     assert 15 < young < 30 < old < 75
     said = capsys.readouterr().out
     assert "is private" in said

@@ -13,7 +13,8 @@ from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize import Synthesize
-from tacita.synthesize.questions import restrict, shares
+from tacita.synthesize.questions import check_drawable, restrict, shares
+from tacita.synthesize.rules import Rules
 
 DOMAIN = Domain(
     attributes=[
@@ -76,3 +77,22 @@ def test_without_conditions_nothing_changes(made):
 def test_wrong_questions_are_refused(made, attributes, where, error):
     with pytest.raises(error):
         shares(made, attributes, where)
+
+
+def test_rare_conditions_are_refused_before_a_row_is_drawn(made):
+    share = shares(made, ["sex"], []).column("share")[0].as_py()
+    assert 0.3 < share < 0.7
+    check_drawable(made)
+    check_drawable(restrict(made, ["sex = f"]))
+    with pytest.raises(InvalidInput, match="fewer than one synthetic row"):
+        check_drawable(restrict(made, ["age < 30", "sex = f"]).with_rules(Rules.from_text(NEVER_YOUNG)))
+
+
+NEVER_YOUNG = "rules: [{never: [age < 30, smokes = yes]}, {never: [age < 30, smokes = no]}]"
+
+
+def test_rules_that_contradict_each_other_are_refused_by_the_schema():
+    for text in ("[{never: sex = f}, {never: sex = m}]", "[{always: [sex = f, sex = m]}]"):
+        with pytest.raises(InvalidInput, match="contradict"):
+            Rules.from_text(f"rules: {text}").check(DOMAIN)
+    Rules.from_text(NEVER_YOUNG).check(DOMAIN)

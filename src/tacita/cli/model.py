@@ -15,7 +15,7 @@ from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode
 from tacita.errors import InvalidInput
-from tacita.synthesize.questions import restrict, shares
+from tacita.synthesize.questions import check_drawable, restrict, shares
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.writing import write_file
 
@@ -47,6 +47,7 @@ def draw(
     if rows < 0:
         raise InvalidInput("must be 0 or more", field="rows", value=rows)
     made = restrict(_read(model), where or ())
+    check_drawable(made)
     if key_column is not None and key_column in made.domain.names:
         raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
     with show.progress("rows", rows) as tell:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from tacita import check
 from tacita.cli.parts import show
 from tacita.cli.parts.files import JSON, check_files, paid_already
 from tacita.cli.parts.options import (
@@ -41,6 +42,9 @@ from tacita.synthesize.relational.relational import Relational
 
 __all__ = ["relate"]
 
+_MOST_PARENTS = 10_000_000
+"""Parents that are drawn at most: both tables are held in memory."""
+
 
 def relate(
     parents: Annotated[str, typer.Argument(help="Rows of parents, each with a key: a file, or postgresql://…")],
@@ -52,7 +56,7 @@ def relate(
     most: Annotated[int, typer.Option(help="Children that count of one parent; the account's unit states the same.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make; it must not exist yet.")],
     account: Annotated[
-        str, typer.Option("--account", "-a", help="The account that pays; its unit is person:KEY:MOST.")
+        str, typer.Option("--account", "-a", help="The account that pays; its unit is person:COLUMN:MOST.")
     ],
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
@@ -85,8 +89,7 @@ def relate(
     if output.exists() or not output.parent.is_dir():
         raise InvalidInput("must be a new folder in one that exists", field="output", value=output)
     check_files(JSON, model=model, statement=statement)
-    if rows is not None and rows < 0:
-        raise InvalidInput("must be 0 or more", field="rows", value=rows)
+    check.whole(rows, "rows", least=0, most=_MOST_PARENTS, optional=True)
     ledger, budget = ledger_of(state), budget_of(epsilon, delta, rho)
     above, below = Domain.read(schema), Domain.read(children_schema)
     paying = ledger.account(account)

@@ -11,46 +11,34 @@ same idempotency key, so that nothing is charged twice and no report counts twic
 from __future__ import annotations
 
 import itertools
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
 from pydantic import TypeAdapter
 
 from tacita._version import __version__
+from tacita.client.campaigns import CampaignCalls
+from tacita.client.models import ModelCalls
 from tacita.client.releases import ReleaseCalls
-from tacita.collect.device.question import Report
 from tacita.domain import Domain
-from tacita.errors import Conflict, InvalidInput, SourceUnavailable
-from tacita.learn.kinds import ModelKind
+from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Releases
 from tacita.wire import (
-    Accepted,
     AnonymizedInfo,
     Balance,
-    BlindSignature,
-    CampaignInfo,
     ChargeInfo,
     ChargePage,
     DatasetInfo,
-    FunctionInfo,
-    FunctionParameters,
-    FunctionPlanInfo,
-    InvitationCodes,
     JobInfo,
-    MeanInfo,
     Plan,
-    PlannedCollection,
     PolicyInfo,
-    PredictionsInfo,
-    Sheet,
     TokenInfo,
     TokenIssued,
 )
@@ -62,23 +50,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Client"]
 
-BATCH_REPORTS = 1000
-"""Reports in one request; a batch counts as a whole or not at all."""
 REGISTER_SECONDS = 3600.0
 """Longest time for registering: the server reads the whole source."""
 
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
-_LIST_CAMPAIGNS = TypeAdapter(list[CampaignInfo])
-_LIST_MEANS = TypeAdapter(list[MeanInfo])
 _LIST_JOBS = TypeAdapter(list[JobInfo])
-_LIST_MODELS = TypeAdapter(list[FunctionInfo])
 _LIST_TOKENS = TypeAdapter(list[TokenInfo])
 
 Tables = Iterable[Iterable[str]]
 Family = Literal["auto", "laplace", "gaussian"]
 
 
-class Client(ReleaseCalls):
+class Client(ReleaseCalls, ModelCalls, CampaignCalls):
     """One server, as one token sees it.
 
     Args:
@@ -265,76 +248,6 @@ class Client(ReleaseCalls):
         """Fetch the rows of a release."""
         return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
 
-    # -- functions and models --------------------------------------------------------------------------------
-
-    def plan_model(self, name: str, *, dataset: str, kind: str, budget: Budget, **more: Any) -> FunctionPlanInfo:
-        """Return the cost of a function or a model; charges nothing. The arguments are those of `release_model`."""
-        body = _model(name, dataset, kind, budget, more)
-        return FunctionPlanInfo.model_validate_json(self._post(f"{_model_path(kind)}/plan", body, safe=True))
-
-    def release_model(
-        self, name: str, *, dataset: str, kind: str, budget: Budget, key: str | None = None, **more: Any
-    ) -> JobInfo:
-        """Release a function, or fit a model: a job, for `wait_model`.
-
-        Args:
-            name: What it is called; a name that is taken gets a new version.
-            dataset: Whose rows, and whose account.
-            kind: linear, logistic, trees, bayes, network; or histogram, density, gaussian-process, svm.
-            budget: The most that it may cost.
-            key: The same key again gives the same job.
-            more: `target`, `features` and what else the kind takes.
-        """
-        body = _model(name, dataset, kind, budget, more)
-        return JobInfo.model_validate_json(self._post(_model_path(kind), body, key=key or _new_key()))
-
-    def wait_model(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> FunctionInfo:
-        """Wait for the job of a function or a model; raises the error of one that failed."""
-        self._finished(id, timeout, every)
-        return self.model(id)
-
-    def models(self, name: str | None = None) -> list[FunctionInfo]:
-        """List functions and models in scope, newest first; all versions of a name, where one is given."""
-        return _LIST_MODELS.validate_json(self._get("/v1/models", {} if name is None else {"name": name}))
-
-    def model(self, ref: str) -> FunctionInfo:
-        """Return the public facts about one, by id, name, name@version, or the job that releases it."""
-        return FunctionInfo.model_validate_json(self._get(_of_model(ref)))
-
-    def predict(
-        self,
-        ref: str,
-        points: Sequence[Sequence[Any]] | None = None,
-        *,
-        rows: Sequence[Mapping[str, Any]] | None = None,
-    ) -> PredictionsInfo:
-        """Ask at points, with values in the order of the features, or at rows that name them. Costs nothing."""
-        sent = {"points": points and [list(p) for p in points], "rows": rows and [dict(r) for r in rows]}
-        body = {name: value for name, value in sent.items() if value is not None}
-        return PredictionsInfo.model_validate_json(self._post(f"{_of_model(ref)}/predict", body, safe=True))
-
-    def parameters(self, ref: str) -> dict[str, Any]:
-        """Return its noisy numbers; `tacita.learn.models.read_model` takes those of a fitted model, as JSON text."""
-        found = FunctionParameters.model_validate_json(self._get(f"{_of_model(ref)}/parameters"))
-        return found.parameters
-
-    def export_model(self, ref: str) -> str:
-        """Export one as a signed bundle. This moves a function with a noise path: store the bundle."""
-        # not tried again when the answer is lost: a path moves once
-        return self._post(f"{_of_model(ref)}/export", None).decode()
-
-    def load_model(self, bundle: str, *, signed_by: Sequence[str] | None = None) -> FunctionInfo:
-        """Import a bundle whose signature is by one of these keys, or by the server's own."""
-        try:
-            body = {"bundle": json.loads(bundle), "signed_by": None if signed_by is None else list(signed_by)}
-        except ValueError:
-            raise InvalidInput("must be JSON", field="bundle") from None
-        return FunctionInfo.model_validate_json(self._post("/v1/models/bundles", body))
-
-    def delete_model(self, ref: str) -> FunctionInfo:
-        """Delete a function or a model. Its cost stays spent."""
-        return FunctionInfo.model_validate_json(self._send("DELETE", _of_model(ref)))
-
     # -- budgets ---------------------------------------------------------------------------------------------
 
     def budget(self, name: str) -> Balance:
@@ -364,133 +277,6 @@ class Client(ReleaseCalls):
             page = ChargePage.model_validate_json(self._get(path, {"offset": offset}))
             yield from page.charges
             offset = page.next_offset
-
-    # -- campaigns -------------------------------------------------------------------------------------------
-
-    def campaigns(self) -> list[CampaignInfo]:
-        """List the campaigns in scope."""
-        return _LIST_CAMPAIGNS.validate_json(self._get("/v1/campaigns"))
-
-    def campaign(self, id: str) -> CampaignInfo:
-        """Return one campaign."""
-        return CampaignInfo.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}"))
-
-    def plan_campaign(
-        self, domain: Domain, tables: Tables, *, epsilon: float, respondents: int, **options: Any
-    ) -> PlannedCollection:
-        """Plan a collection: its questions and predicted accuracy. The options are those of `plan_collection`."""
-        body = _collection(domain, tables, epsilon, respondents) | options
-        return PlannedCollection.model_validate_json(self._post("/v1/campaigns/plan", body, safe=True))
-
-    def create_campaign(
-        self,
-        domain: Domain,
-        tables: Tables,
-        *,
-        title: str,
-        epsilon: float,
-        respondents: int,
-        **options: Any,
-    ) -> CampaignInfo:
-        """Open a campaign.
-
-        Args:
-            domain: What may be asked.
-            tables: The tables that matter.
-            title: What respondents see.
-            epsilon: What answering may cost each of them.
-            respondents: How many are expected.
-            options: mode, answers, channel, dependence, minimum, closes, rounds, stop, keep_reports, draft, id; see
-                the reference of the route.
-        """
-        body = _collection(domain, tables, epsilon, respondents) | {"title": title} | options
-        return CampaignInfo.model_validate_json(self._post("/v1/campaigns", body))
-
-    def open_campaign(self, id: str) -> CampaignInfo:
-        """Let people answer a draft."""
-        path = f"/v1/campaigns/{quote(id, safe='')}/open"
-        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
-
-    def close_campaign(self, id: str) -> CampaignInfo:
-        """Accept no more reports."""
-        path = f"/v1/campaigns/{quote(id, safe='')}/close"
-        return CampaignInfo.model_validate_json(self._post(path, None, safe=True))
-
-    def questions(self, id: str) -> list[dict[str, Any]]:
-        """Fetch the questions for one respondent, as sent; a `Device` checks them before it answers."""
-        return Sheet.model_validate_json(self._get(f"/v1/campaigns/{quote(id, safe='')}/questions")).questions
-
-    def invite(self, id: str, count: int) -> list[str]:
-        """Make one-time codes for an invited campaign. They are shown once."""
-        path = f"/v1/campaigns/{quote(id, safe='')}/invitations"
-        return InvitationCodes.model_validate_json(self._post(path, {"count": count})).codes
-
-    def redeem(self, id: str, code: str, blinded: bytes) -> bytes:
-        """Trade a code for a blind signature; `collect.blind.buy_token` makes a token of it."""
-        path = f"/v1/campaigns/{quote(id, safe='')}/invitations/redeem"
-        answer = self._post(path, {"code": code, "blinded": blinded.hex()}, safe=True)
-        return bytes.fromhex(BlindSignature.model_validate_json(answer).signature)
-
-    def send_reports(self, id: str, reports: Iterable[Report | Mapping[str, Any]]) -> Accepted:
-        """Send reports, in batches; durable when it returns.
-
-        Raises:
-            Conflict: The campaign is closed, or no report of a batch was new.
-        """
-        sent = [report.to_dict() if isinstance(report, Report) else dict(report) for report in reports]
-        if not sent:
-            raise InvalidInput("must hold at least one report", field="reports")
-        batches = [sent[start : start + BATCH_REPORTS] for start in range(0, len(sent), BATCH_REPORTS)]
-        receipts = [self._send_batch(id, batch) for batch in batches]
-        return Accepted(
-            accepted=sum(receipt.accepted for receipt in receipts),
-            replayed=[name for receipt in receipts for name in receipt.replayed],
-        )
-
-    def _send_batch(self, id: str, batch: list[dict[str, Any]]) -> Accepted:
-        lost: list[Exception] = []
-        path = f"/v1/campaigns/{quote(id, safe='')}/reports"
-        try:
-            answer = self._post(path, {"reports": batch}, safe=True, on_loss=lost.append)
-            return Accepted.model_validate_json(answer)
-        except Conflict as conflict:
-            # after a lost answer, "has counted before" means that the first try arrived
-            if not lost or conflict.field != "report":
-                raise
-            return Accepted(accepted=0, replayed=[str(report.get("report")) for report in batch])
-
-    def collected(
-        self,
-        id: str,
-        about: Literal["population", "respondents"] = "population",
-        published: Literal["auto", "pooled", "consistent", "singles", "modelled", "raw"] | None = None,
-        by: Sequence[str] = (),
-    ) -> Releases:
-        """Return tables from the reports of a campaign so far, all with intervals.
-
-        Args:
-            id: The campaign.
-            about: The population, or those who answered.
-            published: "raw": each table from its own reports. "pooled": from all reports that hold its attributes.
-                "consistent", "singles", "modelled": never negative. "auto": the best of these three by estimated error,
-                or an average of the last two.
-                Without it "auto" for the population, and "raw" for those who answered.
-            by: Only the table over these attributes, which may be larger than any question.
-        """
-        path = f"/v1/campaigns/{quote(id, safe='')}/releases"
-        query = {"about": about, "published": published, "by": ",".join(by)}
-        query = {name: value for name, value in query.items() if value}
-        return Releases.from_json(self._get(path, query).decode())
-
-    def collected_means(self, id: str, level: float = 0.95) -> list[MeanInfo]:
-        """Return the means of numbers from the reports of a campaign so far, with intervals.
-
-        Args:
-            id: The campaign.
-            level: Of each interval.
-        """
-        path = f"/v1/campaigns/{quote(id, safe='')}/means"
-        return _LIST_MEANS.validate_json(self._get(path, {"level": level}))
 
     # -- jobs ------------------------------------------------------------------------------------------------
 
@@ -640,27 +426,6 @@ def _query(
         "budget": budget.as_dict(),
         "purpose": purpose,
     }
-
-
-def _collection(domain: Domain, tables: Tables, epsilon: float, respondents: int) -> dict[str, Any]:
-    return {
-        "schema": domain.as_dict(),
-        "tables": [list(table) for table in tables],
-        "epsilon": epsilon,
-        "respondents": respondents,
-    }
-
-
-def _model(name: str, dataset: str, kind: str, budget: Budget, more: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": name, "dataset": dataset, "kind": kind, "budget": budget.as_dict()} | dict(more)
-
-
-def _model_path(kind: str) -> str:
-    return "/v1/models/fit" if kind in get_args(ModelKind) else "/v1/models"
-
-
-def _of_model(ref: str) -> str:
-    return f"/v1/models/{quote(ref, safe='@')}"
 
 
 def _query_path(name: str) -> str:

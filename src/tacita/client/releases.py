@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
+from tacita.client.calls import Calls
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.wire import (
@@ -42,24 +42,8 @@ ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
-class ReleaseCalls(ABC):
+class ReleaseCalls(Calls):
     """Calls about releases; `Client` sends them."""
-
-    @abstractmethod
-    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> bytes: ...
-
-    @abstractmethod
-    def _post(
-        self, path: str, body: Mapping[str, Any] | None, *, safe: bool = False, key: str | None = None
-    ) -> bytes: ...
-
-    @abstractmethod
-    def _send(self, method: str, path: str, **parts: Any) -> bytes: ...
-
-    @abstractmethod
-    def _finished(
-        self, id: str, timeout: float, every: float, on_progress: Callable[[JobInfo], None] | None = None
-    ) -> None: ...
 
     def release_kinds(self) -> list[ReleaseKindInfo]:
         """List the kinds of release that the server makes, each with the schema of its request."""
@@ -94,7 +78,10 @@ class ReleaseCalls(ABC):
 
     def released(self, id: str) -> ReleasedRows:
         """Describe released rows: request, guarantee, loss or cost."""
-        return _KNOWN.validate_json(self._get(_of(id)))
+        text = self._get(_of(id))
+        if json.loads(text).get("tacita") in _ANSWERS:
+            raise InvalidInput("is an answer and has no rows of people", field="release", value=id, hint="Use `answer`")
+        return _KNOWN.validate_json(text)
 
     def wait_answer(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> Any:
         """Wait for the job of a paid answer; raises the error of one that failed. See `answer`."""

@@ -31,7 +31,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.envelope import Envelope
-from tacita.tables.release import Release, Releases
+from tacita.tables.release import Provenance, Release, Releases
 from tacita.tables.workload import Workload
 
 __all__ = ["Bounds", "CalibratedBounds", "FindBounds", "bounds_from", "powers_of_two"]
@@ -207,7 +207,7 @@ class CalibratedBounds(CalibratedPlan[Bounds]):
             event=self.event,
             unit=self.unit,
             neighbours=self.neighbours,
-            provenance=histogram.provenance,
+            provenance=Provenance(recipe=self.recipe.as_dict(), simulated=source.simulated),
         )
 
     def parts(self) -> dict[str, Any]:

@@ -99,8 +99,12 @@ def far_apart(clusters: int, columns: int, seed: int) -> Array:
 
 def nearest(places: Array, centres: Array) -> npt.NDArray[np.int64]:
     """The nearest centre of each point; the first of several."""
-    gaps = np.stack([((places - centre) ** 2).sum(axis=1) for centre in centres])
-    return np.asarray(gaps.argmin(axis=0), np.int64)
+    owner, least = np.zeros(len(places), np.int64), np.full(len(places), np.inf)
+    for number, centre in enumerate(centres):  # one centre at a time: rows x centres would not fit in memory
+        gaps = ((places - centre) ** 2).sum(axis=1)
+        closer = gaps < least
+        owner[closer], least[closer] = number, gaps[closer]
+    return owner
 
 
 def cell_counts(places: Array, bins: int) -> npt.NDArray[np.int64]:

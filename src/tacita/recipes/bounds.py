@@ -30,7 +30,13 @@ def _recipe(_: Domain, request: BoundsRequest) -> FindBounds:
 
 def _table(found: Bounds) -> pa.Table:
     """One row: the column and its bounds; empty where noise hides them."""
-    return pa.table({"column": [found.column], "low": pa.array([found.low], pa.float64()), "high": [found.high]})
+    return pa.table(
+        {
+            "column": [found.column],
+            "low": pa.array([found.low], pa.float64()),
+            "high": pa.array([found.high], pa.float64()),
+        }
+    )
 
 
 BOUNDS = RecipeKind(

@@ -19,8 +19,8 @@ class ClustersRequest(PaidRequest):
     """Centres of clusters of the rows, by private k-means."""
 
     columns: list[str] = Field(min_length=1, max_length=100, description="Columns with public bounds.")
-    clusters: int = Field(ge=1, le=1000, description="Number of clusters.")
-    rounds: int = Field(default=3, ge=1, le=1000, description="Rounds of k-means; each costs a part of the budget.")
+    clusters: int = Field(ge=1, le=200, description="Number of clusters.")
+    rounds: int = Field(default=3, ge=1, le=50, description="Rounds of k-means; each costs a part of the budget.")
     seed: int = Field(default=0, ge=0, description="Public seed of the search for starting points.")
     family: Family = Field(default="auto", description="Noise distribution.")
 

@@ -20,7 +20,7 @@ __all__ = ["STATISTICS", "StatisticsRequest"]
 class StatisticsRequest(PaidRequest):
     """Statistics in SQL; the name after FROM is the name of the dataset."""
 
-    sql: str = Field(min_length=1, max_length=20_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
+    sql: str = Field(min_length=1, max_length=10_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
     family: Family = Field(default="auto", description="Noise distribution.")
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the intervals.")
 

@@ -85,8 +85,7 @@ class PrivBayes:
         if not (_is_number(self.split) and 0 < self.split < 1):
             raise InvalidInput("must lie between 0 and 1", field="split", value=self.split)
         check.whole(self.people, "people", least=1, optional=True)
-        if self.score not in SCORES:
-            raise InvalidInput("must be mi, R or F", field="score", value=self.score)
+        check.one_of(self.score, "score", SCORES)
         if self.structure is not None:
             _check_parents(self.structure)
             frozen = {name: tuple(above) for name, above in self.structure.items()}

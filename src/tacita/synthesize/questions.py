@@ -14,9 +14,10 @@ import pyarrow as pa
 from tacita.domain.conditions import Condition
 from tacita.errors import InvalidInput
 from tacita.synthesize.result import Synthesized
+from tacita.synthesize.ruled import RAREST, Ruled
 from tacita.synthesize.rules import Always, Rules
 
-__all__ = ["restrict", "shares"]
+__all__ = ["check_drawable", "restrict", "shares"]
 
 
 def restrict(made: Synthesized, where: Sequence[str] = ()) -> Synthesized:
@@ -24,6 +25,17 @@ def restrict(made: Synthesized, where: Sequence[str] = ()) -> Synthesized:
     if not where:
         return made
     return made.with_rules(Rules(rules=(Always(conditions=tuple(map(Condition.parse, where))),)))
+
+
+def check_drawable(made: Synthesized) -> None:
+    """Refuse a model under rules or conditions that fewer than one row in `RAREST` keeps, before rows are drawn."""
+    if isinstance(made.model, Ruled) and made.model.refused > 1 - 1 / RAREST:
+        raise InvalidInput(
+            f"fewer than one synthetic row in {RAREST} meets all conditions",
+            field="where",
+            value=f"a share of {1 - made.model.refused:.2g}",
+            hint="Ask for shares instead",
+        )
 
 
 def shares(made: Synthesized, attributes: Iterable[str], where: Sequence[str] = ()) -> pa.Table:

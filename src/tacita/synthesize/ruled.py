@@ -22,10 +22,13 @@ from tacita.errors import InvalidInput
 from tacita.synthesize.rules import AtMost, Codes, Follows, Rules
 from tacita.tables.cells import MAX_DENSE, Cells
 
-__all__ = ["Ruled"]
+__all__ = ["RAREST", "Ruled"]
 
-_MOST_DRAWN = 200
-"""Rows that are drawn for each row that is asked for, before giving up."""
+RAREST = 200
+"""Rules that fewer than one row in so many keeps are refused."""
+_MOST_DRAWN = 2 * RAREST
+"""Rows that are drawn for each row that is asked for, before giving up; and so many more."""
+_MORE_DRAWN = 1_000_000
 _LOOK = 100_000
 _EXACT = 1 << 20  # cells over which the share of refused rows is summed exactly
 
@@ -71,9 +74,9 @@ class Ruled:
             have, drawn = have + int(good.sum()), drawn + batch
             if have >= rows:
                 break
-            if drawn > _MOST_DRAWN * rows:
+            if drawn > _MOST_DRAWN * rows + _MORE_DRAWN:
                 raise InvalidInput(
-                    f"fewer than one row in {_MOST_DRAWN} keeps them",
+                    f"fewer than one row in {RAREST} keeps them",
                     field="rules",
                     value=f"{have} of {drawn}",
                     hint="A rule may be too strict, or the model is little but noise",

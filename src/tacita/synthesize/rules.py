@@ -35,6 +35,8 @@ __all__ = ["Always", "AtMost", "Codes", "Follows", "IfThen", "Never", "Rule", "R
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Codes = Mapping[str, Array]
+_MOST_TRIED = 1 << 20
+"""Most combinations of values that are tried to find one that keeps all rules."""
 
 
 class Rule(Protocol):
@@ -288,7 +290,15 @@ class Rules:
         """These rules, if the domain has all that they are about."""
         for rule in self.rules:
             rule.check(domain)
+        if domain.project(self.attributes).size <= _MOST_TRIED and not self._allow_some(domain):
+            raise InvalidInput("contradict each other: no row can keep them all", field="rules")
         return self
+
+    def _allow_some(self, domain: Domain) -> bool:
+        """Whether some combination of values keeps all rules; public, because it reads the schema alone."""
+        over = domain.project(self.attributes)
+        codes = dict(zip(over.names, np.indices(over.shape).reshape(len(over.names), -1), strict=True))
+        return bool(self.hold(domain, self.set(domain, codes)).any())
 
     @property
     def attributes(self) -> tuple[str, ...]:

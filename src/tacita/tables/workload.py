@@ -18,6 +18,10 @@ __all__ = ["Tables", "Workload"]
 Key = tuple[str, ...]
 
 
+MOST_RATIO = 1e9
+"""Largest ratio of two weights; beyond it a table would have no noise to speak of, or nothing but noise."""
+
+
 @dataclass(frozen=True)
 class Workload:
     """Tables that are needed, each with a weight.
@@ -39,6 +43,9 @@ class Workload:
             raise InvalidInput("asks for the same table twice", field="workload")
         if len(self.weights) != len(keys) or not all(0 < w < float("inf") for w in self.weights):
             raise InvalidInput("needs one positive weight for each table", field="weights", value=self.weights)
+        if self.weights and max(self.weights) > MOST_RATIO * min(self.weights):
+            rule = f"the largest must be at most {MOST_RATIO:g} times the smallest"
+            raise InvalidInput(rule, field="weights", value=self.weights)
 
     @classmethod
     def of(cls, *keys: Iterable[str]) -> Workload:

@@ -25,7 +25,6 @@ from tacita.synthesize.imputation import Impute
 from tacita.synthesize.imputation.recipe import ImputationPlan
 from tacita.tables.release import Provenance
 from tacita.wire import ImputedInfo, ImputedPlan, ImputedRequest
-from tacita.wire.refusals import without_details
 
 __all__ = ["IMPUTED"]
 
@@ -35,6 +34,8 @@ _NOT_OF_THE_RECIPE = {"dataset", "no_guarantee", "frame", "purpose"}
 def _find(services: Services, token: Token, body: ImputedRequest) -> Dataset:
     if (body.frame is None) == (body.kind == "frame"):
         raise InvalidInput("goes with the kind `frame`, and only with it", field="frame", value=body.frame)
+    if body.frame == body.dataset:
+        raise InvalidInput("must be people who are not in the data", field="frame", value=body.frame)
     if body.frame is not None:
         dataset_of(services, token, body.frame)
     return dataset_of(services, token, body.dataset)
@@ -63,11 +64,11 @@ def _make(task: Task, request: ImputedRequest) -> str:
     dataset = services.datasets.get(request.dataset)
     plan = _plan(dataset, request)
     task.progress.step(0.1, "fitting and drawing")
-    with without_details("dataset", ask="the steward", value=dataset.name):
-        frame = None
-        if request.frame is not None:
-            frame = services.engine(services.datasets.get(request.frame), request.purpose)
-        made = plan.run(services.engine(dataset, request.purpose), SecureSource(), frame=frame)
+    frame = None
+    if request.frame is not None:
+        frame = services.engine(services.datasets.get(request.frame), request.purpose)
+    # for the steward of the data, so errors keep their details
+    made = plan.run(services.engine(dataset, request.purpose), SecureSource(), frame=frame)
     rows = pa.concat_tables(made.releases)
     known = made.as_dict()
     warnings = record(

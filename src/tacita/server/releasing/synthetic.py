@@ -8,14 +8,15 @@ import numpy as np
 
 from tacita.common.whole import write_text
 from tacita.domain import Decode
-from tacita.errors import Conflict, InternalError, InvalidInput
+from tacita.errors import Conflict, Forbidden, InternalError, InvalidInput
 from tacita.report.signing import SigningKey
 from tacita.report.statement import Statement, state
+from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.computing import QUICK_SECONDS
 from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.files import model_of, rows_of
-from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize
@@ -109,6 +110,14 @@ def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
 
 
+def _find(services: Services, token: Token, body: SyntheticRequest) -> Dataset:
+    dataset = dataset_of(services, token, body.dataset)
+    if body.options.get("score", "R") != "R" and token.role not in ("steward", "admin"):
+        # these scores need the exact number of rows, and a run fails where a wrong one is stated
+        raise Forbidden("needs a steward, who knows how many rows there are", field="options.score", value=token.role)
+    return dataset
+
+
 def _seconds(request: SyntheticRequest) -> float:
     trained = {"gan": 6.0, "wgan": 3.0, "pate-gan": 1.0}  # to account for private training, measured on one core
     if request.method == "independent" and request.budget.delta:
@@ -125,6 +134,7 @@ SYNTHETIC = ReleaseKind(
     planned=SyntheticPlan,
     plan=make_synthesis,
     make=_make,
+    find=_find,
     seconds=_seconds,
     paid=True,
     info=SyntheticInfo,

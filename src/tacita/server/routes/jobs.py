@@ -77,6 +77,9 @@ def get_result(id: str, token: Has, services: Services_) -> Response:
         raise rebuild(job.error)
     if job.state != "done" or job.result is None:
         raise Conflict(f"is {job.state}, not done", field="job", value=id, hint="Look at its state until it is done")
+    if job.kind != "query":
+        hint = "Fetch a release at /v1/releases/ID, a model at /v1/models/ID, an assessment at /v1/assessments/ID"
+        raise Conflict("has its result elsewhere", field="job", value=id, hint=hint)
     return ReleaseResponse(Releases.from_json(job.result))
 
 
