@@ -965,6 +965,7 @@ def malformed_channels() -> list[tuple[str, str, Any]]:
         ("an attribute twice", "segments", {"new": [[0, 1], [1]]}),
         ("an attribute is missing", "segments", {"new": [[0, 1], [0]]}),
         ("an attribute beyond the last", "segments", {"new": [[0, 1], [3]]}),
+        ("an attribute before the first", "segments", {"new": [[0, 1], [-1]]}),
         ("a segment that adds nothing", "segments", {"new": [[0, 1], []]}),
         ("given what comes later", "segments", {"given": [[2], [1]]}),
         ("given itself", "segments", {"given": [[], [2]]}),

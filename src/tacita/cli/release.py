@@ -32,13 +32,13 @@ from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.ledger import Account
+from tacita.recipes.flat import provenance_of
 from tacita.recipes.kind import RecipeKind
 from tacita.recipes.registry import RECIPES
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
 from tacita.synthesize.writing import write_file
-from tacita.tables.release import Releases
 
 __all__ = ["app", "command_of"]
 
@@ -148,12 +148,11 @@ def _release(
             whole = output.suffix.lower() in JSON
             write_text(output, answer.to_json()) if whole else write_file(output, iter([flat]))
         if statement is not None and output is not None:
-            first = next(iter(answer.values())) if isinstance(answer, Releases) else answer
             state_of(
                 event=plan.event,
                 unit=plan.unit,
                 neighbours=plan.neighbours,
-                provenance=first.provenance,
+                provenance=provenance_of(answer),
                 delta=delta,
                 guarantee="central differential privacy",
                 files={output.name: output},

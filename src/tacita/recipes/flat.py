@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacita.query.answer import Answer
-from tacita.tables.release import Releases
+from tacita.tables.release import Provenance, Releases
 
-__all__ = ["table_of_answer"]
+__all__ = ["provenance_of", "table_of_answer"]
+
+
+def provenance_of(answer: Any) -> Provenance:
+    """Return the provenance of an answer; tables of one run share it."""
+    found: Provenance = next(iter(answer.values())).provenance if isinstance(answer, Releases) else answer.provenance
+    return found
 
 
 def table_of_answer(answer: Answer | Releases) -> pa.Table:

@@ -51,6 +51,13 @@ def test_an_answer_is_planned_paid_once_and_fetched(client: Client, world: Any, 
     assert job.dataset == "patients"
 
 
+@pytest.mark.parametrize("kind", RECIPES)
+def test_plans_whose_accounting_takes_long_are_made_in_another_process(client: Client, kind: str) -> None:
+    asked = {"dataset": "patients", "budget": Budget.approx(0.5, 1e-6)} | ASKED[kind]
+    plan = client.plan_release(kind, **asked)
+    assert 0 < plan["cost"] <= 0.5
+
+
 def test_answers_of_others_are_unknown(client: Client, world: Any) -> None:
     job = client.release("bounds", dataset="patients", column="age", budget=Budget.pure(0.5))
     client.wait_answer(job.id, every=0.01)

@@ -183,12 +183,12 @@ def fit_null(
     """
     found = pool([channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)])
     start = product_of_margins(np.asarray(found.frequencies)[order], shape)
-    told = [channel for channel in channels if isinstance(channel, EnumerableChannel)]
-    counted = len(told) == len(channels) and all(traits_of(channel).counts_reports for channel in channels)
+    listed = [channel for channel in channels if isinstance(channel, EnumerableChannel)]
+    counted = len(listed) == len(channels) and all(traits_of(channel).counts_reports for channel in channels)
     if not counted or order.size * len(channels) > _MOST_EM_CELLS:
         return start
     shares = [seen.sum() / found.respondents for seen in counts]
-    matrix = np.hstack([share * channel.matrix()[order] for share, channel in zip(shares, told, strict=True)])
+    matrix = np.hstack([share * channel.matrix()[order] for share, channel in zip(shares, listed, strict=True)])
     return product_likelihood(matrix, np.concatenate(counts), shape, start)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from tacita.common.whole import write_text
 from tacita.errors import Conflict, InternalError
-from tacita.plans import Answer, Plan
+from tacita.plans import Plan
 from tacita.privacy.event import event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.recipes.flat import provenance_of
 from tacita.recipes.kind import RecipeKind
 from tacita.recipes.registry import plan_recipe
 from tacita.report.signing import SigningKey
@@ -24,7 +25,7 @@ from tacita.server.releasing.files import model_of, rows_of, write_rows
 from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
 from tacita.server.releasing.queries import answer, check_cells
 from tacita.server.services import Services
-from tacita.tables.release import Provenance, Releases
+from tacita.tables.release import Provenance
 from tacita.wire import PaidPlan, PaidRequest
 
 __all__ = ["document_kind"]
@@ -76,7 +77,7 @@ def _make(recipe: RecipeKind[Any], task: Task, request: PaidRequest) -> str:
         key=job.key,
         domain=None if plan.domain.fingerprint == dataset.domain.fingerprint else plan.domain,
     )
-    provenance = _provenance_of(made)
+    provenance = provenance_of(made)
     if provenance.simulated:
         raise InternalError("a simulated release must not be served", field="release")
     rows = rows_of(services, job.id)
@@ -86,11 +87,6 @@ def _make(recipe: RecipeKind[Any], task: Task, request: PaidRequest) -> str:
     except OSError as error:
         raise Conflict("cannot be written: the disk is full or cannot be reached", field="release") from error
     return json.dumps(_facts(plan, provenance))
-
-
-def _provenance_of(made: Answer) -> Provenance:
-    found: Provenance = next(iter(made.values())).provenance if isinstance(made, Releases) else made.provenance  # type: ignore[attr-defined]
-    return found
 
 
 def _facts(plan: Plan[Any], provenance: Provenance) -> dict[str, Any]:
