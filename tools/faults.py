@@ -81,6 +81,8 @@ CAMPAIGN = {
 PARENT, OFFSET = "FAULTS_PARENT", "FAULTS_CLOCK_OFFSET"  # in the environment of the server
 SECONDS = 120.0
 """How long anything may take before it counts as lost."""
+BUSY = (429, 503)
+"""Statuses after which a client tries again: a request whose client hung up may still hold a place."""
 
 
 class Violation(Exception):
@@ -212,7 +214,7 @@ class Client:
     statuses: Counter[int] = field(default_factory=Counter)
 
     def once(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response | None:
-        """One attempt; None where no answer came."""
+        """One attempt; None where no answer came, or the server is busy with earlier ones."""
         headers = {"Authorization": f"Bearer {self.service.token}"} | ({"Idempotency-Key": key} if key else {})
         content = None if body is None else json.dumps(body).encode()
         if content is not None:
@@ -234,7 +236,7 @@ class Client:
             raise Violation(f"{method} {path} answered {answer.status_code}: {answer.text}")
         if PRIVATE in answer.text:
             raise Violation(f"{method} {path} shows a private value")
-        return None if answer.status_code == 503 else answer
+        return None if answer.status_code in BUSY else answer
 
     def send(self, method: str, path: str, body: Any = None, key: str | None = None) -> httpx.Response:
         """Send until it is answered."""

@@ -6,7 +6,7 @@ import importlib.util
 import random
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import httpx
@@ -74,3 +74,13 @@ def test_a_changed_answer_and_half_a_release_are_seen(faults: ModuleType) -> Non
         queries._ask("k")
     with pytest.raises(faults.Violation, match="lines"):
         faults.Releases(Answers(rows="half"), 1)._rows("j")
+
+
+def test_a_busy_server_is_asked_again_and_a_fault_is_not(faults: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [httpx.Response(429), httpx.Response(503), httpx.Response(202, text="done"), httpx.Response(500)]
+    monkeypatch.setattr(faults.httpx, "request", lambda *_, **__: answers.pop(0))
+    client = faults.Client(SimpleNamespace(url="http://x", token="t"), "plain", random.Random(1))
+    assert client.send("POST", "/v1/releases/synthetic", {}).text == "done"
+    assert client.statuses == {429: 1, 503: 1, 202: 1}
+    with pytest.raises(faults.Violation, match="answered 500"):
+        client.send("GET", "/v1/jobs/x")
