@@ -118,16 +118,11 @@ def release(
     check_name(name)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     if dry_run:
-        planned = plan.as_dict()
-        facts = [
-            ("kind", kind),
-            ("cost", f"{planned['cost']:.6g}"),
-            ("noise, in sensitivities", _said(plan.multiplier)),
-        ]
+        facts = [("kind", kind), ("noise, in sensitivities", _said(plan.multiplier))]
         error = plan.predict_error()
         if error is not None:
             facts.append(("noise of an answer", error.words))
-        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)
         return
     session = session_of(
         ledger,

@@ -179,9 +179,7 @@ def fit(
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     why = getattr(plan, "why", "as asked")
     if dry_run:
-        planned = plan.as_dict()
-        facts = [("model", kind), ("cost", f"{planned['cost']:.6g}"), ("why", why)]
-        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        show.plan_facts(plan, ledger.quote(paying.name, plan.event), [("model", kind), ("why", why)], as_json=json)
         return
     session = session_of(
         ledger,

@@ -30,7 +30,7 @@ from tacita.errors import InvalidInput
 from tacita.plans import Answer as Anything
 from tacita.plans import NoisyTables, Plan
 from tacita.privacy.budget import Budget
-from tacita.privacy.ledger import Account
+from tacita.privacy.ledger import Account, Quote
 from tacita.query.aggregates import CalibratedAggregates
 from tacita.query.answer import Answer
 from tacita.tables.workload import Workload
@@ -97,7 +97,8 @@ def query(
             domain, budget, unit=paying.unit, neighbours=paying.neighbours
         )
     if dry_run:
-        show.print_json(plan.as_dict()) if json else _show_plan(plan)
+        quote = ledger.quote(paying.name, plan.event)
+        show.print_json(plan.as_dict() | quote.as_dict()) if json else _show_plan(plan, quote)
         return
     session = session_of(
         ledger,
@@ -149,15 +150,15 @@ def _version(data: str, table: str | None) -> str:
 _PER = {"answer": "", "rows": "/ rows of the group, at most", "rank": "ranks"}
 
 
-def _show_plan(plan: Plan[Any]) -> None:
+def _show_plan(plan: Plan[Any], quote: Quote) -> None:
     """Print the cost, the budget split, and the expected errors."""
     if not isinstance(plan, CalibratedAggregates):
-        show.plan(plan)  # type: ignore[arg-type]
+        show.plan(plan, quote)  # type: ignore[arg-type]
         return
     data = plan.as_dict()
     measured = [(str(part["measure"]), part["column"] or "rows", f"{part['alone']:.4g}") for part in data["split"]]
     show.grid(
-        f"Plan: costs {data['cost']:.6g} of the account's currency, protects {data['unit']} under {data['neighbours']}",
+        f"Plan: costs {show.cost_text(data, quote)}; protects {data['unit']} under {data['neighbours']}",
         ("what is noised", "of", ">alone it would cost"),
         measured,
     )

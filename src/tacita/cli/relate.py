@@ -96,9 +96,7 @@ def relate(
     recipe = Relational(most=most, count=count, share=float(share))
     plan = recipe.calibrate(above, below, budget, unit=paying.unit, neighbours=paying.neighbours)
     if dry_run:
-        planned = plan.as_dict()
-        facts = [("cost", f"{planned['cost']:.6g}"), ("who is protected", f"{plan.unit}, {plan.neighbours}")]
-        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        show.plan_facts(plan, ledger.quote(paying.name, plan.event), [], as_json=json)  # type: ignore[arg-type]
         return
     both = [data_marks(parents, above, table), data_marks(children, below, children_table)]
     linked = Linked(

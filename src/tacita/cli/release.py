@@ -133,9 +133,7 @@ def _release(
     request = request_of(kind.request, own, dataset=account, budget=budget, purpose=purpose)
     plan = kind.plan(_Subject(domain, paying), request)
     if dry_run:
-        planned = plan.as_dict()
-        facts = [("cost", f"{planned['cost']:.6g}"), ("who is protected", f"{plan.unit}, {plan.neighbours}")]
-        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        show.plan_facts(plan, ledger.quote(paying.name, plan.event), [], as_json=json)
         return
     session = session_of(
         ledger, account=paying.name, data=data, domain=domain, table=table, again=again, read_as=plan.domain

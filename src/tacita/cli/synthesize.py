@@ -123,9 +123,8 @@ def synthesize(
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     public = None if rules is None else Rules.read(rules).check(domain.project(plan.names))
     if dry_run:
-        planned = plan.as_dict()
-        facts = [("method", planned["recipe"]["method"]), ("cost", f"{planned['cost']:.6g}"), ("why", plan.reason)]
-        show.print_json(planned) if json else show.grid("Plan", ("", ""), facts)
+        facts = [("method", plan.as_dict()["recipe"]["method"]), ("why", plan.reason)]
+        show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)
         return
     session = session_of(
         ledger,

@@ -133,10 +133,11 @@ class Charge:
 class Quote:
     """Cost of an event to an account now, before it is charged.
 
-    The added cost depends on the other events in the history, so `alone` and `remaining` do not show whether it fits.
+    The added cost depends on the other events in the history, so `alone` and `remaining` do not show whether it fits:
+    an account with a delta may add more than `alone`, or less.
     """
 
-    budget: Fraction
+    account: Account
     spent: Fraction
     alone: Fraction
     after: Fraction
@@ -144,12 +145,41 @@ class Quote:
     @property
     def affordable(self) -> bool:
         """Whether `reserve` would accept it now."""
-        return self.after <= self.budget
+        return self.after <= exact(self.account.budget.amount)
 
     @property
     def remaining(self) -> Fraction:
         """Remaining budget before the event; never below zero."""
-        return max(Fraction(0), self.budget - self.spent)
+        return max(Fraction(0), exact(self.account.budget.amount) - self.spent)
+
+    @property
+    def added(self) -> Fraction:
+        """Amount by which the spent budget would grow."""
+        return self.after - self.spent
+
+    def check(self) -> None:
+        """Refuse an event that the account cannot pay.
+
+        Raises:
+            BudgetExceeded: It costs more than remains.
+        """
+        if self.affordable:
+            return
+        raise BudgetExceeded(
+            account=self.account.name,
+            requested="infinite" if self.after >= INFINITE else f"{float(self.added):.6g}",
+            remaining=f"{float(self.remaining):.6g}",
+            budget=str(self.account.budget),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; an infinite cost is None."""
+        return {
+            "account_cost": None if self.alone >= INFINITE else float(self.alone),
+            "account_added": None if self.after >= INFINITE else float(self.added),
+            "account_remaining": float(self.remaining),
+            "affordable": self.affordable,
+        }
 
 
 class Ledger:
@@ -451,22 +481,14 @@ class Ledger:
     ) -> Quote:
         history = self._history(connection, account.name)
         return Quote(
-            budget=exact(account.budget.amount),
+            account=account,
             spent=account.cost(history),
             alone=account.cost([(event, 1)]),
             after=account.cost([*history, *(charges or [(event, 1)])]),
         )
 
     def _check_affordable(self, connection: sa.Connection, account: Account, event: Event) -> None:
-        quote = self._quote(connection, account, event)
-        if quote.affordable:
-            return
-        raise BudgetExceeded(
-            account=account.name,
-            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
-            remaining=f"{float(quote.remaining):.6g}",
-            budget=str(account.budget),
-        )
+        self._quote(connection, account, event).check()
 
     def _remember(
         self, connection: sa.Connection, account: str, data: DataMarks, principal: str, again: str | None

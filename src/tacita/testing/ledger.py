@@ -127,6 +127,9 @@ class LedgerContract:
         assert open_ledger.quote("a", Pure(epsilon=0.25)).affordable
         dear = open_ledger.quote("a", Pure(epsilon=0.5))
         assert (dear.affordable, dear.alone, dear.remaining) == (False, Fraction(1, 2), Fraction(1, 4))
+        assert dear.added == Fraction(1, 2)
+        endless = open_ledger.quote("a", NonPrivate(reason="test"))
+        assert (endless.affordable, endless.as_dict()["account_added"]) == (False, None)
         assert open_ledger.balance("a").charges == 1
 
     def test_spent_from_the_moment_of_reservation(self, open_ledger: Ledger, url: str) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 from tacita.privacy.budget import Budget
 from tacita.wire.base import RequestModel, ResponseModel
 
-__all__ = ["Balance", "BudgetModel", "ChargeInfo", "ChargePage", "RaiseBudget"]
+__all__ = ["AccountQuote", "Balance", "BudgetModel", "ChargeInfo", "ChargePage", "RaiseBudget"]
 
 
 class BudgetModel(RequestModel):
@@ -42,6 +42,17 @@ class Balance(ResponseModel):
     spent: float | None = Field(description="null when something without a guarantee was charged.")
     remaining: float
     charges: int
+
+
+class AccountQuote(ResponseModel):
+    """Cost of a plan to the account that would pay, in the currency of its budget."""
+
+    account_cost: float | None = Field(description="Cost without the history; null when no budget would be enough.")
+    account_added: float | None = Field(
+        description="Amount by which the spent budget would grow now; with a delta it depends on the history."
+    )
+    account_remaining: float
+    affordable: bool
 
 
 class ChargeInfo(ResponseModel):

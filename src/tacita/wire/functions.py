@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from tacita.learn.functions.kinds import Calibration, Form, FunctionKind
 from tacita.learn.kinds import ModelKind
 from tacita.wire.base import Name, RequestModel, ResponseModel
-from tacita.wire.budgets import BudgetModel
+from tacita.wire.budgets import AccountQuote, BudgetModel
 
 __all__ = [
     "BundleRequest",
@@ -119,7 +119,7 @@ class BundleRequest(RequestModel):
     older: bool = Field(default=False, description="That it may become the newest of its name, though made before it.")
 
 
-class FunctionPlanInfo(ResponseModel):
+class FunctionPlanInfo(AccountQuote):
     """Cost of a function or a model."""
 
     recipe: dict[str, Any]
@@ -131,9 +131,6 @@ class FunctionPlanInfo(ResponseModel):
     error: dict[str, Any] | None = Field(
         default=None, description="Noise of an answer beside what it is measured against, for a density or a process."
     )
-    account_cost: float | None = Field(description="null when no budget would be enough.")
-    account_remaining: float
-    affordable: bool
     why: str | None = Field(default=None, description="Why this method, where one was picked.")
 
 

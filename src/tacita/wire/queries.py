@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tacita.wire.base import RequestModel, ResponseModel
-from tacita.wire.budgets import BudgetModel
+from tacita.wire.budgets import AccountQuote, BudgetModel
 
 __all__ = [
     "Plan",
@@ -37,7 +37,7 @@ class QueryRequest(TableQuery):
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
 
-class Plan(ResponseModel):
+class Plan(AccountQuote):
     """Cost and predicted error of a query, before any data is read."""
 
     recipe: dict[str, Any]
@@ -48,9 +48,6 @@ class Plan(ResponseModel):
     event: dict[str, Any]
     noise: list[dict[str, Any]]
     predictions: list[dict[str, Any]]
-    account_cost: float | None = Field(description="In the currency of the account; null when infinite.")
-    account_remaining: float
-    affordable: bool
 
 
 class ReleaseModel(ResponseModel):
@@ -102,13 +99,10 @@ class StatisticsModel(ResponseModel):
     provenance: dict[str, Any]
 
 
-class SqlPlan(ResponseModel):
+class SqlPlan(AccountQuote):
     """Cost of a question, the split of its budget, and the expected error of the answer."""
 
     recipe: dict[str, Any]
     cost: float
-    account_cost: float | None
-    account_remaining: float
-    affordable: bool
     split: list[dict[str, Any]]
     expected: list[dict[str, Any]]

@@ -14,7 +14,7 @@ from tacita.anonymize.parameters import Parameter, one_of
 from tacita.domain import Decode
 from tacita.synthesize.kinds import FitOn, Given, ImputedKind, Method, Missing, TrainOn
 from tacita.wire.base import Name, RequestModel, ResponseModel
-from tacita.wire.budgets import BudgetModel
+from tacita.wire.budgets import AccountQuote, BudgetModel
 
 __all__ = [
     "AnonymizeOptions",
@@ -172,7 +172,7 @@ class PaidRequest(RequestModel):
     )
 
 
-class PaidPlan(ResponseModel):
+class PaidPlan(AccountQuote):
     """Cost of a release, before any data is read; some kinds add members."""
 
     model_config = ConfigDict(extra="allow")
@@ -183,9 +183,6 @@ class PaidPlan(ResponseModel):
     budget: dict[str, float]
     cost: float = Field(description="In the currency of the request's budget.")
     event: dict[str, Any]
-    account_cost: float | None = Field(description="In the currency of the account; null when infinite.")
-    account_remaining: float
-    affordable: bool
 
 
 class ModelInfo(ResponseModel):
@@ -352,7 +349,7 @@ class ImputedInfo(ResponseModel):
     provenance: dict[str, Any]
 
 
-class SyntheticPlan(ResponseModel):
+class SyntheticPlan(AccountQuote):
     """Cost of synthetic rows, and the method that would make them."""
 
     recipe: dict[str, Any]
@@ -363,9 +360,6 @@ class SyntheticPlan(ResponseModel):
     event: dict[str, Any]
     attributes: list[str]
     reason: str
-    account_cost: float | None = Field(description="null when no budget would be enough.")
-    account_remaining: float
-    affordable: bool
 
 
 class SyntheticInfo(ResponseModel):

@@ -57,9 +57,13 @@ def test_a_plan_adds_up_as_the_ledger_does(world, monkeypatch: pytest.MonkeyPatc
     alone = world.query(token, **part, dry_run=True).json()["account_cost"]
     answers = 0
     monkeypatch.setattr(world.services.ledger.__class__, "history", None)  # what is left is not read charge by charge
-    while world.query(token, **part, dry_run=True).json()["affordable"]:
+    spent = 0.0
+    while (plan := world.query(token, **part, dry_run=True).json())["affordable"]:
         assert world.query(token, **part).status_code == 200
         answers += 1
+        balance = world.call("GET", "/v1/datasets/patients/budget", token=token).json()
+        assert balance["spent"] == pytest.approx(spent + plan["account_added"])  # the plan said by how much
+        spent = balance["spent"]
     assert world.query(token, **part).status_code == 403
     assert answers * alone > 1.0  # together they cost less than one by one
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,20 @@ from tacita.common.number_text import number
 from tacita.errors import TacitaError
 
 if TYPE_CHECKING:
-    from tacita.plans import Calibrated
-    from tacita.privacy.ledger import Balance
+    from tacita.plans import Calibrated, Plan
+    from tacita.privacy.ledger import Balance, Quote
     from tacita.query.statistics import Statistic
     from tacita.tables.release import Release
 
 __all__ = [
     "balance",
+    "cost_text",
     "fault",
     "forget_notes",
     "grid",
     "note",
     "plan",
+    "plan_facts",
     "print_json",
     "print_notes",
     "problem",
@@ -119,7 +121,29 @@ def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> N
     out.print()
 
 
-def plan(calibrated: Calibrated) -> None:
+def plan_facts(plan: Plan[Any], quote: Quote, facts: Iterable[tuple[str, str]], *, as_json: bool) -> None:
+    """Print a plan: some facts and its cost, or all of it as JSON with the members that REST has."""
+    planned = plan.as_dict()
+    if as_json:
+        print_json(planned | quote.as_dict())
+        return
+    cost = ("cost", cost_text(planned, quote))
+    protected = ("who is protected", f"{plan.unit}, {plan.neighbours}")
+    grid("Plan", ("", ""), [*facts, cost, protected])
+
+
+def cost_text(planned: Mapping[str, Any], quote: Quote | None = None) -> str:
+    """Cost of a plan by itself and, before it is paid, to the account, in words."""
+    cost = f"{planned['cost']:.6g}"
+    if quote is None:
+        return cost
+    amount = quote.as_dict()["account_added"]
+    added = "more than any budget" if amount is None else f"{amount:.6g}"
+    enough = "" if quote.affordable else ", too little"
+    return f"{cost}; adds {added} to the account, {float(quote.remaining):.6g} remain{enough}"
+
+
+def plan(calibrated: Calibrated, quote: Quote | None = None) -> None:
     """Print the cost of a plan and its expected errors."""
     data = calibrated.as_dict()
     rows = [
@@ -127,7 +151,7 @@ def plan(calibrated: Calibrated) -> None:
         for p in calibrated.predict()
     ]
     grid(
-        f"Plan: costs {data['cost']:.6g} of the account's currency, protects {data['unit']} under {data['neighbours']}",
+        f"Plan: costs {cost_text(data, quote)}; protects {data['unit']} under {data['neighbours']}",
         ("table", ">cells", ">standard error", ">95 % of cells within"),
         rows,
     )

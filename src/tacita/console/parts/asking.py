@@ -126,7 +126,7 @@ class Asked(ABC):
 
     def paid(self, plan: Mapping[str, Any]) -> tuple[str, float, bool]:
         """What a plan takes from the account."""
-        cost = plan["account_cost"]
+        cost = plan["account_added"]
         left = words.amount(plan["account_remaining"])
         unit = "ρ" if self.balance["currency"] == "zcdp" else "ε"
         return f"{unit} {words.amount(cost)} of {left} that are left", float(cost or 0), bool(plan["affordable"])

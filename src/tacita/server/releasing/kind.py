@@ -19,9 +19,8 @@ from typing import Any, Generic, Literal, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from tacita.errors import BudgetExceeded, UnknownName
+from tacita.errors import UnknownName
 from tacita.plans import Plan
-from tacita.privacy.accountant import INFINITE
 from tacita.report.statement import Statement
 from tacita.server.auth.auth import check_scope
 from tacita.server.auth.tokens import Role, Token
@@ -56,12 +55,7 @@ def _dataset_named(services: Services, token: Token, body: Any) -> Dataset:
 
 def quote_plan(services: Services, dataset: Dataset, plan: Plan[Any]) -> dict[str, Any]:
     """The plan as plain data, with its cost to the dataset's account; charges nothing."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    return plan.as_dict() | {
-        "account_cost": None if quote.alone >= INFINITE else float(quote.alone),
-        "account_remaining": float(quote.remaining),
-        "affordable": quote.affordable,
-    }
+    return plan.as_dict() | services.ledger.quote(dataset.account.name, plan.event).as_dict()
 
 
 def _show_quote(services: Services, dataset: Dataset, plan: Plan[Any], _: Any) -> dict[str, Any]:
@@ -156,11 +150,4 @@ async def submit_release(
 
 def check_affordable(services: Services, dataset: Dataset, plan: Plan[Any]) -> None:
     """Refuse a plan that the account cannot pay now, as the ledger would when the job runs."""
-    quote = services.ledger.quote(dataset.account.name, plan.event)
-    if not quote.affordable:
-        raise BudgetExceeded(
-            account=dataset.account.name,
-            requested="infinite" if quote.alone >= INFINITE else f"{float(quote.alone):.6g}",
-            remaining=f"{float(quote.remaining):.6g}",
-            budget=str(dataset.account.budget),
-        )
+    services.ledger.quote(dataset.account.name, plan.event).check()

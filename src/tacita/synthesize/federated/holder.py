@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
-from tacita.errors import BudgetExceeded, Conflict, Forbidden, InvalidInput
+from tacita.errors import Conflict, Forbidden, InvalidInput
 from tacita.plans.recipe import Plan
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import exact
@@ -160,11 +160,4 @@ class Holder:
 
     def _check_affordable(self, schedule: Schedule) -> None:
         """Refuse a run that the account could not bear to its end, before anything is spent on it."""
-        quote = self._ledger.quote(self.account.name, schedule.event, charges=schedule.charges)
-        if not quote.affordable:
-            raise BudgetExceeded(
-                account=self.account.name,
-                requested=f"{float(quote.alone):.6g}",
-                remaining=f"{float(quote.remaining):.6g}",
-                budget=str(self.account.budget),
-            )
+        self._ledger.quote(self.account.name, schedule.event, charges=schedule.charges).check()
