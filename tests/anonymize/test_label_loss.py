@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tacita.anonymize import Conditions, Hierarchy, Intervals, Mondrian, read_distinct_rows
-from tacita.anonymize.label_loss import as_written
-from tacita.anonymize.loss import ncp
+from tacita.anonymize.loss import as_written, ncp
 from tacita.anonymize.methods.bayardo import Bayardo, Splits
 from tacita.anonymize.methods.grouping import Grouping
 from tacita.anonymize.methods.lattice import Lattice

@@ -27,7 +27,7 @@ _HOMES = {
     "Samarati": "methods.samarati",
     "ZAnonymity": "streams.stream",
     "already_anonymous": "already",
-    "as_written": "label_loss",
+    "as_written": "loss",
     "chance_of_k": "streams.stream_chance",
     "least_support": "methods.transactions",
     "loss_of": "loss",

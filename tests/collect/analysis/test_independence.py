@@ -9,13 +9,16 @@ from scipy import stats
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.independence import (
+    _departure,
+    _interactions,
+    _jacobians,
     central_monte_carlo_test,
+    known_total,
     monte_carlo_test,
     paper_chi_square,
     wald_test,
 )
 from tacita.collect.analysis.independence_simulated import product_likelihood, product_of_margins
-from tacita.collect.analysis.independence_wald import _departure, _interactions, _jacobians, known_total
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.unary import UnaryEncoding

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacita.collect.channels._hash import cells_of, mixed
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hashing import LocalHashing
+from tacita.collect.channels.parts.hash import cells_of, mixed
 from tacita.collect.channels.support import support_covariance
 from tacita.collect.device.channels import hash32
 from tacita.errors import InvalidInput

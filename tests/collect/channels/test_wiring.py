@@ -5,14 +5,14 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from tacita.collect.channels.binned_means import DuchiBins, HybridBins, PiecewiseBins
 from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
-from tacita.collect.channels.square_wave import SquareWave
+from tacita.collect.channels.numbers.binned_means import DuchiBins, HybridBins, PiecewiseBins
+from tacita.collect.channels.numbers.square_wave import SquareWave
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.channels.wiring import (

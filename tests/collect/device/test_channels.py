@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacita.collect.channels._hash import cells_of, mixed
-from tacita.collect.channels.binned_means import BinnedMean
 from tacita.collect.channels.fourier import FourierChannel
 from tacita.collect.channels.hashing import LocalHashing
+from tacita.collect.channels.numbers.binned_means import BinnedMean
+from tacita.collect.channels.parts.hash import cells_of, mixed
 from tacita.collect.channels.wiring import channel_of, reports_array
 from tacita.collect.device import draw
 from tacita.collect.device.channels import (

@@ -15,8 +15,8 @@ import pyarrow as pa
 from scipy import stats
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
+from tacita.collect.analysis.independence import wald_test
 from tacita.collect.analysis.independence_simulated import monte_carlo_test
-from tacita.collect.analysis.independence_wald import wald_test
 from tacita.collect.analysis.learn_network import Learned, candidate_families, learn_network, learn_structure
 from tacita.collect.analysis.poisoning import excess_support, influence
 from tacita.collect.channels.protocol import respondents_of

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
-from tacita.collect.analysis.independence_wald import arranged, known_total, product, quadratic_form
+from tacita.collect.analysis.independence import arranged, known_total, product, quadratic_form
 from tacita.collect.channels.following import following_channel
 from tacita.collect.channels.protocol import Channel, EnumerableChannel, traits_of
 from tacita.collect.estimating.pooling import pool

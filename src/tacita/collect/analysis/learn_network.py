@@ -21,7 +21,7 @@ import numpy as np
 
 from tacita import check
 from tacita.collect.analysis.hypothesis import Hypothesis
-from tacita.collect.analysis.independence_wald import known_total, wald_test
+from tacita.collect.analysis.independence import known_total, wald_test
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models import BayesianNetwork, chow_liu, fit_network, greedy_parents, mutual_information, noise_bits

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita import check
-from tacita.collect.analysis.independence_wald import known_total
+from tacita.collect.analysis.independence import known_total
 from tacita.errors import InvalidInput
 from tacita.tables.release import Release, Releases
 from tacita.tables.uncertainty import Correlated, Covariance, normal_quantile

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._exact import ExactLoss, check_codes
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.matrix import InvertedMatrix
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes
 from tacita.collect.channels.protocol import Traits
 from tacita.collect.device.channels import Chain
 from tacita.domain import Domain

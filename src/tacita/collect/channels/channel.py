@@ -22,8 +22,8 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._kernels import fill_answers, guide_table
 from tacita.collect.channels.frequencies import FrequencyEstimate, population_covariance, respondent_covariance
+from tacita.collect.channels.parts.bulk import fill_answers, guide_table
 from tacita.collect.channels.protocol import About, Reach, Traits
 from tacita.collect.device.channels import RR
 from tacita.collect.device.draw import DIGITS, WORD_RANGE, loss, loss_upper

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._exact import check_codes
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.parts.exact import check_codes
 from tacita.collect.channels.protocol import Reach, Traits
 from tacita.collect.device.channels import Fourier, fourier_masks
 from tacita.domain import Domain

@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron, vstack
 
-from tacita.collect.channels._exact import check_levels, exp_below
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.parts.exact import check_levels, exp_below
 from tacita.errors import InvalidInput
 
 __all__ = [

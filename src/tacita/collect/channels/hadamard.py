@@ -24,8 +24,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._exact import check_codes, check_levels
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.parts.exact import check_codes, check_levels
 from tacita.collect.channels.support import SupportChannel, SupportLaw
 from tacita.collect.device.channels import Hadamard
 from tacita.common.compiled import compiled

@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._exact import check_codes, check_levels, exp_below
-from tacita.collect.channels._hash import MOST_CELLS, add_supports, cells_of, mixed
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.parts.exact import check_codes, check_levels, exp_below
+from tacita.collect.channels.parts.hash import MOST_CELLS, add_supports, cells_of, mixed
 from tacita.collect.channels.support import SupportChannel, SupportLaw
 from tacita.collect.device.channels import Hash
 from tacita.errors import InvalidInput

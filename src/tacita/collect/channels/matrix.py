@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._em import Fitted, expectation_maximisation
-from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.parts.em import Fitted, expectation_maximisation
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.protocol import About, Reach, Traits
 from tacita.collect.device.channels import Matrix
 from tacita.collect.device.draw import WORD_RANGE

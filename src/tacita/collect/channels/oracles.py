@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacita.collect.channels._exact import check_levels
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
+from tacita.collect.channels.parts.exact import check_levels
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding

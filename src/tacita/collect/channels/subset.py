@@ -20,9 +20,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._bits import count_bits, lanes_of, pack, place_subsets, set_truths
-from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.parts.bits import count_bits, lanes_of, pack, place_subsets, set_truths
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.protocol import About, Reach
 from tacita.collect.channels.support import SupportChannel, SupportLaw
 from tacita.collect.device.channels import Subset

@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._bits import count_bits, fill_lanes, lanes_of, last_mask, pack, set_truths
-from tacita.collect.channels._exact import ExactLoss, check_codes, check_levels, exp_below
+from tacita.collect.channels.parts.bits import count_bits, fill_lanes, lanes_of, last_mask, pack, set_truths
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes, check_levels, exp_below
 from tacita.collect.channels.support import SupportChannel, SupportLaw
 from tacita.collect.device.channels import Unary
 from tacita.errors import InvalidInput

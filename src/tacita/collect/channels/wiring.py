@@ -18,15 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita import check
-from tacita.collect.channels._bits import check_packed
-from tacita.collect.channels.binned_means import (
-    DuchiBins,
-    HybridBins,
-    PiecewiseBins,
-    duchi_for,
-    hybrid_for,
-    piecewise_for,
-)
 from tacita.collect.channels.chain import ChainChannel, chain_for
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.fourier import FourierChannel, fourier_for
@@ -34,8 +25,17 @@ from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
 from tacita.collect.channels.hashing import LocalHashing
 from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.numbers.binned_means import (
+    DuchiBins,
+    HybridBins,
+    PiecewiseBins,
+    duchi_for,
+    hybrid_for,
+    piecewise_for,
+)
+from tacita.collect.channels.numbers.square_wave import SquareWave, wave_for
+from tacita.collect.channels.parts.bits import check_packed
 from tacita.collect.channels.protocol import Randomizer
-from tacita.collect.channels.square_wave import SquareWave, wave_for
 from tacita.collect.channels.subset import SubsetSelection
 from tacita.collect.channels.unary import UnaryEncoding
 from tacita.collect.device.channels import KINDS, DeviceChannel

@@ -266,7 +266,7 @@ def said_of_groups(kept: Fraction) -> str:
 
 
 def hash32(seed: int, cell: int) -> int:
-    """The keyed mixer of `tacita.collect.channels._hash`, in plain integers.
+    """The keyed mixer of `tacita.collect.channels.parts.hash`, in plain integers.
 
     >>> [hex(hash32(seed, cell)) for seed, cell in ((0, 0), (1, 2), (0xFFFFFFFF, 1000))]
     ['0xae6f80f1', '0x230069ce', '0x2a32dafd']

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tacita import check
-from tacita.collect.channels.binned_means import bin_middles
+from tacita.collect.channels.numbers.binned_means import bin_middles
 from tacita.collect.channels.protocol import MeanRandomizer
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Numeric

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from tacita.collect.analysis.independence_wald import known_total
+from tacita.collect.analysis.independence import known_total
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._em import Fitted
 from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.parts.em import Fitted
 from tacita.collect.channels.protocol import About, Channel, EnumerableChannel, KeepsOrFakes
 from tacita.errors import InvalidInput
 from tacita.tables.simplex import norm_sub

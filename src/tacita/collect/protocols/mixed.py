@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels.numeric import HybridMean, MeanChannel, MeanEstimate
-from tacita.collect.channels.square_wave import SquareWave
+from tacita.collect.channels.numbers.numeric import HybridMean, MeanChannel, MeanEstimate
+from tacita.collect.channels.numbers.square_wave import SquareWave
 from tacita.collect.estimating.tally import Reports, Tally, respond
 from tacita.collect.planning.design import UNIT, CollectionDesign
 from tacita.collect.planning.plan import plan_collection

@@ -26,10 +26,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._em import Fitted, expectation_maximisation
-from tacita.collect.channels._exact import ExactLoss, check_codes
 from tacita.collect.channels.chain import ChainChannel
 from tacita.collect.channels.channel import RandomizedResponse, _floored
+from tacita.collect.channels.parts.em import Fitted, expectation_maximisation
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes
 from tacita.collect.device.channels import Chain
 from tacita.collect.device.draw import WORD_RANGE, log_upper
 from tacita.collect.protocols.rrba_modified import Key, Public, check_sets, conditional

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacita import check
-from tacita.collect.channels._exact import check_codes
+from tacita.collect.channels.parts.exact import check_codes
 from tacita.errors import InvalidInput
 
 __all__ = ["PaperRun", "agreement_width", "claimed_epsilon", "literal_update", "min_max", "run", "true_epsilon"]

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._em import Fitted
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
+from tacita.collect.channels.parts.em import Fitted
 from tacita.collect.channels.protocol import About
 from tacita.collect.estimating.pooling import pool_blocks, pooled_mle
 from tacita.domain import Domain

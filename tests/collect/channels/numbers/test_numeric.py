@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacita.collect.channels._window import Window
-from tacita.collect.channels.numeric import DuchiMean, HybridMean, MeanChannel, PiecewiseMean
+from tacita.collect.channels.numbers.numeric import DuchiMean, HybridMean, MeanChannel, PiecewiseMean
+from tacita.collect.channels.numbers.window import Window
 from tacita.errors import InvalidInput
 from tacita.noise.source import SeededSource
 from tacita.testing.channel import ListedWords, chi_square_p, worst_ratio

@@ -8,7 +8,7 @@ Claim page: docs/claims/local-means.md.   Flags: unvetted.
 
 A bin has a point on a line, an integer from 0 to P. All laws are linear in the point, so that every report y has a
 value t(y) with E[t(y) | point p] = p. The mean of these values over all reports estimates the mean point; in units of
-P it is a number from 0 to 1. `tacita.collect.channels.numeric` has the same mechanisms for numbers without bins.
+P it is a number from 0 to 1. `numeric` has the same mechanisms for numbers without bins.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._exact import ExactLoss, check_codes, exp_below
-from tacita.collect.channels._window import Window
 from tacita.collect.channels.frequencies import MeanEstimate
 from tacita.collect.channels.matrix import fill_rows
-from tacita.collect.channels.numeric import HYBRID_FROM
+from tacita.collect.channels.numbers.numeric import HYBRID_FROM
+from tacita.collect.channels.numbers.window import Window
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes, exp_below
 from tacita.collect.channels.protocol import Reach, Traits
 from tacita.collect.device.channels import Duchi, Hybrid, Piecewise
 from tacita.collect.device.draw import WORD_RANGE

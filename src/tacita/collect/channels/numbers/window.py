@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.channels._exact import ExactLoss, check_codes, exp_below
+from tacita.collect.channels.parts.exact import ExactLoss, check_codes, exp_below
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.common.compiled import compiled
 from tacita.errors import InvalidInput

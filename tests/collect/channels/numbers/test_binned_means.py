@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacita.collect.channels.binned_means import (
+from tacita.collect.channels.numbers.binned_means import (
     DuchiBins,
     HybridBins,
     PiecewiseBins,

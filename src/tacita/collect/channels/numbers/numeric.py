@@ -21,9 +21,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._exact import ExactLoss, exp_below
-from tacita.collect.channels._window import Window
 from tacita.collect.channels.frequencies import MeanEstimate
+from tacita.collect.channels.numbers.window import Window
+from tacita.collect.channels.parts.exact import ExactLoss, exp_below
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 

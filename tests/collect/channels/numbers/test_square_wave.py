@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tacita.collect.channels._em import expectation_maximisation
-from tacita.collect.channels._window import Window
-from tacita.collect.channels.square_wave import SquareWave, half_width, wave_for
+from tacita.collect.channels.numbers.square_wave import SquareWave, half_width, wave_for
+from tacita.collect.channels.numbers.window import Window
+from tacita.collect.channels.parts.em import expectation_maximisation
 from tacita.domain import Categorical, Domain, Numeric, Ordinal
 from tacita.errors import InvalidInput
 from tacita.noise.source import SeededSource

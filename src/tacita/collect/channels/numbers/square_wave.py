@@ -20,11 +20,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacita.collect.channels._em import Fitted, expectation_maximisation
-from tacita.collect.channels._exact import check_codes, check_levels
-from tacita.collect.channels._window import Window
 from tacita.collect.channels.frequencies import FrequencyEstimate
 from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.numbers.window import Window
+from tacita.collect.channels.parts.em import Fitted, expectation_maximisation
+from tacita.collect.channels.parts.exact import check_codes, check_levels
 from tacita.collect.channels.protocol import About, Reach, Traits
 from tacita.collect.device.channels import Wave
 from tacita.domain import Domain, Numeric, Ordinal

@@ -1,0 +1,1 @@
+"""Channels of numbers: means and distributions, in bins or without."""

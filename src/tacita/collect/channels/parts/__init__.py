@@ -1,0 +1,1 @@
+"""Parts that channels share: exact losses, packed bits, the hash, the bulk sampler, EM."""
