@@ -288,6 +288,29 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
     expect(page.get_by_text("Chosen by the owner.")).to_be_visible()
 
 
+def test_an_owner_chooses_how_answers_are_randomised(page, service, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.choose(page, "Begin with", "A schema from a file, or to paste")
+    page.get_by_label("Schema, as YAML or JSON").fill(PASTED)
+    page.get_by_role("button", name="Take this schema").click()
+    expect(page.get_by_label("Name 3")).to_have_value("age")
+    console.choose(page, "How answers are randomised", "Mean of a number by Duchi's coin")
+    expect(page.locator(".problem")).to_be_visible()  # not all of them are numbers
+    check_accessible(page)
+    console.choose(page, "How answers are randomised", "Means of numbers, tables of all else")
+    expect(page.locator(".problem")).to_have_count(0)
+    page.get_by_label("Larger tables").fill("age")
+    expect(page.get_by_role("row", name="mean of age mean of a number by both mixed")).to_have_count(1)
+    picture(page, "console-campaign-channel", full_page=True)
+    page.get_by_label("Title").fill("Mixed")
+    page.get_by_role("button", name="Keep as a draft").click()
+    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    with service.client() as client:
+        kinds = {question.channel for question in client.campaign(page.url.rsplit("/", 1)[1]).questions}
+    assert kinds == {"hybrid", "rr"}
+
+
 def test_invitations_are_made_in_the_console(page, service, console, check_accessible, tmp_path):
     smokes = Domain(attributes=[Boolean(name="smokes")])
     with service.client() as client:

@@ -7,6 +7,8 @@ from tacita.common.lazy import load_name
 _HOMES = {
     "Achieved": "criteria",
     "Anonymize": "anonymize",
+    "AnonymizeEvents": "streams.events",
+    "AnonymizeSets": "sets",
     "Anonymized": "anonymize",
     "Bayardo": "methods.bayardo",
     "BetaLikeness": "criteria.likeness",

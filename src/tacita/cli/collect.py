@@ -80,7 +80,7 @@ def show_design(design: CollectionDesign) -> None:
     """Show a plan: the questions, their numbers of respondents, and the expected error of each table alone."""
     rows = [
         (
-            " x ".join(question.attributes),
+            ("mean of " if predicted.mean else "") + " x ".join(question.attributes),
             type(question.channel).__name__,
             str(question.channel.levels),
             f"{design.expected(question):,}",
@@ -92,6 +92,8 @@ def show_design(design: CollectionDesign) -> None:
     asked = "one question" if most == 1 else f"up to {most} questions"
     title = f"Plan: ask for {design.mode}; each respondent answers {asked} and loses at most {design.epsilon_upper:g}"
     show.grid(title, ("question", "channel", ">cells", ">answers", ">error of the table alone"), rows)
+    if any(predicted.mean for predicted in design.predict()):
+        show.say("The error of a mean is its standard error, as a share of the range of the number.")
     show.say(design.why + ".")
     if design.rehearsed is not None:
         show.say(f"Expected distance of a published table from the truth: {number(design.rehearsed, share=True)}.")

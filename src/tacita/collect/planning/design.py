@@ -75,17 +75,23 @@ class Asked:
 class Prediction:
     """Predicted error of a table, as total variation distance, before anyone is asked.
 
-    Of a question about a mean: the standard error as a share of the range of the number. Of a question about margins:
-    the error of its largest tables.
+    Of a question about a mean (`mean` is true): the standard error as a share of the range of the number. Of a
+    question about margins: the error of its largest tables.
     """
 
     attributes: tuple[str, ...]
     raw: float
     published: float
+    mean: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"attributes": list(self.attributes), "raw": self.raw, "published": self.published}
+        return {
+            "attributes": list(self.attributes),
+            "raw": self.raw,
+            "published": self.published,
+            "mean": self.mean,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +229,7 @@ def _directions(domain: Domain, attributes: Sequence[str]) -> int:
 def _predict(domain: Domain, asked: Asked, answers: int) -> Prediction:
     if isinstance(asked.channel, MeanRandomizer):
         error = math.sqrt(asked.channel.variance(_even(asked.channel)) / answers)
-        return Prediction(attributes=asked.attributes, raw=error, published=error)
+        return Prediction(attributes=asked.attributes, raw=error, published=error, mean=True)
     if isinstance(asked.channel, MarginRandomizer):
         order = asked.channel.order
         error = 0.5 * 2**order * math.sqrt(2 / math.pi * asked.channel.margin_variance(order) / answers)

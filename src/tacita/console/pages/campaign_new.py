@@ -11,6 +11,7 @@ from typing import Any
 
 from nicegui import run, ui
 
+from tacita.collect.channels.wiring import REGISTRY
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit
@@ -52,6 +53,12 @@ _MODES = {
     "views": "Ask for fewer, larger tables",
 }
 _ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several questions, each with a share of it"}
+_CHANNELS = {
+    "auto": "The best way for each table (recommended)",
+    "mixed": "Means of numbers, tables of all else",
+} | {name: f"{wiring.title[:1].upper()}{wiring.title[1:]}" for name, wiring in REGISTRY.items()}
+_TITLES = {wiring.channel.__name__: wiring.title for wiring in REGISTRY.values()}
+"""Names of channels in words, by the name that a plan gives."""
 _SHOWN = 3
 """So many questions are shown as respondents read them; the others on demand."""
 _WIDTHS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
@@ -219,6 +226,8 @@ class _Builder:
                 self.mode = kit.choice("What is asked for", _MODES, "tables", change=self.change)
             with kit.row():
                 self.answers = kit.choice("Each respondent answers", _ANSWERS, "one", change=self.change)
+            with kit.row():
+                self.channel = kit.choice("How answers are randomised", _CHANNELS, "auto", change=self.change)
 
     def show_end(self) -> None:
         with kit.panel("When it shows and when it ends"):
@@ -291,6 +300,7 @@ class _Builder:
             "respondents": int(self.respondents()),
             "mode": "tables" if too_many else self.mode.value,
             "answers": self.answers.value,
+            "channel": self.channel.value,
         }
 
     async def _rehearse(self) -> None:
@@ -319,6 +329,7 @@ class _Builder:
         )
         self.expected.clear()
         expected = {tuple(each["attributes"]): each for each in planned["questions"]}
+        means = any(each["mean"] for each in planned["predictions"])
         with self.expected:
             if self.mode.value == "auto" and self.body["mode"] != "auto":
                 kit.text("Every table is asked for: so many cannot be rehearsed as you go.")
@@ -329,8 +340,8 @@ class _Builder:
                 ["table", "answered through", ">answers expected", ">error to expect"],
                 [
                     [
-                        " x ".join(each["attributes"]),
-                        expected[tuple(each["attributes"])]["channel"],
+                        ("mean of " if each["mean"] else "") + " x ".join(each["attributes"]),
+                        _TITLES[expected[tuple(each["attributes"])]["channel"]],
                         f"{expected[tuple(each['attributes'])]['expected']:,}",
                         f"{each['published']:.3f}",
                     ]
@@ -340,6 +351,7 @@ class _Builder:
             )
             kit.note(
                 "The error is the share of people who stand in a wrong cell: 0 is the true table, 1 tells nothing."
+                + (" Of a mean it is the standard error, as a share of the range of the number." if means else "")
                 + ("" if planned["rehearsed"] is None else f" All tables in a rehearsal: {planned['rehearsed']:.3f}.")
             )
 
