@@ -30,6 +30,7 @@ VERBS = {
     "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
     "release": Verb("Release tables, statistics, clusters, components or bounds, paid from an account.", "release"),
     "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
+    "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),

@@ -19,9 +19,11 @@ from tacita.wire import (
     AssessmentInfo,
     AttackInfo,
     ComparisonInfo,
+    EventsInfo,
     ImputedInfo,
     JobInfo,
     ReleaseKindInfo,
+    SetsInfo,
     SharesInfo,
     StatementInfo,
     SyntheticInfo,
@@ -38,7 +40,7 @@ _ANSWERS = {
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo
+ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo | EventsInfo | SetsInfo
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
@@ -53,8 +55,8 @@ class ReleaseCalls(Calls):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: anonymized, synthetic, imputed, federated, function, model, tables,
-                statistics, clusters, components, bounds.
+            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, function, model,
+                tables, statistics, clusters, components, bounds.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)

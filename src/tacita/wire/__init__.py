@@ -46,6 +46,7 @@ from tacita.wire.functions import (
     PredictRequest,
 )
 from tacita.wire.jobs import JobInfo, QueryJob
+from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
 from tacita.wire.queries import (
     Plan,
     QueryRequest,
@@ -109,6 +110,8 @@ __all__ = [
     "DatasetInfo",
     "DrawRequest",
     "EventInfo",
+    "EventsInfo",
+    "EventsRequest",
     "FederatedPlan",
     "FederatedRequest",
     "FitRequest",
@@ -125,6 +128,7 @@ __all__ = [
     "InvitationCodes",
     "InvitationsInfo",
     "JobInfo",
+    "LogPlan",
     "MeanInfo",
     "ModelInfo",
     "NetworkInfo",
@@ -152,6 +156,8 @@ __all__ = [
     "ReplaceAccount",
     "ReportBatch",
     "RuleInfo",
+    "SetsInfo",
+    "SetsRequest",
     "SharesInfo",
     "SharesRequest",
     "Sheet",

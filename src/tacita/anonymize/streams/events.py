@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.quasi import joined
 from tacita.anonymize.streams.stream import ZAnonymity
-from tacita.domain import Date, Domain, Numeric
+from tacita.anonymize.streams.times import check_time, time_column, whole_times
+from tacita.domain import Domain
 from tacita.domain.encode import encode
 from tacita.engines.base import Engine
 from tacita.engines.local.bound import key_texts
-from tacita.errors import DataError, InvalidInput
-from tacita.tables.recoding.axis import read_keys
+from tacita.errors import InvalidInput
 
 __all__ = ["AnonymizeEvents", "AnonymizedEvents", "EventStream", "EventsPlan"]
 
@@ -64,9 +64,7 @@ class AnonymizeEvents:
             raise InvalidInput("is named twice", field=twice)
         if domain.person in listed:
             raise InvalidInput("the person's key is never released", field=domain.person)
-        time = domain[self.time]
-        if not (isinstance(time, Date) or (isinstance(time, Numeric) and time.integer)):
-            raise InvalidInput("must be a date or a whole number", field="time", value=self.time)
+        check_time(domain, self.time)
         for name in self.values:
             if not domain[name].countable or domain[name].role == "identifier":
                 raise InvalidInput("an identifier is never released", field=name)
@@ -104,7 +102,7 @@ class EventsPlan:
         if engine.domain.fingerprint != self.domain.fingerprint:
             raise InvalidInput("the engine's schema is not the one of the plan", field="engine")
         rows = joined(engine.rows(self.reading), self.reading)
-        times, _ = _times(self.domain, self.recipe.time, rows)
+        times, _ = whole_times(self.domain, self.recipe.time, rows)
         stream = self.stream()
         released = stream.push(rows.take(pa.array(np.argsort(times, kind="stable"))))
         order = [(name, "ascending") for name in self.leaving]
@@ -136,7 +134,7 @@ class EventStream:
         """
         domain, recipe = self.plan.domain, self.plan.recipe
         assert domain.person is not None
-        times, known = _times(domain, recipe.time, rows)
+        times, known = whole_times(domain, recipe.time, rows)
         persons = key_texts(rows.column(domain.person), domain.nulls, domain.person)
         codes = [encode(domain[name], rows.column(name), domain.nulls) for name in recipe.values]
         fits = [each < domain[name].size for name, each in zip(recipe.values, codes, strict=True)]
@@ -147,7 +145,7 @@ class EventStream:
         self.unusable += int((~good).sum())
         kept = np.flatnonzero(good)[through]
         labels = {name: _labels(domain, name)[each[kept]] for name, each in zip(recipe.values, codes, strict=True)}
-        time = _written(domain, recipe.time, times[kept])
+        time = time_column(domain, recipe.time, times[kept])
         return pa.table({recipe.time: time} | {name: pa.array(texts, pa.string()) for name, texts in labels.items()})
 
 
@@ -182,26 +180,6 @@ class AnonymizedEvents:
             "suppressed": 1 - self.rows.num_rows / self.read if self.read else 0.0,
             "recipe": self.recipe,
         }
-
-
-def _times(domain: Domain, name: str, rows: pa.Table) -> tuple[Ints, NDArray[np.bool_]]:
-    """Time of each row as a whole number, 0 without one, and whether it has one."""
-    indices, keys = read_keys(domain[name], rows.column(name), domain.nulls)
-    numbers = np.array([_whole(key, name) for key in keys], np.int64)
-    known = np.array([key is not None for key in keys])[indices]
-    return np.where(known, numbers[indices], 0), known
-
-
-def _whole(key: Any, name: str) -> int:
-    if key is not None and key != int(key):
-        raise DataError("must be whole numbers", field=name)
-    return int(key or 0)
-
-
-def _written(domain: Domain, name: str, times: Ints) -> pa.Array:
-    if isinstance(domain[name], Date):
-        return pa.array(times.astype(np.int32), pa.int32()).cast(pa.date32())
-    return pa.array(times, pa.int64())
 
 
 def _labels(domain: Domain, name: str) -> NDArray[np.object_]:

@@ -113,13 +113,15 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
                     kit.note(each)
             else:
                 kit.text("No differential privacy. The rows, counted again, hold this:")
-                kit.facts({name: _plain(value) for name, value in found["achieved"].items()})
+                kit.facts({name: _plain(value) for name, value in _held(found).items()})
                 for each in found["warnings"]:
                     kit.text(each, "problem")
         _download(visit, id, found, made_up)
     await _preview(visit, id)
     if job["kind"] == "federate":
         kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
+    elif job["kind"] in ("events", "sets"):
+        kit.note("The attacks of an assessment are for rows that each describe a person.")
     elif visit.may("steward"):
         await _assessments(visit, job, {"release": id})
     else:
@@ -131,6 +133,19 @@ async def _model(visit: Visit, job: dict[str, Any]) -> None:
     await show_model(visit, job)
     if visit.may("steward"):
         await _assessments(visit, job, {"dataset": job["dataset"], "model": job["id"]})
+
+
+def _held(found: dict[str, Any]) -> dict[str, Any]:
+    """Figures of anonymized rows: criteria of classes, or conditions on a log."""
+    if "achieved" in found:
+        held: dict[str, Any] = found["achieved"]
+        return held
+    recipe = found["recipe"]
+    if found["tacita"] == "events/1":
+        log: dict[str, Any] = recipe["events"] | {"suppressed": found["suppressed"]}
+        return log
+    known = {name: recipe["sets"][name] for name in ("k", "m")}
+    return known | {name: found[name] for name in ("sets", "support", "loss", "suppressed")}
 
 
 def _promise(statement: dict[str, Any]) -> dict[str, str]:
@@ -311,6 +326,8 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "anonymize": _rows,
     "federate": _rows,
     "impute": _rows,
+    "events": _rows,
+    "sets": _rows,
     "query": _old_tables,
     **dict.fromkeys(RECIPES, _answer),
     "fit": _model,

@@ -26,6 +26,8 @@ KINDS = {
     "components": "principal components",
     "bounds": "bounds of a number",
     "impute": "imputed rows",
+    "events": "events of a log",
+    "sets": "sets of items",
 }
 """What jobs are called."""
 RELEASES = {
@@ -35,6 +37,8 @@ RELEASES = {
     "components": "Principal components",
     "bounds": "Bounds of a number",
     "imputed": "Imputed rows, without a guarantee",
+    "events": "Events of a log (z-anonymity)",
+    "sets": "Sets of items (k^m-anonymity)",
 }
 """What kinds of release are called that have no form of their own."""
 

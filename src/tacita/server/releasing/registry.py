@@ -12,6 +12,7 @@ from tacita.server.releasing.federated import FEDERATED
 from tacita.server.releasing.functions import FUNCTION, MODEL
 from tacita.server.releasing.imputed import IMPUTED
 from tacita.server.releasing.kind import ReleaseKind
+from tacita.server.releasing.logs import EVENTS, SETS
 from tacita.server.releasing.synthetic import SYNTHETIC
 
 __all__ = ["KINDS", "kind_of_job"]
@@ -20,6 +21,8 @@ _ALL: tuple[ReleaseKind[Any], ...] = (
     ANONYMIZED,
     SYNTHETIC,
     IMPUTED,
+    EVENTS,
+    SETS,
     FEDERATED,
     FUNCTION,
     MODEL,
