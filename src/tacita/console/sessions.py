@@ -1,7 +1,7 @@
-"""Who is signed in: a cookie that names a session, and for each session the API token that it acts with.
+"""Sessions: a cookie names a session, and each session has the API token that it acts with.
 
-A session lasts twelve hours at most, and ends for every page that is open when somebody signs out: pages look it up at
-every request. Tokens are held in memory alone: a server that starts again asks everybody to sign in anew. The cookie is
+A session lasts twelve hours at most, and ends for every open page when its owner signs out: pages look it up at every
+request. Tokens are held in memory only: after a restart of the server, all people sign in anew. The cookie is
 a random number that scripts cannot read and that forms of other sites do not send. A link that signs in once carries
 its code behind the #, which no browser sends to a server; the code is good for one use and a few minutes, and becomes
 an admin's token only when used.

@@ -104,7 +104,7 @@ def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
 
 def test_empty_required_fields_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _ = form(monkeypatch, "clusters", {"Columns": []})
-    with pytest.raises(InvalidInput, match="columns: must be filled in"):
+    with pytest.raises(InvalidInput, match="columns: must not be empty"):
         made.body()
     made, _ = form(monkeypatch, "imputed", {"no_guarantee": False})
     with pytest.raises(InvalidInput, match="no_guarantee"):

@@ -1,4 +1,4 @@
-"""Making a release: what, of which data, how; and what it would cost and be worth, before it is made."""
+"""The form of a new release: kind, dataset and method, with the cost and the expected error."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _PAUSE = 0.25
 
 @page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"), form=True)
 async def release_new(visit: Visit) -> None:
-    """One page: choices above, what they mean below."""
+    """Show the choices, and their plan below."""
     datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
     if not datasets:
-        kit.empty("There is no dataset that you may use.", "To the start", "/")
+        kit.empty("There is no dataset that you may use.", "Start page", "/")
         return
     tour.step(
         visit,
         2,
-        "Made-up rows are the safest kind: they are drawn from noisy tables, and nobody in them exists. Move the "
-        "slider: spending more gives away more, and is more exact. When you like what you see, make the release.",
+        "Synthetic rows are drawn from noisy tables and belong to no real person. Move the slider: a larger epsilon "
+        "means a smaller error and less privacy. When the plan suits you, make the release.",
     )
     chosen = visit.query.get("dataset", datasets[0])
     kinds = await _kinds(visit)
@@ -61,20 +61,20 @@ class _Wizard:
         self._kind = visit.query.get("kind", "synthetic")
         self._kind = self._kind if self._kind in kinds else "synthetic"
         self._turn = 0
-        self._key = Api.new_key()  # a second click begins nothing more
+        self._key = Api.new_key()  # a second click starts nothing more
         self._asked: Asked | None = None
         self._expected: Expected | None = None
 
     async def show(self) -> None:
         """Choices, plan, button."""
-        with kit.panel("What, and of which data"), kit.row():
+        with kit.panel("Release"), kit.row():
             titles = {key: title for key, (title, _) in self._kinds.items()}
             what = kit.choice("Kind of release", titles, self._kind)
             whose = kit.choice("Dataset", self._datasets, self._dataset)
-        with kit.panel("How"):
+        with kit.panel("Settings"):
             self._about = kit.note("")
             self._fields = ui.element("div")
-        with kit.panel("What it would cost, and how good it would be") as shown:
+        with kit.panel("Plan: cost and expected error") as shown:
             shown.props('aria-live="polite"')
             self._plan = ui.element("div")
             self._button = kit.button("Make the release", self._make, main=True)
@@ -127,10 +127,10 @@ class _Wizard:
         with self._plan:
             if isinstance(found, TacitaError):
                 kit.text(f"{found.field}: {found.rule}." if found.field else f"{found.rule}.", "problem")
-                if found.hint:
-                    kit.note(found.hint)
+                if hint := kit.hint_of(found):
+                    kit.note(hint)
                 return
-            kit.facts({"Takes from the budget": found.cost} | dict(found.facts))
+            kit.facts({"Cost": found.cost} | dict(found.facts))
             if found.note:
                 kit.note(found.note)
             if not found.affordable:
@@ -142,8 +142,8 @@ class _Wizard:
     async def _make(self) -> None:
         if self._asked is None or self._expected is None:
             return
-        question = "Spend this?" if self._expected.charged > 0 else "Release these rows?"
-        if not await kit.confirm(question, self._asked.warning(self._expected), "Yes, make it"):
+        question = "Spend budget?" if self._expected.charged > 0 else "Release these rows?"
+        if not await kit.confirm(question, self._asked.warning(self._expected), "Confirm"):
             return
         job: dict[str, Any] = await self._asked.make(self._key)
         kit.draft().forget()
