@@ -24,7 +24,7 @@ from tacita.console.api import Api
 from tacita.console.door import ENTER
 from tacita.console.drafts import draft_of
 from tacita.console.parts import kit
-from tacita.console.sessions import COOKIE, Session, Sessions
+from tacita.console.sessions import COOKIE, ConsoleSession, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
 from tacita.server.http import logs
 from tacita.wire.roles import Role
@@ -64,7 +64,7 @@ class Visit:
 
     api: Api
     me: dict[str, Any]
-    session: Session
+    session: ConsoleSession
     query: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,7 @@ import pytest
 
 from tacita.console.parts import described
 from tacita.console.parts.asking import OWN_FORMS
-from tacita.console.parts.described import Described, member_type
+from tacita.console.parts.described import SchemaForm, member_type
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.server.releasing.registry import KINDS
@@ -45,7 +45,7 @@ class _Kit:
         return self._field(name, value)
 
 
-def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> tuple[Described, _Kit]:
+def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> tuple[SchemaForm, _Kit]:
     kit = _Kit(typed)
     monkeypatch.setattr(described, "kit", kit)
     info = {
@@ -53,7 +53,7 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
         "summary": KINDS[kind].summary,
         "request": KINDS[kind].request.model_json_schema(by_alias=True),
     }
-    made = Described(
+    made = SchemaForm(
         api=None,  # type: ignore[arg-type]
         dataset="people",
         domain=DOMAIN,

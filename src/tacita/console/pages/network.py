@@ -11,7 +11,7 @@ from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.findings import together
 from tacita.console.parts.odds import share
-from tacita.console.parts.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
+from tacita.console.parts.whatif import KnownModel, associations, picture_of, read_campaign, read_release, what_if
 from tacita.report.charts import heatmap, twin_bars
 
 __all__ = ["network"]
@@ -64,7 +64,7 @@ def _go(event: Any) -> None:
     ui.navigate.to(f"/network?{kind}={quote(id)}")
 
 
-async def _known(visit: Visit, asked: tuple[str, str]) -> Known:
+async def _known(visit: Visit, asked: tuple[str, str]) -> KnownModel:
     kind, id = asked
     if kind == "release":
         return read_release(await visit.api.text(f"/v1/releases/{id}/model"))
@@ -74,7 +74,7 @@ async def _known(visit: Visit, asked: tuple[str, str]) -> Known:
 class _Viewer:
     """One model, the known attributes of a person, and the attribute in question."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: KnownModel) -> None:
         self._known, self._given = known, dict[str, str]()
         self._names = list(known.domain.countable)
         self._evidence: dict[str, ui.select] = {}

@@ -13,8 +13,8 @@ from tacita.console import tour
 from tacita.console.api import Api
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
-from tacita.console.parts.asking import KINDS, OWN_FORMS, Asked, Expected
-from tacita.console.parts.described import Described
+from tacita.console.parts.asking import KINDS, OWN_FORMS, ExpectedRelease, ReleaseForm
+from tacita.console.parts.described import SchemaForm
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 
@@ -41,13 +41,13 @@ async def release_new(visit: Visit) -> None:
     await _Wizard(visit, datasets, chosen if chosen in datasets else datasets[0], kinds).show()
 
 
-async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., Asked]]]:
+async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., ReleaseForm]]]:
     """Title and form of each kind of release that this person may ask for: own forms first, then those of a schema."""
-    known: dict[str, tuple[str, Callable[..., Asked]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
+    known: dict[str, tuple[str, Callable[..., ReleaseForm]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
     for info in await visit.api.get("/v1/releases/kinds"):
         name = info["name"]
         if name not in OWN_FORMS and visit.may(*info["roles"]):
-            known[name] = (words.RELEASES.get(name, info["summary"]), partial(Described, info=info))
+            known[name] = (words.RELEASES.get(name, info["summary"]), partial(SchemaForm, info=info))
     return known
 
 
@@ -55,15 +55,15 @@ class _Wizard:
     """The state of the page while it is open."""
 
     def __init__(
-        self, visit: Visit, datasets: list[str], dataset: str, kinds: dict[str, tuple[str, Callable[..., Asked]]]
+        self, visit: Visit, datasets: list[str], dataset: str, kinds: dict[str, tuple[str, Callable[..., ReleaseForm]]]
     ) -> None:
         self._visit, self._datasets, self._dataset, self._kinds = visit, datasets, dataset, kinds
         self._kind = visit.query.get("kind", "synthetic")
         self._kind = self._kind if self._kind in kinds else "synthetic"
         self._turn = 0
         self._key = Api.new_key()  # a second click starts nothing more
-        self._asked: Asked | None = None
-        self._expected: Expected | None = None
+        self._asked: ReleaseForm | None = None
+        self._expected: ExpectedRelease | None = None
 
     async def show(self) -> None:
         """Choices, plan, button."""
@@ -116,13 +116,13 @@ class _Wizard:
         if turn != self._turn or self._asked is None:
             return
         try:
-            found: Expected | TacitaError = await self._asked.expect()
+            found: ExpectedRelease | TacitaError = await self._asked.expect()
         except TacitaError as error:
             found = error
         if turn == self._turn:
             self._show(found)
 
-    def _show(self, found: Expected | TacitaError) -> None:
+    def _show(self, found: ExpectedRelease | TacitaError) -> None:
         self._plan.clear()
         with self._plan:
             if isinstance(found, TacitaError):

@@ -27,13 +27,22 @@ from tacita.privacy.budget import Budget
 from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.rehearsal import rehearse
 
-__all__ = ["KINDS", "OWN_FORMS", "Anonymized", "Asked", "Expected", "Model", "Statistics", "Synthetic"]
+__all__ = [
+    "KINDS",
+    "OWN_FORMS",
+    "AnonymizedForm",
+    "ExpectedRelease",
+    "ModelForm",
+    "ReleaseForm",
+    "SyntheticForm",
+    "TablesForm",
+]
 
 _REHEARSED = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class ExpectedRelease:
     """A plan as it is shown.
 
     Attributes:
@@ -52,7 +61,7 @@ class Expected:
 
 
 @dataclass
-class Asked(ABC):
+class ReleaseForm(ABC):
     """One release that is being put together.
 
     Attributes:
@@ -77,14 +86,14 @@ class Asked(ABC):
         """Show what can be chosen."""
 
     @abstractmethod
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """Plan it; touches no data."""
 
     @abstractmethod
     async def make(self, key: str) -> dict[str, Any]:
         """Begin it: the job."""
 
-    def warning(self, expected: Expected) -> str:
+    def warning(self, expected: ExpectedRelease) -> str:
         """Warn before it is made: cost, unit of protection, and effects that cannot be undone."""
         return (
             f"The release spends {expected.cost}. {self.protected()} Spent budget is never refunded, even if you "
@@ -134,7 +143,7 @@ class Asked(ABC):
 
 
 @dataclass
-class Synthetic(Asked):
+class SyntheticForm(ReleaseForm):
     """Synthetic rows."""
 
     name = "Synthetic rows"
@@ -174,7 +183,7 @@ class Synthetic(Asked):
             "purpose": "synthetic rows",
         }
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """Plan it, and rehearse it on simulated people."""
         body = self.body()
         plan = await self.api.post("/v1/releases/synthetic/plan", body)
@@ -194,7 +203,7 @@ class Synthetic(Asked):
         size = self.rehearsed(people) + (
             "" if body["people"] else " (state the number of people for a better estimate)"
         )
-        return Expected(
+        return ExpectedRelease(
             cost=cost,
             charged=charged,
             affordable=affordable,
@@ -218,7 +227,7 @@ def _conditions(asked: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass
-class Anonymized(Asked):
+class AnonymizedForm(ReleaseForm):
     """Anonymized rows."""
 
     name = "Anonymized rows"
@@ -253,7 +262,7 @@ class Anonymized(Asked):
             "method": self.method.value,
         } | {name: float(found.value) for name, found in self.stricter.items() if found.value is not None}
 
-    def warning(self, expected: Expected) -> str:
+    def warning(self, expected: ExpectedRelease) -> str:
         """Warn before it is made: it spends no budget, and protects less."""
         return (
             f"Rows of real people are released, with the columns {expected.facts['Columns']}. No budget is spent, and "
@@ -261,11 +270,11 @@ class Anonymized(Asked):
             "attacker who knows only their quasi-identifiers. Downloaded rows cannot be taken back."
         )
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """Plan it: columns, generalised columns, and criteria."""
         plan = await self.api.post("/v1/releases/anonymized/plan", self.body())
         asked = "; ".join(_conditions(plan["conditions"]))
-        return Expected(
+        return ExpectedRelease(
             cost="nothing",
             charged=0.0,
             affordable=True,
@@ -286,7 +295,7 @@ class Anonymized(Asked):
 
 
 @dataclass
-class Statistics(Asked):
+class TablesForm(ReleaseForm):
     """Noisy tables."""
 
     name = "Noisy tables"
@@ -311,7 +320,7 @@ class Statistics(Asked):
             raise InvalidInput("must be at least one table", field="tables", hint="Choose the attributes of a table")
         return {"dataset": self.dataset, "tables": tables, "budget": self.budget(), "purpose": "statistics"}
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """The plan, with the error of each table."""
         plan = await self.api.post("/v1/releases/tables/plan", self.body())
         cost, charged, affordable = self.paid(plan)
@@ -320,7 +329,7 @@ class Statistics(Asked):
             f"± {words.amount(table['half_width'])} (95 %)"
             for table in plan["predictions"]
         }
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts)
+        return ExpectedRelease(cost=cost, charged=charged, affordable=affordable, facts=facts)
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
@@ -355,7 +364,7 @@ def _worth(tried: RehearsedFit) -> str:
 
 
 @dataclass
-class Model(Asked):
+class ModelForm(ReleaseForm):
     """A model."""
 
     name = "A model"
@@ -391,7 +400,7 @@ class Model(Asked):
         known = self.people.value and self.kind.value in ("linear", "logistic")
         return body | ({"people": int(self.people.value)} if known else {})
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """Plan it, and rehearse it on simulated people."""
         body = self.body()
         plan = await self.api.post("/v1/models/fit/plan", body)
@@ -412,7 +421,7 @@ class Model(Asked):
             f"The errors are from a rehearsal on {self.rehearsed(people)}, with 95 % margins. Real people may be "
             "easier or harder to predict."
         )
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
+        return ExpectedRelease(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
@@ -420,11 +429,11 @@ class Model(Asked):
         return job
 
 
-KINDS: dict[str, type[Asked]] = {
-    "synthetic": Synthetic,
-    "tables": Statistics,
-    "anonymized": Anonymized,
-    "model": Model,
+KINDS: dict[str, type[ReleaseForm]] = {
+    "synthetic": SyntheticForm,
+    "tables": TablesForm,
+    "anonymized": AnonymizedForm,
+    "model": ModelForm,
 }
 """Kinds of release with a form of their own; all others have one that is made from the schema of their request."""
 OWN_FORMS = {*KINDS, "federated"}

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacita.console.parts import kit
-from tacita.console.parts.asking import Asked, Expected
+from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Described", "member_type"]
+__all__ = ["SchemaForm", "member_type"]
 
 _ATTRIBUTES = {"columns", "attributes", "features"}
 _ATTRIBUTE = {"column", "target"}
@@ -26,7 +26,7 @@ def member_type(member: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @dataclass
-class Described(Asked):
+class SchemaForm(ReleaseForm):
     """A release whose form follows the schema of its request.
 
     Attributes:
@@ -71,15 +71,17 @@ class Described(Asked):
         paid = {"budget": self.budget()} if "budget" in self.members else {}
         return {"dataset": self.dataset} | paid | known
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """The plan, as the server states it."""
         plan = await self.api.post(f"/v1/releases/{self.info['name']}/plan", self.body())
         if "account_cost" not in plan:
             facts = {name.capitalize(): ", ".join(plan[name]) for name in ("attributes", "replaced") if plan.get(name)}
             note = "No privacy guarantee: assess the rows before you share them."
-            return Expected(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
+            return ExpectedRelease(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
         cost, charged, affordable = self.paid(plan)
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts={"Protection": self.protected()})
+        return ExpectedRelease(
+            cost=cost, charged=charged, affordable=affordable, facts={"Protection": self.protected()}
+        )
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""

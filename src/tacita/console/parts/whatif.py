@@ -21,11 +21,11 @@ from tacita.domain import Domain
 from tacita.models import BayesianNetwork, conditional, draw_network, mutual_information
 from tacita.synthesize.result import Model, Synthesized
 
-__all__ = ["Found", "Known", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
+__all__ = ["ConditionalShares", "KnownModel", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Known:
+class KnownModel:
     """A model and its description.
 
     Attributes:
@@ -48,16 +48,16 @@ class Known:
         return self.model.domain
 
 
-def read_release(text: str) -> Known:
+def read_release(text: str) -> KnownModel:
     """From the JSON of a release's model."""
     made = Synthesized.from_json(text)
     network = made.model if isinstance(made.model, BayesianNetwork) else None
     method = made.provenance.recipe.get("method", "unknown")
     notes = made.notes or (f"Made by the method {method}.",)
-    return Known(model=made.model, network=network, promise=made.statement(), rests_on=notes)
+    return KnownModel(model=made.model, network=network, promise=made.statement(), rests_on=notes)
 
 
-def read_campaign(data: Mapping[str, Any]) -> Known:
+def read_campaign(data: Mapping[str, Any]) -> KnownModel:
     """From a campaign's network, as the REST interface returns it."""
     network = BayesianNetwork.from_dict(data["network"])
     weights = {(parent, link["child"]): float(link["bits"]) for link in data["links"] for parent in link["parents"]}
@@ -68,21 +68,23 @@ def read_campaign(data: Mapping[str, Any]) -> Known:
     )
     promise = "Estimated from randomised reports: local differential privacy protects each respondent."
     empty = ("No significant dependence was found. More reports may show some.",)
-    return Known(model=network, network=network, promise=promise, rests_on=rests_on or empty, weights=weights or None)
+    return KnownModel(
+        model=network, network=network, promise=promise, rests_on=rests_on or empty, weights=weights or None
+    )
 
 
 def _chance(value: float) -> str:
     return "p-value below 0.001" if value < 0.001 else f"p-value {value:.3f}"
 
 
-def picture_of(known: Known) -> str:
+def picture_of(known: KnownModel) -> str:
     """The network as a picture; the stronger an edge, the wider."""
     assert known.network is not None
     return draw_network(known.network.parents, weights=known.weights, title="Network of the attributes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ConditionalShares:
     """Shares of a target's levels: among all, and among those who have what is given."""
 
     levels: tuple[str, ...]
@@ -92,7 +94,7 @@ class Found:
     """How many have what is given, as the model has it."""
 
 
-def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
+def what_if(model: Model, target: str, given: Mapping[str, str]) -> ConditionalShares:
     """P(target) and P(target | given), exactly as the model has them.
 
     Args:
@@ -105,7 +107,7 @@ def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
     before = conditional(model, (target,), {}).values
     after = conditional(model, (target,), known).values if known else before
     table = model.project(tuple(known)).values if known else np.ones(())
-    return Found(
+    return ConditionalShares(
         levels=domain[target].all_labels,
         before=tuple(before.tolist()),
         after=tuple(after.tolist()),
