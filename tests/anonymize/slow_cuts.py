@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tacita.anonymize import Hierarchy, read_distinct_rows
-from tacita.anonymize.kernels.cuts import Choice
+from tacita.anonymize.kernels.cuts import CutOptions
 from tacita.anonymize.methods.judge import people_of
 from tacita.anonymize.methods.mondrian import shape_of
 from tacita.domain import Categorical, Domain, Numeric
@@ -28,7 +28,7 @@ TREE = {
     )
 }
 QUICK = settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-CUTS_ONLY = Choice(False, 0, 1, 1.0)
+CUTS_ONLY = CutOptions(False, 0, 1, 1.0)
 
 
 @st.composite

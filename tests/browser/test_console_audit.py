@@ -29,7 +29,7 @@ def test_one_kind_and_older_lines(service, log, page, console, check_accessible,
     console.visit(page, service, "/audit", "Audit log")
     expect(rows(page)).to_have_count(100)
     expect(rows(page).nth(0)).to_contain_text("signed in")  # the last thing that happened
-    expect(page.get_by_text("whoever has the database has it")).to_be_visible()
+    expect(page.get_by_text("A person with access to the database could")).to_be_visible()
     expect(page.get_by_role("button", name="Newer")).to_have_count(0)
     check_accessible(page)
     picture(page, "console-audit-log", full_page=True)
@@ -46,8 +46,8 @@ def test_one_kind_and_older_lines(service, log, page, console, check_accessible,
     console.choose(page, "Show", "budget raised")  # begins at the newest again
     expect(rows(page)).to_have_count(1)
     expect(rows(page)).to_contain_text("from ε 1 to ε 2")
-    console.choose(page, "Show", "model taken up")
-    expect(page.get_by_text("Nothing of this kind has happened yet.")).to_be_visible()
+    console.choose(page, "Show", "model loaded")
+    expect(page.get_by_text("No event of this kind yet.")).to_be_visible()
 
 
 def test_a_scope_is_a_scope_here_too(service, log, page, console):

@@ -26,22 +26,22 @@ def test_sliders_move_numbers_and_curves(page, service, console, check_accessibl
     sure = math.exp(-0.5) * math.sinh(0.3)
     expect(page.get_by_text(f"stays below 0.6 with probability {100 * sure:.3g} %")).to_be_visible()
     console.choose(page, "Noise", "Gaussian")
-    expect(page.get_by_text("With Gaussian noise no loss is ruled out.")).to_be_visible()
+    expect(page.get_by_text("Gaussian noise excludes no privacy loss.")).to_be_visible()
 
     console.choose(page, "Noise", "Laplace")
-    console.choose(page, "Work out", "The noise that it takes")
-    console.slide(page, "How sure", -6)  # 50 to 20 %
+    console.choose(page, "Calculate", "Noise level")
+    console.slide(page, "Confidence", -6)  # 50 to 20 %
     level = 2 * math.log(math.sinh(0.3) / 0.2)
-    expect(page.get_by_text(f"with probability 20 %, set the noise for {level:.3g} at most")).to_be_visible()
+    expect(page.get_by_text(f"with probability 20 % if the noise level is {level:.3g} at most")).to_be_visible()
 
-    drawn = page.locator("svg[aria-label^='Budget']")
+    drawn = page.locator("svg[aria-label^='Cost']")
     before = drawn.get_attribute("aria-label")
     page.get_by_label("People", exact=True).fill("200")
     plain = 200 * 5500 * math.exp(-1 / 0.5)
     expect(page.get_by_text(f"would cost {plain:,.0f}")).to_be_visible()
     assert drawn.get_attribute("aria-label") != before
-    page.get_by_label("Money that there is").fill("1")
-    expect(page.get_by_text("No epsilon keeps within 1.00.")).to_be_visible()
+    page.get_by_label("Available money").fill("1")
+    expect(page.get_by_text("No epsilon costs 1.00 or less.")).to_be_visible()
     page.get_by_label("People", exact=True).fill("")
     expect(page.get_by_text("people: must be a whole number of at least 1")).to_be_visible()
     page.get_by_label("People", exact=True).fill("3")

@@ -43,30 +43,32 @@ def answer(service, id: str, count: int, seed: int) -> None:
 def test_an_owner_runs_a_campaign(page, service, console, check_accessible, picture):
     console.sign_in(page, service, service.token())
     page.get_by_role("link", name="Campaigns").first.click()
-    expect(page.get_by_text("Nobody is asked anything yet.")).to_be_visible()
+    expect(page.get_by_text("There is no campaign yet.")).to_be_visible()
     check_accessible(page)
-    page.get_by_role("link", name="Plan a campaign").click()
-    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    page.get_by_role("link", name="New campaign").click()
+    expect(page.get_by_text("Expected errors")).to_be_attached()
     picture(page, "console-campaign-plan", docs=True, full_page=True)
     check_accessible(page)
 
     # errors fall as epsilon grows
     first = expected_error(page, "Chosen by the owner")
     console.slide(page, "Epsilon of each respondent", 2)
-    expect(page.get_by_text("An answer changes the odds of any guess about them by a factor of 7.39")).to_be_visible()
+    expect(
+        page.get_by_text("An answer changes the odds of any guess about a respondent by a factor of 7.39")
+    ).to_be_visible()
     assert expected_error(page, "Chosen by the owner") < first
-    expect(page.locator("svg[aria-label^='Error to expect']")).to_be_visible()
+    expect(page.locator("svg[aria-label^='Expected error']")).to_be_visible()
     expect(page.locator(".read").first).to_contain_text("leave this device")
 
     page.get_by_label("Title").fill("How people live")
-    page.get_by_label("Minimum of answers").fill("20")
+    page.get_by_label("Minimum number of answers").fill("20")
     page.get_by_role("button", name="Open the campaign").click()
     expect(page.get_by_text("Open this campaign?")).to_be_visible()
     console.settle(page)
     check_accessible(page)
     page.get_by_role("button", name="Open it").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("How people live")
-    expect(page.get_by_text("This table is shown when 20 people have answered for it")).to_be_visible()
+    expect(page.get_by_text("This table is shown after 20 answers")).to_be_visible()
 
     id = page.url.rsplit("/", 1)[1]
     expect(page.get_by_text(f"{service.url}/{id}", exact=True)).to_be_visible()
@@ -79,22 +81,22 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     answer(service, id, REPORTS // 2, seed=2)
     expect(page.locator(".big").first).to_have_text(str(REPORTS))
     expect(page.locator("svg[aria-label^='Shares of']")).to_be_visible()
-    converging = page.locator("svg[aria-label^='Widest half-width']")
+    converging = page.locator("svg[aria-label^='Largest half-width']")
     wide, narrow = map(
-        float, re.search(r"seen here from (\S+) to ([^;]+)", converging.get_attribute("aria-label")).groups()
+        float, re.search(r"observed from (\S+) to ([^;]+)", converging.get_attribute("aria-label")).groups()
     )
     assert narrow < wide
     expect(page.get_by_text("This campaign has no stop rule.")).to_be_visible()
     expect(page.get_by_text("all of them are used")).to_be_visible()  # the tables are pooled
 
     page.get_by_role("button", name="Test").click()
-    expect(page.get_by_text("They go together")).to_be_visible()
+    expect(page.get_by_text("The attributes depend on each other")).to_be_visible()
     page.get_by_role("button", name="Find rules").click()
     expect(page.get_by_text("smokes = daily").first).to_be_visible()
     page.get_by_role("button", name="Check integrity").click()
-    expect(page.get_by_text("1 % of liars by")).to_be_visible()
+    expect(page.get_by_text("1 % false reports by")).to_be_visible()
     with page.expect_download() as made:
-        page.get_by_role("link", name="made-up rows").click()
+        page.get_by_role("link", name="synthetic rows").click()
     assert Path(made.value.path()).read_text().splitlines()[0] == '"smokes","region"'
     console.to_top(page)
     picture(page, "console-campaign-live", docs=True, full_page=True)
@@ -110,18 +112,18 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     check_accessible(page)
     picture(page, "console-campaign-dark", full_page=True)
 
-    page.get_by_role("link", name="See its network").click()
+    page.get_by_role("link", name="Network and what-if questions").click()
     expect(page.locator("svg.network")).to_be_visible()
-    console.choose(page, "What is asked about", "region")
+    console.choose(page, "Attribute in question", "region")
     console.choose(page, "smokes", "daily")
-    expect(page.get_by_text("among those with smokes = daily")).to_be_visible()
+    expect(page.get_by_text("among people with smokes = daily")).to_be_visible()
     check_accessible(page)
     console.to_top(page)
     picture(page, "console-network", docs=True, full_page=True)
     console.visit(page, service, "/campaigns", "Campaigns")
     check_accessible(page)
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
-    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    console.visit(page, service, "/campaigns/new", "New campaign")
+    expect(page.get_by_text("Expected errors")).to_be_attached()
     check_accessible(page)
 
 
@@ -133,7 +135,7 @@ def expected_error(page, reason: str) -> float:
 
 def test_what_is_wrong_is_said_and_mended(page, service, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.visit(page, service, "/campaigns/new", "New campaign")
     page.get_by_label("Answers 1").fill("always")
     expect(page.get_by_text("smokes: needs at least two answers.")).to_be_visible()
     check_accessible(page)
@@ -145,23 +147,23 @@ def test_what_is_wrong_is_said_and_mended(page, service, console, check_accessib
     expect(page.get_by_role("alert")).to_contain_text("title")
     page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_label("Title").fill("A draft")
-    page.get_by_text("Close by itself when it is exact enough").click()
-    page.get_by_role("button", name="Keep as a draft").click()
-    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
-    expect(page.get_by_text("Still waiting: <i>smokes</i>")).to_be_visible()
+    page.get_by_text("Close automatically when all intervals are narrow enough").click()
+    page.get_by_role("button", name="Save as a draft").click()
+    expect(page.get_by_text("The campaign accepts no answers yet")).to_be_visible()
+    expect(page.get_by_text("Too few answers yet: <i>smokes</i>")).to_be_visible()
     assert page.locator("main i:not(.q-icon)").count() == 0
     check_accessible(page)
     page.get_by_role("button", name="Open the campaign").click()
     page.get_by_role("button", name="Open it").click()
-    expect(page.get_by_text("Whoever has this address may answer")).to_be_visible()
+    expect(page.get_by_text("Anyone with this address may answer")).to_be_visible()
     with service.client() as client:
         assert client.campaign(page.url.rsplit("/", 1)[1]).terms["stop"]["half_width"] == 0.05
 
 
 def test_a_question_that_is_added_is_asked_or_the_page_says_so(page, service, console, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
-    expect(page.get_by_text("Errors to expect")).to_be_attached()
+    console.visit(page, service, "/campaigns/new", "New campaign")
+    expect(page.get_by_text("Expected errors")).to_be_attached()
     page.get_by_role("button", name="Add an attribute").click()
     page.get_by_label("Question 3").fill("Do you drive?")
     page.get_by_label("Answers 3").fill("yes, no")
@@ -175,11 +177,11 @@ def test_a_question_that_is_added_is_asked_or_the_page_says_so(page, service, co
         page.get_by_role("combobox", name="Tables").click()
         page.get_by_role("option", name=table).click()
         page.keyboard.press("Escape")
-    expect(page.get_by_text("drives: is in no table, so no one would be asked it.")).to_be_visible()
+    expect(page.get_by_text("drives: is in no table, so no respondent would be asked.")).to_be_visible()
     picture(page, "console-campaign-not-asked", full_page=True)
     check_accessible(page)
     page.get_by_role("button", name="Open the campaign").click()
-    expect(page.get_by_role("alert")).to_contain_text("Pick a table with it, or take its row away")
+    expect(page.get_by_role("alert")).to_contain_text("Select a table that contains it, or remove its row")
     page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_role("combobox", name="Tables").click()
     page.get_by_role("option", name="region x drives").click()
@@ -189,38 +191,38 @@ def test_a_question_that_is_added_is_asked_or_the_page_says_so(page, service, co
     # all of it survives a page that is loaded again
     page.wait_for_timeout(1000)
     page.reload()
-    expect(page.get_by_text("What you typed here before is back.")).to_be_visible()
+    expect(page.get_by_text("Your earlier input was restored.")).to_be_visible()
     expect(page.get_by_label("Name 3")).to_have_value("drives")
     expect(page.get_by_label("Question 3")).to_have_value("Do you drive?")
     expect(page.get_by_label("Title")).to_have_value("With one more")
     expect(page.get_by_role("row", name="region x drives")).to_be_visible()
-    page.get_by_role("button", name="Keep as a draft").click()
-    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    page.get_by_role("button", name="Save as a draft").click()
+    expect(page.get_by_text("The campaign accepts no answers yet")).to_be_visible()
     with service.client() as client:
         made = client.campaign(page.url.rsplit("/", 1)[1])
     asked = {tuple(sorted(question.attributes)) for question in made.questions}
     assert {("region", "smokes"), ("drives", "region")} <= asked
 
     # a form that was sent begins afresh, and one that was not does so when it is told to
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.visit(page, service, "/campaigns/new", "New campaign")
     expect(page.get_by_label("Title")).to_have_value("")
     expect(page.get_by_label("Name 3")).to_have_count(0)
     page.get_by_label("Title").fill("Never mind")
     page.wait_for_timeout(1000)
     page.reload()
     expect(page.get_by_label("Title")).to_have_value("Never mind")
-    page.get_by_role("button", name="Start afresh").click()
+    page.get_by_role("button", name="Discard it").click()
     expect(page.get_by_label("Title")).to_have_value("")
-    expect(page.get_by_text("What you typed here before is back.")).to_have_count(0)
+    expect(page.get_by_text("Your earlier input was restored.")).to_have_count(0)
 
 
 def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page, service, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.visit(page, service, "/campaigns/new", "New campaign")
     expect(page.get_by_text("Chosen by the owner.")).to_be_visible()
     page.get_by_label("Title").fill("By default")
-    page.get_by_role("button", name="Keep as a draft").click()
-    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    page.get_by_role("button", name="Save as a draft").click()
+    expect(page.get_by_text("The campaign accepts no answers yet")).to_be_visible()
     with service.client() as client:
         made = client.campaign(page.url.rsplit("/", 1)[1])
         names = ["smokes", "region", "works"]
@@ -234,7 +236,7 @@ def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page,
     page.goto(f"{service.url}/console/campaigns/{alone}")
     expect(page.get_by_text("cannot be tested, and there is no network")).to_be_visible()
     expect(page.get_by_role("button", name="Test")).to_have_count(0)
-    expect(page.get_by_role("link", name="See its network")).to_have_count(0)
+    expect(page.get_by_role("link", name="Network and what-if questions")).to_have_count(0)
     check_accessible(page)
 
     page.goto(f"{service.url}/console/campaigns/{some}")
@@ -247,10 +249,10 @@ def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page,
 
 def test_an_analyst_cannot_plan_one(page, service, console):
     console.sign_in(page, service, service.token("analyst"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
+    console.visit(page, service, "/campaigns/new", "New campaign")
     expect(page.get_by_role("alert")).to_contain_text("Ask an admin for a token with the role steward")
     console.visit(page, service, "/campaigns", "Campaigns")
-    expect(page.get_by_role("link", name="Plan a campaign")).to_have_count(0)
+    expect(page.get_by_role("link", name="New campaign")).to_have_count(0)
 
 
 PASTED = """
@@ -265,26 +267,24 @@ attributes:
 
 def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, service, console, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
-    console.choose(page, "Begin with", "A schema from a file, or to paste")
+    console.visit(page, service, "/campaigns/new", "New campaign")
+    console.choose(page, "Start with", "A schema from a file or as text")
     page.get_by_label("Schema, as YAML or JSON").fill("no schema")
-    page.get_by_role("button", name="Take this schema").click()
+    page.get_by_role("button", name="Use this schema").click()
     expect(page.get_by_role("alert")).to_contain_text("schema: must be a schema")
     page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_label("Schema, as YAML or JSON").fill(PASTED)
-    page.get_by_role("button", name="Take this schema").click()
+    page.get_by_role("button", name="Use this schema").click()
     expect(page.get_by_label("Name 3")).to_have_value("age")
     expect(page.get_by_label("Answers 3")).to_have_value("0..29, 30..99")
     page.get_by_label("Larger tables").fill("works + drives + age")
-    console.choose(
-        page, "What is asked for", "Whatever a rehearsal finds best, also single attributes instead of tables"
-    )
-    expect(page.get_by_text("so many cannot be rehearsed as you go")).to_be_visible()
+    console.choose(page, "Mode", "Automatic: the mode with the smallest error in a rehearsal")
+    expect(page.get_by_text("too many tables for an automatic rehearsal")).to_be_visible()
     page.get_by_text("And 8 more").click()
     expect(page.locator(".read").last).to_be_visible()
     check_accessible(page)
     picture(page, "console-campaign-many", full_page=True)
-    page.get_by_role("button", name="Rehearse all ways of asking").click()
+    page.get_by_role("button", name="Rehearse all modes").click()
     expect(page.get_by_text("Chosen by the owner.")).to_be_visible()
 
 
@@ -295,17 +295,17 @@ def test_an_owner_chooses_how_answers_are_randomised(page, service, console, che
     page.get_by_label("Schema, as YAML or JSON").fill(PASTED)
     page.get_by_role("button", name="Take this schema").click()
     expect(page.get_by_label("Name 3")).to_have_value("age")
-    console.choose(page, "How answers are randomised", "Mean of a number by Duchi's coin")
+    console.choose(page, "Channel", "Mean of a number by Duchi's coin")
     expect(page.locator(".problem")).to_be_visible()  # not all of them are numbers
     check_accessible(page)
-    console.choose(page, "How answers are randomised", "Means of numbers, tables of all else")
+    console.choose(page, "Channel", "Means of numbers, tables of all else")
     expect(page.locator(".problem")).to_have_count(0)
     page.get_by_label("Larger tables").fill("age")
     expect(page.get_by_role("row", name="mean of age mean of a number by both mixed")).to_have_count(1)
     picture(page, "console-campaign-channel", full_page=True)
     page.get_by_label("Title").fill("Mixed")
     page.get_by_role("button", name="Keep as a draft").click()
-    expect(page.get_by_text("Nobody can answer yet")).to_be_visible()
+    expect(page.get_by_text("The campaign accepts no answers yet")).to_be_visible()
     with service.client() as client:
         kinds = {question.channel for question in client.campaign(page.url.rsplit("/", 1)[1]).questions}
     assert kinds == {"hybrid", "rr"}
@@ -324,7 +324,7 @@ def test_invitations_are_made_in_the_console(page, service, console, check_acces
     page.get_by_label("Number of invitations").fill("3")
     check_accessible(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Make invitations").click()
+        page.get_by_role("button", name="Create invitations").click()
     download.value.save_as(tmp_path / "invitations.txt")
     lines = (tmp_path / "invitations.txt").read_text().split()
     assert len(set(lines)) == 3
@@ -354,7 +354,7 @@ def test_means_of_a_campaign_are_shown(page, service, console, check_accessible,
     table = page.get_by_role("table", name="Means")
     expect(table.get_by_role("row")).to_have_count(2)
     expect(table).to_contain_text("Hours of sleep")
-    expect(page.get_by_text("It has no table: its mean was asked for, and is shown below.")).to_be_visible()
-    expect(page.get_by_text("The page is not fresh")).to_have_count(0)
+    expect(page.get_by_text("Respondents were asked for the mean only. It is shown below.")).to_be_visible()
+    expect(page.get_by_text("The page is out of date")).to_have_count(0)
     check_accessible(page)
     picture(page, "console-means", full_page=True)

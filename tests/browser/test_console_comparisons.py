@@ -22,14 +22,14 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     token = service.token("steward")
     console.sign_in(page, service, token)
     console.visit(page, service, "/comparisons", "Compare releases")
-    expect(page.get_by_text("There is no dataset to compare releases of.")).to_be_visible()
+    expect(page.get_by_text("There is no dataset yet.")).to_be_visible()
     check_accessible(page)
     make_sample(page, service)
 
     console.visit(page, service, f"/comparisons?dataset={SAMPLE}", "Compare releases")
-    expect(page.get_by_text("None yet.")).to_be_visible()
+    expect(page.get_by_text("There is no comparison yet.")).to_be_visible()
     check_accessible(page)
-    console.choose(page, "List to begin with", "k-anonymity at several k")
+    console.choose(page, "Start with", "k-anonymity at several k")
     expect(page.get_by_label("Releases", exact=True)).to_have_value(
         "\n".join(f"anonymize: {{k: {k}}}" for k in (3, 5, 10, 20, 50))
     )
@@ -39,17 +39,19 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     page.get_by_role("button", name="Close").click()
     page.get_by_label("Releases", exact=True).fill("statistics: {epsilon: 1.0}\nsynthesize: {epsilon: 1.0}")
     page.get_by_label("Trials of each attack").fill("100")
-    console.slide(page, "Most risk that you allow", 3)
-    expect(page.get_by_text("Most risk that you allow: 30 %")).to_be_visible()
+    console.slide(page, "Largest risk allowed", 3)
+    expect(page.get_by_text("Largest risk allowed: 30 %")).to_be_visible()
     picture(page, "console-comparison-form", full_page=True)
     page.get_by_role("button", name="Compare").click()
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("Which release?")
-    expect(page.get_by_role("heading", name=re.compile("Take (statistics|synthesize) epsilon 1"))).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Comparison of releases")
+    expect(
+        page.get_by_role("heading", name=re.compile("Recommended: (statistics|synthesize) epsilon 1"))
+    ).to_be_visible()
     expect(page.get_by_text("It has a guarantee that does not depend on what an intruder knows")).to_be_visible()
     made = page.get_by_role("link", name="Make this release").get_attribute("href")
     assert f"/console/releases/new?dataset={SAMPLE}&kind=" in made
-    expect(page.locator("svg[aria-label^='Risk and what is kept']")).to_be_visible()
+    expect(page.locator("svg[aria-label^='Risk and utility']")).to_be_visible()
     console.settle(page)
     check_accessible(page)
     console.to_top(page)
@@ -57,7 +59,7 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     console.turn_dark(page)
     check_accessible(page)
     picture(page, "console-comparison-dark", full_page=True)
-    printed = page.get_by_role("link", name="Page to print").get_attribute("href")
+    printed = page.get_by_role("link", name="Report to print").get_attribute("href")
     assert "<svg" in page.request.get(f"{service.url}{printed}").text()
     assert (
         page.request.get(
@@ -66,7 +68,7 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
         == 0
     )
 
-    page.get_by_role("link", name="Make it: synthesize epsilon 1").click()
+    page.get_by_role("link", name="Make this release: synthesize epsilon 1").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Make a release")
     assert f"dataset={SAMPLE}&kind=synthetic&epsilon=1" in page.url
     console.visit(page, service, "/comparisons", "Compare releases")
@@ -79,7 +81,7 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     console.sign_in(page, service, token)
     make_sample(page, service)
     console.visit(page, service, "/network", "Network")
-    expect(page.get_by_text("There is none yet.")).to_be_visible()
+    expect(page.get_by_text("There is no model yet.")).to_be_visible()
     check_accessible(page)
     headers = {"Authorization": f"Bearer {token}"}
     jobs = []
@@ -96,11 +98,11 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     console.visit(page, service, "/network", "Network")
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("option").nth(1).click()  # the older one: of pairs
-    expect(page.get_by_text("This model is no network: it was fitted to tables.")).to_be_visible()
-    expect(page.locator("svg[aria-label^='Bits that pairs tell']")).to_be_visible()
+    expect(page.get_by_text("This model is not a network: it was fitted to tables.")).to_be_visible()
+    expect(page.locator("svg[aria-label^='Mutual information of pairs']")).to_be_visible()
     expect(page.get_by_text("The stronger the colour of a pair, the more")).to_be_visible()
     strong, weak = (
-        page.locator("svg[aria-label^='Bits that pairs tell'] rect").evaluate_all(
+        page.locator("svg[aria-label^='Mutual information of pairs'] rect").evaluate_all(
             f"all => Math.{end}(...all.map(each => Number(each.getAttribute('fill-opacity'))))"
         )
         for end in ("max", "min")
@@ -112,9 +114,9 @@ def test_a_model_answers_what_if(page, service, console, check_accessible, pictu
     check_accessible(page)
     page.get_by_role("button", name="Light or dark").click()
     page.wait_for_selector("body:not(.body--dark)")
-    console.choose(page, "What is asked about", "region")
+    console.choose(page, "Attribute in question", "region")
     console.choose(page, "smoking", "daily")
-    expect(page.get_by_text("among those with smoking = daily")).to_be_visible()
+    expect(page.get_by_text("among people with smoking = daily")).to_be_visible()
     check_accessible(page)
     console.to_top(page)
     picture(page, "console-model", full_page=True)

@@ -20,17 +20,17 @@ def people(tmp_path_factory):
 
 def bring(page, path):
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Bring a CSV or Parquet file").click()
+        page.get_by_role("button", name="Upload a CSV or Parquet file").click()
     chooser.value.set_files(path)
 
 
 def test_from_a_file_to_a_dataset(service, page, console, people, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
     console.visit(page, service, "/datasets", "Datasets")
-    expect(page.get_by_text("There is no dataset that you may use yet.")).to_be_visible()
-    page.get_by_role("link", name="Bring a dataset").click()
+    expect(page.get_by_text("There is no dataset that you may use.")).to_be_visible()
+    page.get_by_role("link", name="Add a dataset").click()
     bring(page, people)
-    expect(page.get_by_role("heading", name="2. What is public")).to_be_visible()
+    expect(page.get_by_role("heading", name="2. Public schema")).to_be_visible()
     check_accessible(page)
     # the draft holds what was read off private data: it is not taken for public
     page.get_by_role("button", name="Register the dataset").click()
@@ -39,7 +39,7 @@ def test_from_a_file_to_a_dataset(service, page, console, people, check_accessib
     expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_label("age: highest").fill("100")
     page.get_by_label("town: levels").fill("Bari\nPisa\nRoma")
-    console.choose(page, "town: role", "others may know it (quasi-identifier)")
+    console.choose(page, "town: role", "quasi-identifier: others may know it")
     page.get_by_role("button", name="All of this is public").click()
     expect(page.get_by_label("town: levels")).to_have_value("Bari\nPisa\nRoma")
     page.get_by_label("Title").fill("People of two towns")
@@ -57,7 +57,7 @@ def test_from_a_file_to_a_dataset(service, page, console, people, check_accessib
 
 def test_the_same_file_again_is_refused(service, page, browse, console, people):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     bring(page, people)
     expect(page.get_by_role("alert")).to_contain_text("is the source of the dataset 'my-people'")
     page.get_by_role("button", name="Close").click()
@@ -69,7 +69,7 @@ def test_the_same_file_again_is_refused(service, page, browse, console, people):
 
 def test_what_is_no_table_is_refused_in_words(service, page, console, tmp_path):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"no parquet at all")
     bring(page, broken)
@@ -84,7 +84,7 @@ def test_what_the_schema_proposes_stays_unless_it_is_changed(service, page, cons
     path = tmp_path / "proposed.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     bring(page, path)
     expect(page.get_by_label("children: bins")).to_have_value("")
     page.get_by_role("button", name="All of this is public").click()
@@ -112,14 +112,14 @@ def test_what_the_schema_proposes_stays_unless_it_is_changed(service, page, cons
 )
 def test_a_file_that_cannot_be_used_is_refused_with_the_way_out(service, page, console, tmp_path, content, words):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     path = tmp_path / f"broken-{len(content)}.csv"
     path.write_bytes(content)
     bring(page, path)
     for each in words:
         expect(page.get_by_role("alert")).to_contain_text(each)
     expect(page.get_by_text("A fault in Tacita")).to_have_count(0)
-    expect(page.get_by_role("heading", name="2. What is public")).to_have_count(0)
+    expect(page.get_by_role("heading", name="2. Public schema")).to_have_count(0)
     assert "Secret" not in page.content()
 
 
@@ -127,10 +127,10 @@ def test_the_person_that_a_draft_names_is_protected(service, page, console, tmp_
     path = tmp_path / "visits.csv"
     path.write_text("patient,ward\n" + "".join(f"p{n % 90},{'ab'[n % 2]}\n" for n in range(400)), encoding="utf-8")
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     bring(page, path)
-    expect(page.get_by_role("combobox", name="Who is protected")).to_have_value("rows of one person share patient")
-    page.get_by_label("Most rows of one person").fill("5")
+    expect(page.get_by_role("combobox", name="Unit of protection")).to_have_value("rows of one person share patient")
+    page.get_by_label("Largest number of rows per person").fill("5")
     page.get_by_role("button", name="All of this is public").click()
     page.get_by_role("button", name="Register the dataset").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("visits")
@@ -143,14 +143,14 @@ def test_what_was_typed_survives_a_long_time_offline(service, page, browse, cons
     """Longer than the server keeps a page whose browser is gone: the page is loaded again, and its fields are back."""
     browse.expect("ERR_INTERNET_DISCONNECTED|ERR_NETWORK|WebSocket|ERR_FAILED")
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     other = people.with_name("offline.csv")
     other.write_bytes(people.read_bytes() + b"Pisa,33,true\n")
     bring(page, other)
     page.get_by_label("town: levels").fill("Bari\nPisa\nRoma")
     page.get_by_label("age: highest").fill("117")
     page.get_by_label("Title").fill("Typed for an hour")
-    console.choose(page, "age: role", "others may know it (quasi-identifier)")
+    console.choose(page, "age: role", "quasi-identifier: others may know it")
     page.get_by_label("Budget", exact=True).fill("2.5")
     expect(page.get_by_label("Budget", exact=True)).to_have_value("2.5")
     page.evaluate("() => { window.before = true }")
@@ -159,11 +159,11 @@ def test_what_was_typed_survives_a_long_time_offline(service, page, browse, cons
     page.wait_for_timeout(25_000)
     page.context.set_offline(False)
     page.wait_for_function("() => !window.before")  # it was loaded again
-    expect(page.get_by_text("What you typed here before is back.")).to_be_visible()
+    expect(page.get_by_text("Your earlier input was restored.")).to_be_visible()
     expect(page.get_by_label("town: levels")).to_have_value("Bari\nPisa\nRoma")
     expect(page.get_by_label("age: highest")).to_have_value("117")
     expect(page.get_by_label("Title")).to_have_value("Typed for an hour")
-    expect(page.get_by_role("combobox", name="age: role")).to_have_value("others may know it (quasi-identifier)")
+    expect(page.get_by_role("combobox", name="age: role")).to_have_value("quasi-identifier: others may know it")
     expect(page.get_by_label("Budget", exact=True)).to_have_value("2.5")
     picture(page, "console-draft-restored", full_page=True)
     page.get_by_role("button", name="All of this is public").click()
@@ -171,8 +171,8 @@ def test_what_was_typed_survives_a_long_time_offline(service, page, browse, cons
     expect(page.get_by_role("heading", level=1)).to_have_text("offline")
     with service.client() as client:
         assert client.schema("offline")["age"].bounds[1] == 117
-    console.visit(page, service, "/datasets/new", "Bring a dataset")  # a form that was sent is empty again
-    expect(page.get_by_text("What you typed here before is back.")).to_have_count(0)
+    console.visit(page, service, "/datasets/new", "Add a dataset")  # a form that was sent is empty again
+    expect(page.get_by_text("Your earlier input was restored.")).to_have_count(0)
 
 
 def test_every_link_of_a_dataset_leads_somewhere(service, page, console):

@@ -14,7 +14,7 @@ WEIGHT = """() => [...performance.getEntriesByType("navigation"), ...performance
 PAGES = {
     "/": "Start",
     "/datasets": "Datasets",
-    "/datasets/new": "Bring a dataset",
+    "/datasets/new": "Add a dataset",
     f"/datasets/{SAMPLE}": SAMPLE,
     "/releases/new": "Make a release",
     "/releases": "Releases",
@@ -79,7 +79,7 @@ def test_a_buyer_is_refused_with_the_way_out(service, sample, page, browse, cons
 
 def test_a_scope_holds_in_the_console_too(service, sample, page, console):
     console.sign_in(page, service, service.token("analyst", datasets=["something-else"]))
-    expect(page.get_by_text("There is no dataset that you may use yet.")).to_be_visible()
+    expect(page.get_by_text("There is no dataset that you may use.")).to_be_visible()
     page.goto(f"{service.url}/console/datasets/{sample}")
     expect(page.get_by_role("alert")).to_contain_text("not in the scope")
 
@@ -97,8 +97,8 @@ def test_more_than_the_budget_is_said_before_it_is_asked(service, sample, page, 
 def test_tokens_are_shown_once_and_end_at_once(service, page, browse, console, check_accessible):
     console.sign_in(page, service, service.token())
     console.visit(page, service, "/tokens", "People and tokens")
-    page.get_by_label("Whose it is").fill("a new analyst")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_label("Name of the person or program").fill("a new analyst")
+    page.get_by_role("button", name="Create the token").click()
     text = page.locator("code.token").inner_text()
     assert re.fullmatch(r"tct_[0-9a-f]{16}_[0-9a-f]{64}", text)
     check_accessible(page)
@@ -107,8 +107,8 @@ def test_tokens_are_shown_once_and_end_at_once(service, page, browse, console, c
     assert text not in page.content()
     headers = {"Authorization": f"Bearer {text}"}
     assert httpx.get(f"{service.url}/v1/datasets", headers=headers, timeout=120).status_code == 200
-    page.get_by_role("row", name="a new analyst").get_by_role("button", name="End").click()
-    page.get_by_role("button", name="End it").click()
+    page.get_by_role("row", name="a new analyst").get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke the token").click()
     expect(page.get_by_role("row", name="a new analyst")).to_contain_text("revoked")
     assert httpx.get(f"{service.url}/v1/datasets", headers=headers, timeout=120).status_code == 401
 
@@ -148,7 +148,9 @@ def test_signing_out_ends_every_page_that_is_open(service, page, console):
     other.goto(f"{service.url}/console/")
     other.get_by_role("button", name="Sign out").click()
     expect(other.get_by_label("Your token")).to_be_visible()
-    page.get_by_label("Whose it is").fill("made after the end")  # the first message of the page, and its last
+    page.get_by_label("Name of the person or program").fill(
+        "made after the end"
+    )  # the first message of the page, and its last
     expect(page.get_by_label("Your token")).to_be_visible()
     with service.client() as client:
         assert "made after the end" not in {token.name for token in client.tokens()}
@@ -159,7 +161,7 @@ def test_a_page_speaks_for_the_session_that_opened_it_alone(service, sample, pag
     asked = []
     page.on("websocket", lambda socket: asked.append(socket.url))
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/datasets/new", "Bring a dataset")
+    console.visit(page, service, "/datasets/new", "Add a dataset")
     number = re.search(r"client_id=([0-9a-f-]+)", asked[-1])[1]
     socket = f"{service.url}/console/_nicegui_ws/socket.io/?client_id={number}&EIO=4&transport=polling"
     uploads = [f"{service.url}/console/_nicegui/client/{number}/upload/{place}" for place in range(1, 60)]

@@ -45,13 +45,13 @@ def test_a_newcomer_gets_to_an_assessed_release(service, page, browse, check_acc
     check_accessible(page)
     picture(page, "console-wizard", docs=True, full_page=True)
     hand.click("button", "Make the release")
-    expect(page.get_by_text("spent for ever")).to_be_visible()
+    expect(page.get_by_text("never refunded")).to_be_visible()
     check_accessible(page)
-    hand.click("button", "Yes, make it")
+    hand.click("button", "Confirm")
     expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     check_accessible(page)
-    hand.click("button", "Assess it")
-    expect(page.get_by_role("link", name="The whole report")).to_be_visible(timeout=240_000)
+    hand.click("button", "Assess")
+    expect(page.get_by_role("link", name="Full report")).to_be_visible(timeout=240_000)
     expect(page.get_by_text(re.compile(r"Risk \d+\.\d %"))).to_be_visible()
     check_accessible(page)
     picture(page, "console-release", docs=True, full_page=True)
@@ -72,12 +72,12 @@ def test_a_newcomer_gets_to_an_assessed_release(service, page, browse, check_acc
     assert stated.epsilon == pytest.approx(1.0)
     assert all(check.good for check in verify(stated, files={"rows.parquet": tmp_path / "rows.parquet"}))
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name="The whole report").click()
+        page.get_by_role("link", name="Full report").click()
     expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
     check_accessible(opened.value)
 
     page.goto(f"{service.url}/console/datasets/sample-census")
-    expect(page.get_by_text("3 left")).to_be_visible()  # of 4, what the slider said
+    expect(page.get_by_text("3 remaining")).to_be_visible()  # of 4, what the slider said
     picture(page, "console-budget", full_page=True)
     page.goto(f"{service.url}/console/audit")
     expect(page.get_by_role("cell", name="charge").first).to_be_visible()

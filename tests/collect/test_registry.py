@@ -17,7 +17,7 @@ from tacita.collect.analysis.findings import independence, integrity, prevalence
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.campaigns import Campaigns, Terms
 from tacita.collect.channels.wiring import REGISTRY
-from tacita.collect.device.channels import KINDS, ChannelName, Kind
+from tacita.collect.device.channels import KINDS, ChannelKind, ChannelName
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question
 from tacita.collect.estimating.means import collected_means
@@ -41,7 +41,7 @@ MEANS = {"duchi", "piecewise", "hybrid"}
 
 
 def test_devices_know_every_channel():
-    assert list(KINDS) == list(get_args(Kind)) == list(REGISTRY)
+    assert list(KINDS) == list(get_args(ChannelKind)) == list(REGISTRY)
     for kind, device in KINDS.items():
         assert device.kind == kind
 

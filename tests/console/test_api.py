@@ -50,7 +50,7 @@ def test_who_has_signed_out_asks_nothing_more(world_of):
     api = Api(world.app, lambda: texts[0] if texts else None)
     assert anyio.run(api.get, "/v1/datasets") == []
     texts.clear()
-    with pytest.raises(Unauthorized, match="signed in"):
+    with pytest.raises(Unauthorized, match="session has ended"):
         anyio.run(api.get, "/v1/datasets")
 
 

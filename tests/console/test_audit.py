@@ -44,7 +44,7 @@ def test_who_is_not_let_in_leaves_a_line_for_each_reason_and_no_more(doored):
     assert [(line.principal, line.detail["reason"]) for line in found] == [
         (f"Ada ({ended.token.id})", "has been revoked"),
         ("unknown", "is not a token of this form: tct_<id>_<secret>"),
-        ("unknown", "is not the code of a link that signs in"),
+        ("unknown", "is not a valid sign-in code"),
     ]
     assert {(line.detail["door"], line.detail["route"]) for line in found} == {("console", "/console/enter")}
     everything = str(world.services.events.list())

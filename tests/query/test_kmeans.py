@@ -13,7 +13,7 @@ from tacita.privacy.accountant import cost, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.kmeans import KMeans, cell_counts, cluster_sums, far_apart
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.points import STEPS, points
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
@@ -73,7 +73,7 @@ def test_it_finds_the_clouds_within_its_budget(budget):
     order = np.argsort(model["centres"][:, 0])
     assert model["centres"][order] == pytest.approx(MIDDLES, abs=0.3)
     assert model["sizes"].sum() == pytest.approx(6000, abs=6 * model["sizes_std"][0] * 3**0.5)
-    assert Model.from_json(model.to_json()).to_json() == model.to_json()
+    assert PointModel.from_json(model.to_json()).to_json() == model.to_json()
 
 
 def test_all_rounds_are_charged():

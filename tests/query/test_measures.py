@@ -17,7 +17,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
 from tacita.query.measures import Moments, Tally, Total
-from tacita.query.quantiles import Choice, Ranks
+from tacita.query.quantiles import QuantileChoice, Ranks
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RECURRENT = Domain(
@@ -51,13 +51,13 @@ def recurrent(rows):
 
 def steps_of(measure, sums):
     """The integers that noise goes on: all at once, or the comparisons at every point."""
-    return measure.sides(sums) if isinstance(measure, Choice | Ranks) else sums
+    return measure.sides(sums) if isinstance(measure, QuantileChoice | Ranks) else sums
 
 
 def loss(measure, law, change):
     """The loss of a change, worked out from the law and not from the claim: epsilon for Laplace, rho for Gaussian."""
     inner = law.law
-    if isinstance(measure, Choice):
+    if isinstance(measure, QuantileChoice):
         # all candidates of one group may rise by the most while the best falls as much
         return sum(2 * int(np.abs(row).max()) for row in change) / inner.scale
     # one comparison looks at one point: the worst of them; the others see all their sums at once
@@ -92,7 +92,7 @@ def test_no_neighbour_loses_more_than_was_claimed_and_some_lose_all(name, budget
     for at, (measure, law) in enumerate(zip(plan.measures, plan.laws, strict=True)):
         event = measure.event(law, unit, neighbours, plan.groups)
         claimed = measured(event, neighbours)
-        if isinstance(measure, Choice) and budget.currency == "zcdp":
+        if isinstance(measure, QuantileChoice) and budget.currency == "zcdp":
             claimed = pure_epsilon(event, neighbours)
         found = Fraction(0)
         for others, owned in data_sets(m):

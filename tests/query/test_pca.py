@@ -11,7 +11,7 @@ from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.pca import PCA, shortened, triangle
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
@@ -56,7 +56,7 @@ def test_it_finds_the_axis_within_its_budget(budget):
     assert model["mean"] == pytest.approx(at.mean(axis=0), abs=0.2)
     assert model["covariance"] == pytest.approx(np.cov(at.T), abs=1.0)
     assert model["variances"][0] > 5 * model["variances"][1]
-    assert Model.from_json(model.to_json()).to_json() == model.to_json()
+    assert PointModel.from_json(model.to_json()).to_json() == model.to_json()
 
 
 def test_measured_error_is_predicted_error():

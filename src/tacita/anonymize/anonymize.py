@@ -38,7 +38,7 @@ from tacita.tables.recoding import Recoding
 from tacita.tables.recoding.axis import read_keys
 from tacita.tables.recoding.render import render
 
-__all__ = ["Anonymize", "Anonymized", "Method", "Plan"]
+__all__ = ["AnonymizationPlan", "Anonymize", "Anonymized", "Method"]
 
 
 class Method(Protocol):
@@ -103,7 +103,7 @@ class Anonymize:
                 hint="Suppress nothing, or ask for a least presence of 0",
             )
 
-    def prepare(self, domain: Domain) -> Plan:
+    def prepare(self, domain: Domain) -> AnonymizationPlan:
         """Settle which columns play which role; reads no data."""
         quasi = _named(domain, self.quasi, "quasi-identifier")
         sensitive = _named(domain, self.sensitive, "sensitive")
@@ -132,7 +132,7 @@ class Anonymize:
                 raise InvalidInput("has a hierarchy and no role", field=name)
         if self.part is not None and domain[self.part].name in listed:
             raise InvalidInput("has two roles", field=self.part)
-        return Plan(recipe=self, domain=domain, quasi=quasi, sensitive=sensitive)
+        return AnonymizationPlan(recipe=self, domain=domain, quasi=quasi, sensitive=sensitive)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -157,7 +157,7 @@ def _named(domain: Domain, given: Sequence[str] | None, role: str) -> tuple[str,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class AnonymizationPlan:
     """A recipe for one domain: the columns to read and the columns to release."""
 
     recipe: Anonymize

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tacita.assess.case import Case
 from tacita.assess.scenario import Scenario
-from tacita.assess.utility.estimates import Kind
+from tacita.assess.utility.estimates import CombiningKind
 from tacita.errors import InvalidInput
 
 __all__ = ["AssessmentOptions"]
@@ -37,7 +37,7 @@ class AssessmentOptions:
     group: str | None = None
     number: str | None = None
     scenario: Scenario | None = None
-    kind: Kind = "plain"
+    kind: CombiningKind = "plain"
     attacks: tuple[str, ...] = ()
 
     def settled(self, case: Case) -> AssessmentOptions:

@@ -44,7 +44,7 @@ _METHOD = Parameter(name="method", type=one_of(METHODS), default=DEFAULT_METHOD,
 def anonymize(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file of the rows: .csv or .parquet.")],
     qi: Annotated[
         str | None, typer.Option(help="Quasi-identifiers: age,zip. From the roles of the schema if not given.")
     ] = None,

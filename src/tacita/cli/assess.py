@@ -135,14 +135,14 @@ def assess(
     population: Annotated[
         str | None, typer.Option(help="The whole population, real rows first; for a scenario with unknown membership.")
     ] = None,
-    kind: Annotated[str, typer.Option(help="How several releases are combined: plain, partial or full.")] = "plain",
+    kind: Annotated[str, typer.Option(help="Combining rules of several releases: plain, partial or full.")] = "plain",
     attacks: Annotated[
         str | None,
         typer.Option(help="Attacks to run, separated by commas; by default all that apply. See --list-attacks."),
     ] = None,
     list_attacks: Annotated[
         bool,
-        typer.Option("--list-attacks", callback=_list_attacks, is_eager=True, help="List all attacks and leave."),
+        typer.Option("--list-attacks", callback=_list_attacks, is_eager=True, help="List all attacks and exit."),
     ] = False,
     attempts: Annotated[int, typer.Option(help="Trials of each attack.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 0,

@@ -42,7 +42,7 @@ def audit(
     trials: Annotated[
         int | None, typer.Option(help="Runs on each of the two inputs; 100,000 by default, 2,000 for a model.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence of the bound.")] = 0.95,
     broken: Annotated[bool, typer.Option("--broken", help="Audit the catalogue of broken mechanisms instead.")] = False,
     json: Json = False,
 ) -> None:

@@ -29,7 +29,9 @@ def open_account(
     rho: Rho = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS; from the schema if not given."),
+        typer.Option(
+            "--unit", help="Unit of protection: row, or person:COLUMN:MAX_ROWS; from the schema if not given."
+        ),
     ] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Take the unit from this schema: its person, or a row.")

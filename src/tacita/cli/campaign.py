@@ -140,7 +140,7 @@ def create(
     invited: Annotated[
         bool, typer.Option(help="Respondents need one-time codes: `tacita collect invite` makes them.")
     ] = False,
-    draft: Annotated[bool, typer.Option(help="Ask no one yet; `tacita collect open` does.")] = False,
+    draft: Annotated[bool, typer.Option(help="Save it as a draft; `tacita collect open` opens it.")] = False,
     id: Annotated[
         str | None, typer.Option(help="A readable id, or that of the same campaign at another aggregator.")
     ] = None,
@@ -215,7 +215,7 @@ def close(id: CampaignId, state: State = None, json: Json = False) -> None:
 
 @app.command()
 def export(
-    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
+    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Output file.")], state: State = None
 ) -> None:
     """Write the tally, for another aggregator of the same campaign, as JSON."""
     check_files(JSON, out=out)
@@ -226,7 +226,7 @@ def export(
 @app.command()
 def invite(
     id: CampaignId,
-    count: Annotated[int, typer.Argument(help="How many codes.")],
+    count: Annotated[int, typer.Argument(help="Number of codes.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A file for them, one in a line; shown, if not given.")
     ] = None,
@@ -254,7 +254,7 @@ def page(
 
 @app.command()
 def block(
-    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")], state: State = None
+    id: CampaignId, out: Annotated[Path, typer.Option("--out", "-o", help="Output file.")], state: State = None
 ) -> None:
     """Write the questions of the open block, for aggregators that share the campaign with this one, as JSON."""
     check_files(JSON, out=out)

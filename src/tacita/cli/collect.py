@@ -47,8 +47,14 @@ By = Annotated[
 ]
 Pairs = Annotated[bool, typer.Option("--pairs", help="The workload is all pairs of attributes.")]
 Respondents = Annotated[int, typer.Option(help="Expected number of respondents.")]
-Epsilon = Annotated[float, typer.Option(help="Epsilon of each respondent.")]
-Mode = Annotated[Literal["auto", "singles", "tables", "views"], typer.Option(help="What to ask for.")]
+Epsilon = Annotated[
+    float,
+    typer.Option(help="Epsilon, a bound on the privacy loss of each respondent. Below 1 is strong, above 5 is weak."),
+]
+Mode = Annotated[
+    Literal["auto", "singles", "tables", "views"],
+    typer.Option(help="Questions: single attributes, tables, or views that hold several tables."),
+]
 Answers = Annotated[
     Literal["one", "view"],
     typer.Option(help="One question for each respondent, or several that share epsilon."),

@@ -132,7 +132,7 @@ def run(
     neighbours: Notion = Neighbours.ADD_REMOVE,
     deadline: Annotated[float, typer.Option(help="Seconds that holders have for each step.", min=0.1)] = 60.0,
     fit: Annotated[Fit, typer.Option(help="Model fitted to the tables of SL1.")] = "auto",
-    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
+    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
     model: Annotated[Path | None, typer.Option("--model", help="Write the model as JSON, to draw more later.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page about the release.")] = None,
     json: Json = False,

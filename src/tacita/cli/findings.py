@@ -53,7 +53,7 @@ def tables(
     id: CampaignId,
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", "-b", help="Only these; may be larger than any question."),
+        typer.Option("--by", "-b", help="Only these tables; they may be larger than any question."),
     ] = None,
     published: Annotated[
         findings.Published,
@@ -138,7 +138,7 @@ def means(
 def independence(
     id: CampaignId,
     by: Annotated[str, typer.Option("--by", "-b", help="Attributes to test for independence: --by smokes,sex.")],
-    given: Annotated[str, typer.Option(help="Within each combination of these.")] = "",
+    given: Annotated[str, typer.Option(help="Test within each combination of these attributes.")] = "",
     simulations: Annotated[
         int | None, typer.Option(help="Simulate the protocol this many times; for few reports.")
     ] = None,
@@ -197,8 +197,8 @@ def network(
 @app.command()
 def rules(
     id: CampaignId,
-    confidence: Annotated[float, typer.Option(help="The confidence must exceed this, beyond doubt.")] = 0.0,
-    lift: Annotated[float, typer.Option(help="The lift must exceed this, beyond doubt.")] = 1.0,
+    confidence: Annotated[float, typer.Option(help="The confidence must exceed this significantly.")] = 0.0,
+    lift: Annotated[float, typer.Option(help="The lift must exceed this significantly.")] = 1.0,
     support: Annotated[float, typer.Option(help="The estimated support must reach this.")] = 0.0,
     level: Level = 0.05,
     state: State = None,

@@ -49,7 +49,7 @@ def serve(
     most: Annotated[
         float | None, typer.Option(help="Most that one run may cost, in the currency of the account.")
     ] = None,
-    methods: Annotated[str, typer.Option(help="Which are allowed.")] = ",".join(SHARING),
+    methods: Annotated[str, typer.Option(help="Allowed methods.")] = ",".join(SHARING),
     overlap: Annotated[bool, typer.Option(help="Whether terms may allow people at several holders.")] = True,
     table: TableName = None,
     again: Again = None,

@@ -40,17 +40,17 @@ def impute(
         bool, typer.Option("--no-guarantee", help="Required: confirms that you know that nothing protects the rows.")
     ] = False,
     replace: Annotated[
-        str | None, typer.Option(help="Attributes to draw anew, in order: income,age. All, for the kind `all`.")
+        str | None, typer.Option(help="Attributes to replace by draws, in order: income,age. All, for the kind `all`.")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="Only some cells: 'income: income > 70000 and age < 30'. Several may be given."),
     ] = None,
-    kind: Annotated[ImputedKind, typer.Option(help="What a release is.")] = "partial",
+    kind: Annotated[ImputedKind, typer.Option(help="Kind of release.")] = "partial",
     backend: Annotated[
         Literal["linear", "cart", "forest", "network"], typer.Option(help="The model that draws.")
     ] = "cart",
-    m: Annotated[int, typer.Option("--m", help="How many releases.")] = 5,
+    m: Annotated[int, typer.Option("--m", help="Number of releases.")] = 5,
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows of a release, for `all` and `frame`.")] = None,
     frame: Annotated[
         str | None, typer.Option(help="For the kind `frame`: a file with people who are not in the data.")
@@ -63,7 +63,7 @@ def impute(
     train_on: Annotated[TrainOn, typer.Option(help="Rows that models are fitted to.")] = "auto",
     given: Annotated[Given, typer.Option(help="Attributes that a value is drawn from.")] = "others",
     missing: Annotated[Missing, typer.Option(help="Whether missing cells stay missing.")] = "keep",
-    form: Annotated[Literal["csv", "parquet"], typer.Option(help="Of the files.")] = "parquet",
+    form: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of the files.")] = "parquet",
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",

@@ -91,10 +91,10 @@ def _pairs(text: str | None, field: str) -> tuple[tuple[float, float], ...] | No
 def fit(
     data: Data,
     schema: SchemaFile,
-    target: Annotated[str, typer.Option(help="What to predict.")],
+    target: Annotated[str, typer.Option(help="Attribute to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model, as JSON.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
-    kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="What kind of model.")] = "linear",
+    kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="Kind of model.")] = "linear",
     features: Annotated[
         str | None, typer.Option(help="Attributes to predict from: age,sex. All others by default.")
     ] = None,
@@ -116,7 +116,7 @@ def fit(
         float | None, typer.Option(help="Share of the budget that first finds narrower bounds privately, such as 0.2.")
     ] = None,
     convexify: Annotated[
-        Convexify | None, typer.Option(help="How a noisy objective gets a minimum; floor by default.")
+        Convexify | None, typer.Option(help="Method that gives a noisy objective a minimum; floor by default.")
     ] = None,
     norm: Annotated[
         float | None, typer.Option(help="Largest norm of a row of features from -1 to 1; longer rows are scaled down.")

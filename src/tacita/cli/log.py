@@ -42,11 +42,13 @@ Time = Annotated[str, typer.Option(help="Attribute with the time of a row: a who
 def events(
     data: Annotated[str, typer.Argument(help="A file, a folder or postgresql://…; - reads CSV from standard input.")],
     schema: SchemaFile,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet; - prints them.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="File for the rows: .csv or .parquet; - prints them.")],
     time: Time,
     values: Annotated[str, typer.Option(help="Attributes that a person shows: page,region.")],
     z: Annotated[int, typer.Option("--z", help="Least people who showed the same values.")],
-    window: Annotated[int, typer.Option(help="How long a showing counts, in the unit of the time; days for a date.")],
+    window: Annotated[
+        int, typer.Option(help="Time for which a showing counts, in the unit of the time; days for a date.")
+    ],
     table: TableName = None,
     dataset: DatasetName = None,
     recipient: Recipient = "not named",
@@ -95,7 +97,7 @@ def _pass_through(plan: EventsPlan) -> None:
 def sets(
     data: Data,
     schema: SchemaFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the rows go: .csv or .parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the rows: .csv or .parquet.")],
     item: Annotated[str, typer.Option(help="Attribute with the item of a row; a person's items are a set.")],
     k: Annotated[int, typer.Option("--k", help="Least people who share a combination.")],
     m: Annotated[int, typer.Option("--m", help="Most items that an attacker may know.")] = 2,
@@ -149,7 +151,7 @@ def batches(
         Path, typer.Option("--output", "-o", help="Folder for the batches, one CSV file each; it must not exist yet.")
     ],
     time: Time,
-    deadline: Annotated[int, typer.Option(help="How long a row may be held back, in the unit of the time.")],
+    deadline: Annotated[int, typer.Option(help="Longest time that a row is held back, in the unit of the time.")],
     least: Annotated[
         int | None, typer.Option(help="Least people in a batch before a deadline; k if not given.")
     ] = None,
@@ -158,7 +160,7 @@ def batches(
         typer.Option(help="Rows of people who were released before: suppress them, or judge each batch by itself."),
     ] = "suppress",
     remember: Annotated[
-        int | None, typer.Option(help="How long released people are remembered; without limit if not given.")
+        int | None, typer.Option(help="Time for which released people are remembered; without limit if not given.")
     ] = None,
     qi: Annotated[str | None, typer.Option(help="Quasi-identifiers: age,zip. From the schema if not given.")] = None,
     sensitive: Annotated[str | None, typer.Option(help="Sensitive attributes; from the schema if not given.")] = None,

@@ -36,7 +36,7 @@ def draw(
     rows: Annotated[int, typer.Option("--rows", "-n", help="Number of rows.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the rows: .csv or .parquet.")],
     where: Where = None,
-    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
+    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
     key_column: Annotated[str | None, typer.Option(help="Add a column of this name with new keys.")] = None,
 ) -> None:
     """Draw more synthetic rows from a model; costs nothing.

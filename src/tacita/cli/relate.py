@@ -66,7 +66,7 @@ def relate(
     ] = None,
     share: Annotated[float, typer.Option(help="Share of the budget that goes to the parents.")] = 0.5,
     count: Annotated[str, typer.Option(help="Name of the number of children in the models.")] = "children",
-    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
+    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
     form: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of the files.")] = "parquet",
     table: TableName = None,
     children_table: Annotated[

@@ -27,10 +27,10 @@ Level = Annotated[
 
 @app.command("at-risk")
 def at_risk_command(
-    epsilon: Annotated[float | None, typer.Option(help="Upper limit of the loss.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="Confidence of that limit: 0 to 1.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Bound on the privacy loss.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Confidence of that bound: 0 to 1.")] = None,
     noise: Level = None,
-    kind: Annotated[Noise, typer.Option(help="Of the noise.")] = "laplace",
+    kind: Annotated[Noise, typer.Option(help="Distribution of the noise.")] = "laplace",
     sides: Annotated[Sides, typer.Option(help="Whether evidence for a person's absence counts as well.")] = "two",
     calculus: Annotated[
         Calculus, typer.Option(help="Exact, or the published heuristic, which is no guarantee.")
@@ -77,11 +77,11 @@ def price(
     noise: Annotated[float | None, typer.Option(help="The noise level of one release.")] = None,
     error: Annotated[float | None, typer.Option(help="The mean absolute error that users accept, instead.")] = None,
     sensitivity: Annotated[float, typer.Option(help="Sensitivity of the answer; goes with --error.")] = 1.0,
-    releases: Annotated[int, typer.Option(help="To the same people.")] = 1,
-    steepness: Annotated[float, typer.Option(help="How fast compensation grows with epsilon.")] = 1.0,
+    releases: Annotated[int, typer.Option(help="Number of releases about the same people.")] = 1,
+    steepness: Annotated[float, typer.Option(help="Growth of the compensation with epsilon.")] = 1.0,
     least: Annotated[float, typer.Option(help="Compensation under a perfect guarantee.")] = 0.0,
     money: Annotated[
-        float | None, typer.Option(help="Available money; shows the epsilons that keep within it.")
+        float | None, typer.Option(help="Available money; shows the epsilons that it suffices for.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -78,7 +78,7 @@ def synthesize(
         list[str] | None,
         typer.Option("--options", help="An option of the method: degree=4, theta=6. Several may be given."),
     ] = None,
-    decode: Annotated[Decode, typer.Option(help="How a bin is written.")] = "label",
+    decode: Annotated[Decode, typer.Option(help="Form of a bin in the output.")] = "label",
     rules: Annotated[
         Path | None, typer.Option(help="YAML of public rules that every row must keep; costs nothing.")
     ] = None,

@@ -19,8 +19,8 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose token it is.")],
-    role: Annotated[Role, typer.Option(help="What it may do.")],
+    name: Annotated[str, typer.Argument(help="Name of the person or program.")],
+    role: Annotated[Role, typer.Option(help="Role: the rights of the token.")],
     dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets; all, if none are named.")] = None,
     days: Annotated[int | None, typer.Option(help="Days until it expires.", min=1)] = 90,
     state: State = None,

@@ -1,7 +1,7 @@
-"""The REST interface as pages see it: called inside the process, with the token of whoever is signed in.
+"""The REST interface for pages: called inside the process, with the token of the person who is signed in.
 
-Pages have no other way to data: what a role may not do over REST, it may not do here, and what is charged is charged
-there. Errors come back as what they were.
+Pages have no other access to data: roles have the same rights as over REST, and charges are made there. Errors keep
+their type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SECONDS = 3600.0  # registering a dataset reads all of it
 
 
 def _not_signed_in() -> Unauthorized:
-    return Unauthorized("you are not signed in any more", field="session", hint="Sign in again")
+    return Unauthorized("your session has ended", field="session", hint="Sign in again")
 
 
 class Api:
@@ -34,18 +34,18 @@ class Api:
 
     Args:
         app: The server.
-        token: Gives the token that a request is sent with, at every request anew; None when nobody is signed in.
+        token: Gives the token that a request is sent with, anew for each request; None if no one is signed in.
     """
 
     def __init__(self, app: FastAPI, token: Callable[[], str | None]) -> None:
         self._app, self._token = app, token
 
     async def get(self, path: str, **query: Any) -> Any:
-        """What a path answers, as plain data."""
+        """Return the answer of a path as plain data."""
         return (await self._send("GET", path, params=query or None)).json()
 
     async def text(self, path: str, **query: Any) -> str:
-        """What a path answers, as text."""
+        """Return the answer of a path as text."""
         return (await self._send("GET", path, params=query or None)).text
 
     async def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
@@ -54,19 +54,19 @@ class Api:
         return (await self._send("POST", path, json={} if body is None else body, headers=headers)).json()
 
     async def put(self, path: str, body: Any) -> Any:
-        """Put what a path holds."""
+        """Replace the resource at a path."""
         return (await self._send("PUT", path, json=body)).json()
 
     async def send_file(self, path: str, content: bytes | AsyncIterator[bytes], media: str) -> Any:
-        """Put a file, whole or in pieces as they come."""
+        """Upload a file, whole or in chunks."""
         return (await self._send("PUT", path, content=content, headers={"Content-Type": media})).json()
 
     async def delete(self, path: str) -> Any:
-        """Delete what a path names."""
+        """Delete the resource at a path."""
         return (await self._send("DELETE", path)).json()
 
     async def compute(self, compute: Callable[[], T]) -> T:
-        """Compute something of public things alone, in the server's pool and within its limits."""
+        """Compute from public values only, in the server's pool and within its limits."""
         token = self._token()
         if token is None:
             raise _not_signed_in()

@@ -1,9 +1,9 @@
 """Signing in and out, and files for a browser: the console's plain HTTP side.
 
-    GET  /console/enter          the page to sign in on; behind its # may stand a code that signs in once
+    GET  /console/enter          the sign-in page; its fragment (#) may hold a code that signs in once
     POST /console/enter          a token or a code in the body; sets the cookie
     POST /console/leave          forgets the session
-    GET  /console/files/v1/...   what a GET of the API answers, for the token of the session: downloads, pages to print
+    GET  /console/files/v1/...   answer of a GET of the API, with the session's token: downloads, pages to print
 
 Only GET passes through `files`, so that no other site can make a browser change anything.
 """
@@ -37,14 +37,14 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-_OLD_LINK = "This link was used before, or is too old. Start the server again for a new one, or use a token."
+_OLD_LINK = "This link was used before, or has expired. Restart the server for a new link, or sign in with a token."
 _OF_OUTER = ("route", "endpoint", "path_params", "router")
 _MOST_BODY = 4096
 _TRIES_A_MINUTE = 30
 
 
 def routes(app: FastAPI, sessions: Sessions) -> list[Route | Mount]:
-    """What is to be added to the server's routes."""
+    """Return the routes that the console adds to the server."""
     limiter, refused = RateLimiter(), app.state.services.refused_tokens
 
     async def show(request: Request) -> Response:
@@ -65,7 +65,7 @@ def routes(app: FastAPI, sessions: Sessions) -> list[Route | Mount]:
             try:
                 limiter.take(f"enter:{address}", _TRIES_A_MINUTE)  # so that guessing is slow
             except TooManyRequests:
-                return _page("Too many tries. Wait a minute.", 429)
+                return _page("Too many attempts. Wait a minute.", 429)
             return _page(_OLD_LINK if error.field == "code" else f"The token {error.rule}.", 401)
         answer = RedirectResponse(_HOME, status_code=303)
         secure = request.url.scheme == "https"
@@ -103,9 +103,9 @@ class Files:
         session = self._sessions.find(Request(scope).cookies.get(COOKIE))
         refused: TacitaError | None = None
         if session is None:
-            refused = Unauthorized("sign in first", field="session", hint=f"Open {ENTER}")
+            refused = Unauthorized("sign in first", field="session", hint="Sign in, then open the file again")
         elif scope["method"] != "GET":
-            refused = MethodNotAllowed("only GET passes here", field="method", value=scope["method"])
+            refused = MethodNotAllowed("must be GET", field="method", value=scope["method"])
         elif not path.startswith("/v1/"):
             refused = NotFound("there is no such file")
         if session is None or refused is not None:
@@ -125,7 +125,7 @@ def _enter(sessions: Sessions, given: dict[str, str]) -> str:
         return sessions.enter(given.get("token", "").strip())
     id = sessions.enter_by_code(code)
     if id is None:
-        raise Unauthorized("is not the code of a link that signs in", field="code")
+        raise Unauthorized("is not a valid sign-in code", field="code")
     return id
 
 

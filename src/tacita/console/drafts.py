@@ -1,10 +1,10 @@
-"""What was typed into a form, so that it survives a lost connection and a page that is loaded again.
+"""Unsent input of a form, which survives a lost connection and a page that is loaded again.
 
 A page lives on the server and ends soon after its browser is gone; a browser that returns later loads the page anew.
 Fields of a form therefore write their values into a draft of the session, and take them from there when the page is
-built again. A draft ends when its form was sent, when its owner starts afresh, or with the session.
+built again. A draft ends when its form was sent, when its owner discards it, or with the session.
 
-Privacy: a draft is held in memory alone, by the session of whoever typed it. Secrets are not written into drafts.
+Privacy: a draft is held in memory only, in the session of the person who typed it. Secrets are not written into drafts.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Draft:
         self._before = {}
 
     def forget(self) -> None:
-        """The form was sent, or its owner starts afresh."""
+        """The form was sent, or its owner discards it."""
         self.values.clear()
         self.settle()
 

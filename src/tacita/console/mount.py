@@ -93,7 +93,7 @@ def _guarded(handler: Callable[[str, dict[str, Any]], Any], sessions: Sessions) 
 
 
 class _Policy:
-    """Nothing from elsewhere, and in nobody's frame."""
+    """Content security policy: no content from other sites, and no framing by them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -108,9 +108,9 @@ class _Policy:
 
 
 class _Guard:
-    """What speaks for a page (its socket, its uploads) must come from the session in which the page was opened.
+    """Require that the socket and the uploads of a page come from the session that opened the page.
 
-    The framework takes whoever knows a page's id for the page, and the id stands in addresses, which proxies log.
+    The framework accepts anyone who knows a page's id, and the id is part of addresses, which proxies log.
     """
 
     def __init__(self, app: ASGIApp, *, sessions: Sessions) -> None:
@@ -124,7 +124,7 @@ class _Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            refused = Unauthorized("this page belongs to another session", field="session", hint=f"Open {ENTER}")
+            refused = Unauthorized("this page belongs to another session", field="session", hint="Sign in again")
             await respond(refused, scope)(scope, receive, send)
 
     def _speaks(self, scope: Scope) -> bool:

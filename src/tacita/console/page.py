@@ -1,11 +1,11 @@
-"""How a page is made: who is there, may they see it, the frame around it, and what happens when something goes wrong.
+"""Pages of the console: registration, access by role, the frame, and errors.
 
     @page("/datasets/{name}", "Dataset", roles=("steward", "analyst"))
     async def dataset(visit: Visit, name: str) -> None:
         found = await visit.api.get(f"/v1/datasets/{name}")
         kit.facts({"Source": found["source"]})
 
-Handlers of buttons raise what they raise: every `TacitaError` is shown with its rule and its way out.
+Handlers of buttons may raise: every `TacitaError` is shown with its rule and its hint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacita.console.api import Api
 from tacita.console.door import ENTER
 from tacita.console.drafts import draft_of
 from tacita.console.parts import kit
-from tacita.console.sessions import COOKIE, Session, Sessions
+from tacita.console.sessions import COOKIE, ConsoleSession, Sessions
 from tacita.errors import Forbidden, TacitaError, Unauthorized
 from tacita.server.http import logs
 from tacita.wire.roles import Role
@@ -59,17 +59,17 @@ class Visit:
     Attributes:
         api: The REST interface, as this person may use it.
         me: Their token without its secret: id, name, role, datasets.
-        query: What stands behind the ? of the address.
+        query: Query parameters of the address.
     """
 
     api: Api
     me: dict[str, Any]
-    session: Session
+    session: ConsoleSession
     query: dict[str, str] = field(default_factory=dict)
 
     @property
     def role(self) -> Role:
-        """What they may do, as one word."""
+        """Return the role of their token."""
         found: Role = self.me["role"]
         return found
 
@@ -83,7 +83,7 @@ class Page:
     """One page of the console.
 
     Attributes:
-        roles: Who may see it, besides admins; nobody named means everybody who is signed in.
+        roles: Roles that may see it, besides admins; empty means all who are signed in.
         menu: Its name in the menu, and its group there; pages without are reached from others.
         form: Whether people type something into it that must survive a lost connection.
     """
@@ -116,7 +116,7 @@ def page(
     Args:
         path: Below /console; parts in braces become arguments.
         title: What the browser and the heading say.
-        roles: Who may see it, besides admins; everybody who is signed in by default.
+        roles: Roles that may see it, besides admins; by default all who are signed in.
         menu: (group, name) in the menu.
         form: Whether its fields survive a lost connection and a page that is loaded again: see `drafts`.
     """
@@ -150,7 +150,7 @@ def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable
         api = Api(app, token)
         try:
             me = await api.get("/v1/tokens/mine")
-        except Unauthorized:  # it was revoked, or has ended, while somebody was signed in with it
+        except Unauthorized:  # it was revoked, or has ended, while a person was signed in with it
             sessions.leave(id)
             return RedirectResponse(ENTER, status_code=303)
         session.pages.add(ui.context.client.id)
@@ -189,7 +189,7 @@ async def _fill(known: Page, visit: Visit, parts: dict[str, Any]) -> None:
 
 
 def _tell(error: Exception) -> None:
-    """What a handler could not do, in words that say how to go on."""
+    """Show the error of a handler, with its hint."""
     client: Client = ui.context.client
     with client:
         if isinstance(error, Unauthorized):  # signed out in another tab, or the token has ended

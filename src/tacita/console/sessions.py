@@ -1,7 +1,7 @@
-"""Who is signed in: a cookie that names a session, and for each session the API token that it acts with.
+"""Sessions: a cookie names a session, and each session has the API token that it acts with.
 
-A session lasts twelve hours at most, and ends for every page that is open when somebody signs out: pages look it up at
-every request. Tokens are held in memory alone: a server that starts again asks everybody to sign in anew. The cookie is
+A session lasts twelve hours at most, and ends for every open page when its owner signs out: pages look it up at every
+request. Tokens are held in memory only: after a restart of the server, all people sign in anew. The cookie is
 a random number that scripts cannot read and that forms of other sites do not send. A link that signs in once carries
 its code behind the #, which no browser sends to a server; the code is good for one use and a few minutes, and becomes
 an admin's token only when used.
@@ -23,7 +23,7 @@ from tacita.errors import Conflict
 from tacita.server.auth.tokens import Token, Tokens
 from tacita.store import now
 
-__all__ = ["COOKIE", "Session", "Sessions"]
+__all__ = ["COOKIE", "ConsoleSession", "Sessions"]
 
 COOKIE = "tacita_console"
 _SECONDS = 12 * 3600.0
@@ -32,7 +32,7 @@ _MOST = 1000
 
 
 @dataclass(kw_only=True)
-class Session:
+class ConsoleSession:
     """One browser that is signed in.
 
     Attributes:
@@ -62,7 +62,7 @@ class Sessions:
 
     def __init__(self, tokens: Tokens, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._tokens, self._clock = tokens, clock
-        self._held: dict[str, Session] = {}
+        self._held: dict[str, ConsoleSession] = {}
         self._codes: dict[str, float] = {}
         self._lock = threading.Lock()
 
@@ -96,7 +96,7 @@ class Sessions:
         """
         return self._begin(self._tokens.authenticate(text), text)
 
-    def find(self, id: str | None) -> Session | None:
+    def find(self, id: str | None) -> ConsoleSession | None:
         """The session of that id, while it lasts."""
         with self._lock:
             found = self._held.get(id or "")
@@ -120,6 +120,6 @@ class Sessions:
         with self._lock:
             if len(self._held) >= _MOST:  # the oldest goes
                 del self._held[min(self._held, key=lambda known: self._held[known].begun)]
-            self._held[id] = Session(token=text, name=token.name, begun=self._clock(), made=made)
+            self._held[id] = ConsoleSession(token=text, name=token.name, begun=self._clock(), made=made)
         self._tokens.note("signed-in", token.id)
         return id

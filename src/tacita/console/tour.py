@@ -12,7 +12,7 @@ _STEPS = 5
 
 
 def step(visit: Visit, number: int, words: str) -> bool:
-    """Show a step to who is on the tour; whether they are."""
+    """Show a step of the tour; return whether this visit is on the tour."""
     if visit.query.get("tour") != "yes":
         return False
     with kit.panel(f"The tour, step {number} of {_STEPS}", level=2) as found:

@@ -24,13 +24,13 @@ from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["Compared", "MadeUp", "compare", "made_up"]
+__all__ = ["Compared", "SimulatedRows", "compare", "made_up"]
 
 _HELD_OUT = 2000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MadeUp:
+class SimulatedRows:
     """Rows to learn from, rows to judge by, and their schema."""
 
     domain: Domain
@@ -41,7 +41,7 @@ class MadeUp:
     task: Task
 
 
-def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, strength: float = 0.8) -> MadeUp:
+def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, strength: float = 0.8) -> SimulatedRows:
     """Simulate rows of a linear model with so many features.
 
     Args:
@@ -62,7 +62,7 @@ def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, s
     attributes.append(Numeric(name="y", bounds=(-1, 1), bins=8) if task == "linear" else Boolean(name="y"))
     target = np.clip(0.15 + 0.25 * told, -1, 1) if task == "linear" else told > 0.3
     table = pa.table(dict(zip(names, x.T, strict=True)) | {"y": target})
-    return MadeUp(
+    return SimulatedRows(
         domain=Domain(attributes=attributes),
         rows=table.slice(0, rows),
         held_out=table.slice(rows),
@@ -125,7 +125,7 @@ def compare(
 
 
 def _draws(
-    data: MadeUp, engine: LocalEngine, budget: Budget, method: MethodName, neighbours: Neighbours, draws: int
+    data: SimulatedRows, engine: LocalEngine, budget: Budget, method: MethodName, neighbours: Neighbours, draws: int
 ) -> Compared | None:
     recipe = Regression(
         target=data.target, features=data.features, task=data.task, method=method, people=data.rows.num_rows

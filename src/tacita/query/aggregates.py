@@ -37,7 +37,7 @@ from tacita.query.answer import Answer, Column
 from tacita.query.counted import counted_rows
 from tacita.query.measures import COARSE, FINE, Integers, Measure, Moments, Ranged, Tally, Total
 from tacita.query.numbers import Array, Bounds, Measurable, bounds_of, is_whole, measurable, numbers, presence
-from tacita.query.quantiles import Choice, Points, Ranks
+from tacita.query.quantiles import Points, QuantileChoice, Ranks
 from tacita.query.readings import Reading, read_sum
 from tacita.query.where import ALL_ROWS, Where
 from tacita.tables.release import Provenance
@@ -45,7 +45,7 @@ from tacita.tables.workload import Workload
 
 __all__ = ["Aggregate", "Aggregates", "CalibratedAggregates", "Expected"]
 
-Kind = Literal["count", "sum", "mean", "var", "std", "quantile"]
+AggregateKind = Literal["count", "sum", "mean", "var", "std", "quantile"]
 _KINDS = ("count", "sum", "mean", "var", "std", "quantile")
 _POINTS = 1 << 12
 _MOST_SUMS = 1 << 24
@@ -192,7 +192,7 @@ class Aggregates:
         low, high = bounds_of(attribute)
         points = int(high - low) + 1 if is_whole(attribute) and high - low < _POINTS else _POINTS
         q = Fraction(str(wanted.q)).limit_denominator(_FINEST_Q)
-        choice = Choice(column=wanted.column, low=low, high=high, q=q, points=points)
+        choice = QuantileChoice(column=wanted.column, low=low, high=high, q=q, points=points)
         ranks = Ranks(column=wanted.column, low=low, high=high, q=q, points=points)
         return (choice, ranks) if wanted.interval else (choice,)
 
@@ -316,7 +316,7 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
 
     def _release(self, measure: Measure, law: Law, exact: Integers, source: Source) -> Array:
         """Released values of a measure: noisy sums, chosen points, or the ends of intervals, one row for each group."""
-        if isinstance(measure, Choice):
+        if isinstance(measure, QuantileChoice):
             return measure.choose(exact, law, source)[:, None]
         if isinstance(measure, Ranks):
             return np.stack(measure.interval(exact, law, source, self.recipe.level), axis=1)

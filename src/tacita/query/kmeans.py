@@ -29,7 +29,7 @@ from tacita.plans.additive import Family
 from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.numbers import Array
 from tacita.query.points import STEPS, CalibratedPoints, box, fit_noise, points
 from tacita.tables.release import Provenance
@@ -148,7 +148,7 @@ def cluster_sums(places: Array, centres: Array) -> npt.NDArray[np.int64]:
 class CalibratedKMeans(CalibratedPoints):
     """K-means with its noise fixed."""
 
-    def run(self, engine: Engine, source: Source) -> Model:
+    def run(self, engine: Engine, source: Source) -> PointModel:
         """All rounds. Sizes are those of the last one."""
         check_engine(self, engine)
         recipe: KMeans = self.recipe
@@ -166,7 +166,7 @@ class CalibratedKMeans(CalibratedPoints):
             centres = moved.clip(0, 1)
         # a size is the mean over columns of two noisy sums each
         std = self.law.std * np.sqrt(2 / len(recipe.columns))
-        return Model(
+        return PointModel(
             kind="k-means",
             columns=recipe.columns,
             arrays={

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from tacita.errors import UnknownName
 from tacita.tables.envelope import Envelope
 
-__all__ = ["Model"]
+__all__ = ["PointModel"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Model(Envelope):
+class PointModel(Envelope):
     """Numbers by name over some columns.
 
     Attributes:

@@ -29,7 +29,7 @@ from tacita.plans.additive import Family
 from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.numbers import Array
 from tacita.query.points import STEPS, CalibratedPoints, box, fit_noise, points
 from tacita.tables.release import Provenance
@@ -103,7 +103,7 @@ def triangle(rows: Array) -> npt.NDArray[np.int64]:
 class CalibratedPCA(CalibratedPoints):
     """Principal components with their noise fixed."""
 
-    def run(self, engine: Engine, source: Source) -> Model:
+    def run(self, engine: Engine, source: Source) -> PointModel:
         """Sum once, add noise once."""
         check_engine(self, engine)
         recipe: PCA = self.recipe
@@ -112,7 +112,7 @@ class CalibratedPCA(CalibratedPoints):
         noisy = (exact + self.law.draw(exact.size, source)) * float(self.law.step)
         return self._model(noisy, source.simulated)
 
-    def _model(self, noisy: Array, simulated: bool) -> Model:
+    def _model(self, noisy: Array, simulated: bool) -> PointModel:
         """Read the model off the noisy triangle alone."""
         recipe: PCA = self.recipe
         size = len(recipe.columns) + 1
@@ -127,7 +127,7 @@ class CalibratedPCA(CalibratedPoints):
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         components = vectors[:, ::-1].T
         signs = np.sign(components[np.arange(len(components)), np.abs(components).argmax(axis=1)])
-        return Model(
+        return PointModel(
             kind="pca",
             columns=recipe.columns,
             arrays={

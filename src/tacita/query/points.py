@@ -20,7 +20,7 @@ from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.counted import counted_rows
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.numbers import Array, bounds_of, measurable, numbers
 
 __all__ = ["STEPS", "CalibratedPoints", "box", "fit_noise", "points"]
@@ -79,10 +79,10 @@ def fit_noise(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedPoints(CalibratedPlan[Model]):
+class CalibratedPoints(CalibratedPlan[PointModel]):
     """Base of the plans of recipes over points."""
 
-    answer = Model
+    answer = PointModel
 
     recipe: Any
     domain: Domain = field(repr=False)

@@ -33,7 +33,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.measures import COARSE, Integers, Ranged
 from tacita.query.numbers import Array
 
-__all__ = ["Choice", "Points", "Ranks"]
+__all__ = ["Points", "QuantileChoice", "Ranks"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class Points(Ranged):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Points):
+class QuantileChoice(Points):
     """The point nearest to the quantile, by report noisy max. Its law is that of the noise on the scores."""
 
     kind: ClassVar[str] = "choice"

@@ -8,7 +8,7 @@ from pydantic import Field
 from tacita.domain import Domain
 from tacita.plans.additive import Family
 from tacita.query.kmeans import KMeans
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
 
@@ -35,7 +35,7 @@ def _recipe(_: Domain, request: ClustersRequest) -> KMeans:
     )
 
 
-def _table(model: Model) -> pa.Table:
+def _table(model: PointModel) -> pa.Table:
     """One row for each centre: its coordinates, and the number of rows around it with its standard error."""
     centres = dict(zip(model.columns, model["centres"].T, strict=True))
     return pa.table(centres | {"size": model["sizes"], "size_std": model["sizes_std"]})

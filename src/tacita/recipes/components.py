@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
-from tacita.query.model import Model
+from tacita.query.model import PointModel
 from tacita.query.pca import PCA
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
@@ -29,7 +29,7 @@ def _recipe(_: Domain, request: ComponentsRequest) -> PCA:
     return PCA(columns=tuple(request.columns), norm=request.norm, family=request.family)
 
 
-def _table(model: Model) -> pa.Table:
+def _table(model: PointModel) -> pa.Table:
     """One row for each component: its variance, its share of the variance, and its loadings."""
     variances = model["variances"]
     shares = variances / variances.sum() if variances.sum() > 0 else variances

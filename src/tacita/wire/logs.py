@@ -22,7 +22,7 @@ class EventsRequest(RequestModel):
     values: list[str] = Field(min_length=1, max_length=100, description="Attributes that a person shows.")
     z: int = Field(ge=1, le=_MOST, description="Least people who showed the same values.")
     window: int = Field(
-        ge=1, le=_MOST, description="How long a showing counts, in the unit of the time; days for a date."
+        ge=1, le=_MOST, description="Time for which a showing counts, in the unit of the time; days for a date."
     )
     purpose: str = Field(default="release", min_length=1, max_length=200, description=_PURPOSE)
 

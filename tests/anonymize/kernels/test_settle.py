@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.anonymize.slow_cuts import QUICK, cost, groups_of, people, read, tables
 
 from tacita.anonymize import Conditions
-from tacita.anonymize.kernels.cuts import Choice, partition
+from tacita.anonymize.kernels.cuts import CutOptions, partition
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.methods.judge import rules_of
 
@@ -19,7 +19,7 @@ from tacita.anonymize.methods.judge import rules_of
 def test_gathering_and_settling_keep_k_and_settling_loses_less(tree, data, k):
     crowd, shape, who = read(data.draw(tables(least=k)), tree)
     rules = rules_of(crowd, Conditions(k=k))
-    classes = partition(crowd.codes, crowd.weights, shape, who, rules, Choice(False, 64, 8, 1.2), 0)
+    classes = partition(crowd.codes, crowd.weights, shape, who, rules, CutOptions(False, 64, 8, 1.2), 0)
     before = groups_of(classes)
     settle(crowd.codes, crowd.weights, classes, int(classes.max()) + 1, k, shape, 10, 64, 5)
     after = groups_of(classes)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.anonymize import Conditions, read_distinct_rows
-from tacita.anonymize.kernels.cuts import Choice, partition, partition_tree
+from tacita.anonymize.kernels.cuts import CutOptions, partition, partition_tree
 from tacita.anonymize.methods.judge import Judge
 from tacita.anonymize.methods.mondrian import shape_of
 from tacita.anonymize.methods.undo import undo_cuts
@@ -65,7 +65,15 @@ def test_cuts_are_undone_where_a_side_breaks_a_criterion(data, k, share, budget)
     everyone = np.arange(len(crowd.codes))
     if not judge.together(everyone):
         return
-    asked = (crowd.codes, crowd.weights, shape_of(crowd), judge.people, judge.rules, Choice(False, 0, 1, 1.0), budget)
+    asked = (
+        crowd.codes,
+        crowd.weights,
+        shape_of(crowd),
+        judge.people,
+        judge.rules,
+        CutOptions(False, 0, 1, 1.0),
+        budget,
+    )
     classes, depths = partition_tree(*asked)
     assert (classes == partition(*asked)).all()
 

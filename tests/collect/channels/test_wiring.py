@@ -27,10 +27,10 @@ from tacita.collect.channels.wiring import (
 from tacita.collect.device.channels import (
     KINDS,
     RR,
+    ChannelKind,
     DeviceChannel,
     Hadamard,
     Hash,
-    Kind,
     Matrix,
     Subset,
     Unary,
@@ -77,7 +77,7 @@ def as_json(answer):
 
 
 def test_every_kind_is_listed_here():
-    assert set(BULK) | set(MEANS) | {"fourier"} == set(REGISTRY) == set(KINDS) == set(get_args(Kind))
+    assert set(BULK) | set(MEANS) | {"fourier"} == set(REGISTRY) == set(KINDS) == set(get_args(ChannelKind))
 
 
 def test_fourier_is_the_same_on_both_sides():

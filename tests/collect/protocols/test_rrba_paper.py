@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacita.collect.protocols import rrba_paper as paper
-from tacita.collect.protocols.rrba_rounds import Rounds, simulate
+from tacita.collect.protocols.rrba_rounds import RrbaRounds, simulate
 from tacita.domain import Categorical, Domain
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
@@ -71,7 +71,7 @@ def test_literal_blocks_do_not_converge_and_pooled_ones_do():
     for seed in range(12):
         done = literal(seed)
         cells = np.random.default_rng(seed).choice(6, 3600, p=TRUTH)
-        rounds = simulate(Rounds(SIX, epsilon=done.true[0], floor=1.0, block_size=18), cells, SeededSource(seed))
+        rounds = simulate(RrbaRounds(SIX, epsilon=done.true[0], floor=1.0, block_size=18), cells, SeededSource(seed))
         misses["literal"].append(np.abs(done.table - TRUTH).sum())
         misses["early"].append(np.abs(done.learned[19] - TRUTH).sum())
         misses["pooled"].append(np.abs(rounds.estimate().frequencies - TRUTH).sum())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacita.collect.channels.channel import RandomizedResponse
-from tacita.collect.protocols.rrba_rounds import Rounds, answer, simulate
+from tacita.collect.protocols.rrba_rounds import RrbaRounds, answer, simulate
 from tacita.domain import Boolean, Categorical, Domain
 from tacita.errors import InvalidInput, Refused
 from tacita.noise import SeededSource
@@ -26,7 +26,7 @@ def people(count, seed):
 @pytest.mark.parametrize("floor", [0.01, 0.3, 1.0])
 def test_every_block_keeps_the_promise_exactly(epsilon, floor):
     """Enumerated: the largest ratio of the integer weights of every block, however skewed its table became."""
-    done = simulate(Rounds(SIX, epsilon=epsilon, floor=floor, block_size=100), people(1500, 1), SeededSource(1))
+    done = simulate(RrbaRounds(SIX, epsilon=epsilon, floor=floor, block_size=100), people(1500, 1), SeededSource(1))
     assert len(done.blocks) == 15
     for block in done.blocks:
         ratio = worst_ratio(block.channel.weights())
@@ -46,7 +46,7 @@ def test_a_device_refuses_a_table_that_costs_more():
 
 
 def test_fakes_follow_the_pool_and_start_uniform():
-    rounds = Rounds(SIX, epsilon=4.0, floor=0.4, block_size=2000)
+    rounds = RrbaRounds(SIX, epsilon=4.0, floor=0.4, block_size=2000)
     assert len(set(rounds.channel.fake)) == 1
     simulate(rounds, people(20_000, 2), SeededSource(2))
     table = rounds.channel.fake_probabilities()
@@ -58,7 +58,7 @@ def test_no_bias_though_tables_are_learned():
     domain = Domain(attributes=[Boolean(name="b")])
     truths, mean, total = (0, 1, 1, 1), 0.0, 0.0
     for sent in itertools.product(range(2), repeat=4):
-        rounds = Rounds(domain, epsilon=1.0, floor=0.2, block_size=2)
+        rounds = RrbaRounds(domain, epsilon=1.0, floor=0.2, block_size=2)
         chance = 1.0
         for block in (slice(0, 2), slice(2, 4)):
             matrix = rounds.channel.matrix()
@@ -73,7 +73,9 @@ def test_no_bias_though_tables_are_learned():
 def test_errors_are_what_is_stated(floor):
     misses, stated = [], []
     for seed in range(40):
-        done = simulate(Rounds(SIX, epsilon=1.946, floor=floor, block_size=150), people(3000, seed), SeededSource(seed))
+        done = simulate(
+            RrbaRounds(SIX, epsilon=1.946, floor=floor, block_size=150), people(3000, seed), SeededSource(seed)
+        )
         found = done.estimate()
         misses.append(found.frequencies - TRUTH)
         stated.append(found.variance)
@@ -99,7 +101,7 @@ def test_uniform_is_the_best_table_at_a_given_epsilon():
 
 
 def test_the_likelihood_of_all_blocks_is_near_the_truth():
-    done = simulate(Rounds(SIX, epsilon=2.0, floor=0.3, block_size=500), people(20_000, 4), SeededSource(4))
+    done = simulate(RrbaRounds(SIX, epsilon=2.0, floor=0.3, block_size=500), people(20_000, 4), SeededSource(4))
     fitted = done.most_likely()
     assert fitted.converged
     assert (fitted.frequencies >= 0).all()
@@ -107,7 +109,7 @@ def test_the_likelihood_of_all_blocks_is_near_the_truth():
 
 
 def test_a_release_says_where_it_comes_from():
-    done = simulate(Rounds(SIX, epsilon=2.0, floor=0.3, block_size=400), people(1000, 5), SeededSource(5))
+    done = simulate(RrbaRounds(SIX, epsilon=2.0, floor=0.3, block_size=400), people(1000, 5), SeededSource(5))
     release = done.release()
     assert release.provenance.simulated
     assert release.provenance.recipe["blocks"] == 3
@@ -118,6 +120,6 @@ def test_a_release_says_where_it_comes_from():
 
 def test_refusals():
     with pytest.raises(InvalidInput, match="block_size"):
-        Rounds(SIX, epsilon=1.0, floor=0.5, block_size=0)
+        RrbaRounds(SIX, epsilon=1.0, floor=0.5, block_size=0)
     with pytest.raises(InvalidInput, match="floor"):
-        Rounds(SIX, epsilon=1.0, floor=0.0, block_size=10)
+        RrbaRounds(SIX, epsilon=1.0, floor=0.0, block_size=10)

@@ -83,7 +83,7 @@ def test_tables_are_picked_and_written():
     assert pairs_and_singles(["a"])[1] == [("a",)]
     assert all(len(table) == 1 for table in pairs_and_singles(list("abcdefg"))[1])  # 21 pairs would be many
     assert tables_of([("a", "b"), ("a", "gone")], "c + b + a, b + a", ["a", "b", "c"]) == [["a", "b"], ["c", "b", "a"]]
-    with pytest.raises(InvalidInput, match="names no attribute"):
+    with pytest.raises(InvalidInput, match="has an unknown attribute"):
         tables_of([], "a + d", ["a"])
     with pytest.raises(InvalidInput, match="at least one"):
         tables_of([], "", ["a"])

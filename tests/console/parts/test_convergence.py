@@ -65,7 +65,7 @@ def test_bars_name_every_cell():
 
 def test_advice_before_the_minimum_names_what_is_missing():
     said = stop_advice(None, terms(), 3, TABLES)
-    assert "100 people" in said
+    assert "after 100 answers" in said
     assert "smokes x region" in said
     assert "closed" in stop_advice(None, terms(), 3, TABLES, "closed")
 
@@ -73,13 +73,15 @@ def test_advice_before_the_minimum_names_what_is_missing():
 def test_advice_is_right_about_how_many_more():
     releases = collected(2000)
     said = stop_advice(releases, terms(stop=STOP), 2000, TABLES)
-    more = int(re.search(r"About ([\d,]+) more", said)[1].replace(",", ""))
-    assert "enough" in stop_advice(collected(2000 + more), terms(stop=STOP), 2000 + more, TABLES)
-    assert "that is enough" not in stop_advice(collected(2000 + more // 4), terms(stop=STOP), 2000 + more // 4, TABLES)
+    more = int(re.search(r"about ([\d,]+) more", said)[1].replace(",", ""))
+    assert "There are enough reports" in stop_advice(collected(2000 + more), terms(stop=STOP), 2000 + more, TABLES)
+    assert "There are enough reports" not in stop_advice(
+        collected(2000 + more // 4), terms(stop=STOP), 2000 + more // 4, TABLES
+    )
 
 
 def test_advice_without_a_rule_says_how_wide_it_is():
     releases = collected(2000)
     widest = max(half_width(release) for release in releases.values())
-    assert f"{widest:.3g} to each side" in stop_advice(releases, terms(), 2000, TABLES)
+    assert f"± {widest:.3g}." in stop_advice(releases, terms(), 2000, TABLES)
     assert math.isfinite(widest)

@@ -8,7 +8,7 @@ import pytest
 
 from tacita.console.parts import described
 from tacita.console.parts.asking import OWN_FORMS
-from tacita.console.parts.described import Described, member_type
+from tacita.console.parts.described import SchemaForm, member_type
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.server.releasing.registry import KINDS
@@ -45,7 +45,7 @@ class _Kit:
         return self._field(name, value)
 
 
-def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> tuple[Described, _Kit]:
+def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> tuple[SchemaForm, _Kit]:
     kit = _Kit(typed)
     monkeypatch.setattr(described, "kit", kit)
     info = {
@@ -53,7 +53,7 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
         "summary": KINDS[kind].summary,
         "request": KINDS[kind].request.model_json_schema(by_alias=True),
     }
-    made = Described(
+    made = SchemaForm(
         api=None,  # type: ignore[arg-type]
         dataset="people",
         domain=DOMAIN,
@@ -104,7 +104,7 @@ def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
 
 def test_empty_required_fields_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _ = form(monkeypatch, "clusters", {"Columns": []})
-    with pytest.raises(InvalidInput, match="columns: must be filled in"):
+    with pytest.raises(InvalidInput, match="columns: must not be empty"):
         made.body()
     made, _ = form(monkeypatch, "imputed", {"no_guarantee": False})
     with pytest.raises(InvalidInput, match="no_guarantee"):

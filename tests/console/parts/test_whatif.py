@@ -98,8 +98,8 @@ def test_a_campaigns_network_is_drawn_with_its_weights():
         {"child": "a", "parents": [], "bits": 0.0, "p_value": 1.0},
     ]
     known = read_campaign({"network": network().as_dict(), "links": links})
-    assert known.rests_on == ("b from a: 0.500 bits, by chance with 0.012",)
+    assert known.rests_on == ("b from a: 0.500 bits, p-value 0.012",)
     assert known.weights == {("a", "b"): 0.5}
     assert picture_of(known).startswith("<svg")
     none = read_campaign({"network": network().as_dict(), "links": links[1:]})
-    assert "more reports" in none.rests_on[0]
+    assert "More reports" in none.rests_on[0]

@@ -7,18 +7,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacita.engines.local.cover import CostModel, Plan, make_plan
+from tacita.engines.local.cover import CountingCosts, CountingPlan, make_plan
 
 
-def check(plan: Plan, keys: list[tuple[int, ...]]) -> None:
+def check(plan: CountingPlan, keys: list[tuple[int, ...]]) -> None:
     assert len(plan.source) == len(keys)
     for key, home in zip(keys, plan.source, strict=True):
         assert set(key) <= set(plan.counted[home])
     assert set(plan.source) == set(range(len(plan.counted)))  # nothing is counted for nobody
 
 
-def cost(plan: Plan, sizes: list[int], rows: int) -> float:
-    model = CostModel()
+def cost(plan: CountingPlan, sizes: list[int], rows: int) -> float:
+    model = CountingCosts()
     cells = [math.prod(sizes[i] for i in key) for key in plan.counted]
     return sum(model.count(c, rows) for c in cells) + sum(model.sum(cells[home]) for home in plan.source)
 
@@ -38,7 +38,7 @@ def test_pairs_come_out_of_far_fewer_tables() -> None:
     plan = make_plan(pairs, sizes, 1_000_000)
     check(plan, pairs)
     assert len(plan.counted) <= 35
-    assert cost(plan, sizes, 1_000_000) < 0.5 * cost(Plan(tuple(pairs), tuple(range(105))), sizes, 1_000_000)
+    assert cost(plan, sizes, 1_000_000) < 0.5 * cost(CountingPlan(tuple(pairs), tuple(range(105))), sizes, 1_000_000)
 
 
 def test_no_table_is_widened_beyond_the_cache() -> None:

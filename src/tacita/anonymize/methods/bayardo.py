@@ -31,7 +31,7 @@ from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Recoding
 
-__all__ = ["Bayardo", "Found", "Search", "Splits"]
+__all__ = ["Bayardo", "Search", "SplitSearch", "Splits"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ class Split:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SplitSearch:
     """Result of a search.
 
     Attributes:
@@ -279,7 +279,7 @@ class Bayardo:
         recoding = splits.grouping.recoding(groups, becomes, splits.texts(becomes), self.labels)
         return recoding, Search(loss=self.loss, looked=found.looked, most=self.most, proved=found.proved)
 
-    def search(self, splits: Splits) -> Found:
+    def search(self, splits: Splits) -> SplitSearch:
         """The set of splits that loses least."""
         state = _State(splits=splits, most=self.most)
         for start in splits.starts():
@@ -290,7 +290,7 @@ class Bayardo:
                 raise InvalidInput("nothing that holds was found", field="most", value=self.most, hint="Allow more")
             raise impossible(splits.grouping.conditions)
         cost, chosen = state.best
-        return Found(chosen=frozenset(chosen), cost=cost, looked=state.looked, proved=not state.stopped)
+        return SplitSearch(chosen=frozenset(chosen), cost=cost, looked=state.looked, proved=not state.stopped)
 
 
 @dataclass(kw_only=True, eq=False)

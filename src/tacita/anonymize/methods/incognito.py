@@ -26,7 +26,7 @@ from tacita.anonymize.methods.lattice import Lattice, Node, above
 
 __all__ = ["Incognito"]
 
-Found = NDArray[np.bool_]
+Passing = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Incognito(FullDomain):
             raise impossible(lattice.grouping.conditions)
         return best
 
-    def holding(self, lattice: Lattice) -> Found:
+    def holding(self, lattice: Lattice) -> Passing:
         """Mark the nodes of the whole lattice that meet the conditions."""
         if not lattice.grouping.rolls_up:
             found = np.zeros(lattice.heights.shape, np.bool_)
@@ -51,13 +51,13 @@ class Incognito(FullDomain):
                 found[node] = lattice.holds(node)
             return found
         attributes = range(len(lattice.top))
-        smaller: dict[Node, Found] = {}
+        smaller: dict[Node, Passing] = {}
         for size in range(1, len(lattice.top) + 1):
             smaller = {chosen: _held(lattice, chosen, smaller) for chosen in itertools.combinations(attributes, size)}
         return smaller[tuple(attributes)]
 
 
-def _held(lattice: Lattice, chosen: Node, smaller: dict[Node, Found]) -> Found:
+def _held(lattice: Lattice, chosen: Node, smaller: dict[Node, Passing]) -> Passing:
     """Mark the levels of the chosen attributes that meet the conditions, with the others at their roots."""
     lattice_size = lattice.heights.shape
     candidates = np.ones([lattice_size[j] for j in chosen], np.bool_)

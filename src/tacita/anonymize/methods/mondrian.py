@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.kernels.boxes import LINE, SET, TREE, Shape
-from tacita.anonymize.kernels.cuts import Choice, partition_tree
+from tacita.anonymize.kernels.cuts import CutOptions, partition_tree
 from tacita.anonymize.kernels.published import legacy_partition, relaxed
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.labels import Style, recoding_of
@@ -95,7 +95,7 @@ class Mondrian:
         alone = np.zeros(len(everyone), np.bool_) if by_span else _alone(crowd, judge)
         rest = np.flatnonzero(~alone)
         classes = np.full(len(everyone), SUPPRESSED, np.int64)
-        choice = Choice(by_span, 0 if by_span else _GATHER, _SEEDS, _SLACK)
+        choice = CutOptions(by_span, 0 if by_span else _GATHER, _SEEDS, _SLACK)
         others, codes, weights = judge.only(rest), crowd.codes[rest], crowd.weights[rest]
         inner, depths = partition_tree(codes, weights, shape, others.people, judge.rules, choice, budget)
         if judge.slow:

@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from tacita.anonymize.anonymize import Anonymized, Plan
+from tacita.anonymize.anonymize import AnonymizationPlan, Anonymized
 from tacita.anonymize.quasi import read_distinct_rows
 from tacita.engines.local.bound import key_texts
 from tacita.errors import InvalidInput
@@ -46,7 +46,7 @@ class MicroBatches:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: AnonymizationPlan,
         *,
         least: int | None = None,
         deadline: int,

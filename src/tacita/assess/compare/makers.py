@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.anonymize import Anonymize, Conditions
-from tacita.assess.utility.estimates import Kind
+from tacita.assess.utility.estimates import CombiningKind
 from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -76,7 +76,7 @@ class SimulatedRelease:
     delta: float = 0.0
     trust: str = "the owner"
     belongs: tuple[NDArray[np.int64], ...] | None = None
-    kind: Kind = "plain"
+    kind: CombiningKind = "plain"
     event: Event | None = None
 
 
@@ -158,7 +158,7 @@ def _impute(settings: dict[str, Any], material: Material) -> SimulatedRelease:
     recipe = Impute(replace=tuple(replace), attributes=material.names, **({"m": 2} | settings))
     plan = recipe.calibrate(material.domain, None, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
     made = plan.run(material.engine, SeededSource(material.seed))
-    kind: Kind = "partial" if recipe.kind == "partial" else "full"
+    kind: CombiningKind = "partial" if recipe.kind == "partial" else "full"
     return SimulatedRelease(
         tables=tuple(made.releases),
         promise="none: values were drawn from a model of the real ones",

@@ -26,7 +26,7 @@ from tacita.assess.assessment import Assessment, assess
 from tacita.assess.case import read_case
 from tacita.assess.compare.makers import Material, ReleaseSpec, SimulatedRelease, make
 from tacita.assess.compare.plan import ComparePlan
-from tacita.assess.utility.estimates import Kind
+from tacita.assess.utility.estimates import CombiningKind
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.connect import connect
@@ -302,7 +302,7 @@ def _one(
         case = case.only([each for each in material.names if each in case.names])
         # rows that belong to no one cannot be matched with a person; the page states for which releases this holds
         scenario = None if made.belongs is None else plan.scenario
-        kind: Kind = made.kind if len(made.tables) > 1 else "plain"
+        kind: CombiningKind = made.kind if len(made.tables) > 1 else "plain"
         wishes = replace(plan.wishes, scenario=scenario, kind=kind)
         assessed = assess(case, rng, wishes=wishes, belongs=made.belongs)
         return Result(name=name, way=way, made=made, assessment=assessed, seconds=time.monotonic() - start)

@@ -23,9 +23,9 @@ from tacita.assess.frame import Frame
 from tacita.errors import InvalidInput
 from tacita.tables.combining import Combined, combine_full, combine_partial
 
-__all__ = ["Compared", "Kind", "compare_means", "compare_regression", "overlap"]
+__all__ = ["CombiningKind", "Compared", "compare_means", "compare_regression", "overlap"]
 
-Kind = Literal["plain", "partial", "full"]
+CombiningKind = Literal["plain", "partial", "full"]
 Interval = tuple[float, float]
 _Z = float(special.ndtri(0.975))
 
@@ -54,7 +54,7 @@ class Compared:
     real_interval: Interval
     released: float
     released_interval: Interval
-    kind: Kind
+    kind: CombiningKind
 
     @property
     def overlap(self) -> float:
@@ -87,7 +87,7 @@ class Compared:
         }
 
 
-def compare_means(case: Case, *, kind: Kind = "plain") -> tuple[Compared, ...]:
+def compare_means(case: Case, *, kind: CombiningKind = "plain") -> tuple[Compared, ...]:
     """Compare means of all numbers that both sides hold, and shares of levels of attributes with few levels."""
     real = _means(case.real)
     released = [_means(frame) for frame in case.released]
@@ -95,7 +95,7 @@ def compare_means(case: Case, *, kind: Kind = "plain") -> tuple[Compared, ...]:
     return tuple(_compared(name, real[name], [each[name] for each in released], kind, case) for name in names)
 
 
-def compare_regression(case: Case, target: str, *, kind: Kind = "plain") -> tuple[Compared, ...]:
+def compare_regression(case: Case, target: str, *, kind: CombiningKind = "plain") -> tuple[Compared, ...]:
     """Compare coefficients of a linear regression of an ordered attribute, in units of the widths of the schema.
 
     Numbers that are missing in every row of one side are left out.
@@ -185,7 +185,7 @@ def _independent(design: NDArray[np.float64]) -> list[int]:
 
 
 def _compared(
-    name: str, real: tuple[float, float], released: Sequence[tuple[float, float]], kind: Kind, case: Case
+    name: str, real: tuple[float, float], released: Sequence[tuple[float, float]], kind: CombiningKind, case: Case
 ) -> Compared:
     interval = _normal(*real)
     if kind == "plain" or len(released) < 2:

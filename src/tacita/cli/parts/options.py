@@ -53,11 +53,18 @@ Again = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Epsilon = Annotated[float | None, typer.Option(help="Budget: epsilon.")]
-Delta = Annotated[float, typer.Option(help="Budget: the delta that goes with epsilon.")]
-Rho = Annotated[float | None, typer.Option(help="Budget: rho of zero-concentrated privacy, instead of epsilon.")]
-UnitText = Annotated[str, typer.Option("--unit", help="Who is protected: row, or person:COLUMN:MAX_ROWS.")]
-Notion = Annotated[Neighbours, typer.Option(help="Against what change.")]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Budget: epsilon, a bound on the privacy loss. Below 1 is strong, above 5 is weak.")
+]
+Delta = Annotated[float, typer.Option(help="Budget: delta, the probability with which the bound epsilon may fail.")]
+Rho = Annotated[
+    float | None,
+    typer.Option(
+        help="Budget: rho of zero-concentrated differential privacy, instead of epsilon. Smaller is more private."
+    ),
+]
+UnitText = Annotated[str, typer.Option("--unit", help="Unit of protection: row, or person:COLUMN:MAX_ROWS.")]
+Notion = Annotated[Neighbours, typer.Option(help="Neighbours: one unit added or removed, or one replaced.")]
 State = Annotated[
     str | None,
     typer.Option("--state", help="The state database; from the settings if not given.", envvar="TACITA_STATE"),

@@ -22,7 +22,7 @@ DatasetName = Annotated[
         "same people should have the same name.",
     ),
 ]
-Recipient = Annotated[str, typer.Option(help="Who gets the rows; for the log of releases.")]
+Recipient = Annotated[str, typer.Option(help="Recipient of the rows, for the log of releases.")]
 
 
 def log_release(

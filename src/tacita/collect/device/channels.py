@@ -32,6 +32,7 @@ __all__ = [
     "SEED_RANGE",
     "Answer",
     "Chain",
+    "ChannelKind",
     "ChannelName",
     "DeviceChannel",
     "Duchi",
@@ -39,7 +40,6 @@ __all__ = [
     "Hadamard",
     "Hash",
     "Hybrid",
-    "Kind",
     "Matrix",
     "Piecewise",
     "Subset",
@@ -51,10 +51,10 @@ __all__ = [
     "hash32",
 ]
 
-Kind = Literal[
+ChannelKind = Literal[
     "rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid", "fourier", "chain"
 ]
-ChannelName = Literal["auto", "mixed", Kind]
+ChannelName = Literal["auto", "mixed", ChannelKind]
 """Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; or one kind."""
 KINDS: dict[str, type[DeviceChannel]] = {
     kind.kind: kind

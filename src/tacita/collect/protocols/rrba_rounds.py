@@ -7,7 +7,7 @@ Utility: unbiased, by pooling the blocks (`estimating.pooling`). At a fixed true
 than a uniform one (floor 1): fakes that look like the truth hide it for less, but the rarest of them sets the loss.
 Claim page: docs/claims/rrba.md.   Flags: unvetted.
 
-The aggregator's side is `Rounds`, the respondents' side is `answer`; nothing but reports passes between them.
+The aggregator's side is `RrbaRounds`, the respondents' side is `answer`; nothing but reports passes between them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tacita.tables.release import Provenance, Release
 from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Correlated
 
-__all__ = ["Block", "Rounds", "answer", "simulate"]
+__all__ = ["Block", "RrbaRounds", "answer", "simulate"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +44,7 @@ class Block:
     counts: NDArray[np.int64]
 
 
-class Rounds:
+class RrbaRounds:
     """State of the aggregator.
 
     Args:
@@ -136,7 +136,7 @@ def answer(
     return channel.randomize(cells, source)
 
 
-def simulate(rounds: Rounds, cells: NDArray[Any], source: SeededSource) -> Rounds:
+def simulate(rounds: RrbaRounds, cells: NDArray[Any], source: SeededSource) -> RrbaRounds:
     """Run the protocol on simulated people in the order given, block by block; a last part of a block counts too."""
     for start in range(0, len(cells), rounds.block_size):
         people = cells[start : start + rounds.block_size]

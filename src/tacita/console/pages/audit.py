@@ -1,4 +1,4 @@
-"""Who did what, and when: the server's audit log."""
+"""The server's audit log: events with their time and their principal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["KINDS", "audit", "details"]
 _SHOWN = 100
 _ALL = "everything"
 _PROMISE = (
-    "Nothing here can be changed or removed through Tacita; whoever has the database has it. "
-    "What a charge has cost stands in the ledger of its dataset."
+    "Tacita never changes or removes an entry of this log. A person with access to the database could. "
+    "The ledger of a dataset lists the cost of each charge."
 )
 
 KINDS = {
@@ -25,41 +25,41 @@ KINDS = {
     "budget-raised": "budget raised",
     "block-adopted": "block adopted",
     "campaign-closed": "campaign closed",
-    "campaign-made": "campaign made",
+    "campaign-made": "campaign created",
     "campaign-opened": "campaign opened",
     "charge": "charge",
     "dataset-registered": "dataset registered",
     "dataset-removed": "dataset removed, unused",
     "file-anonymized": "file anonymized",
     "data-again": "another account for the same data",
-    "invitations-made": "invitations made",
-    "job-asked": "asked for",
+    "invitations-made": "invitations created",
+    "job-asked": "job requested",
     "job-cancelled": "job cancelled",
-    "log-begun": "this log begins",
+    "log-begun": "log started",
     "model-deleted": "model deleted",
     "model-exported": "model exported",
-    "model-loaded": "model taken up",
+    "model-loaded": "model loaded",
     "policy-set": "policy set",
     "release-deleted": "rows deleted",
     "rows-fetched": "rows fetched",
-    "rows-left": "anonymized rows left",
+    "rows-left": "anonymized rows released",
     "schema-drafted": "schema drafted",
     "signed-in": "signed in",
     "signed-out": "signed out",
-    "source-brought": "file brought",
+    "source-brought": "file uploaded",
     "source-removed": "file removed",
     "tally-merged": "tally merged",
-    "tally-taken": "tally taken",
-    "token-ended": "token ended",
-    "token-made": "token made",
+    "tally-taken": "tally exported",
+    "token-ended": "token revoked",
+    "token-made": "token created",
     "token-refused": "token refused",
 }
-"""What kinds of lines are called."""
+"""Names of the kinds of events."""
 
 
 @page("/audit", "Audit log", roles=("steward",), menu=("Server", "Audit log"))
 async def audit(visit: Visit) -> None:
-    """One page of it at a time, newest first."""
+    """Show the log in parts, newest events first."""
     before: list[int] = []  # where this page and those that were left for older ones begin
 
     @ui.refreshable
@@ -69,7 +69,7 @@ async def audit(visit: Visit) -> None:
             asked["before"] = before[-1]
         found = await visit.api.get("/v1/audit", limit=_SHOWN, **asked)
         if not found["events"]:
-            kit.empty("Nothing of this kind has happened yet.")
+            kit.empty("No event of this kind yet.")
             return
         rows = [_row(line) for line in found["events"]]
         kit.table(["when", "what", "about", "who", "details"], rows, caption="Audit log")
@@ -102,16 +102,16 @@ async def audit(visit: Visit) -> None:
 def _row(line: Mapping[str, Any]) -> list[object]:
     about = line["detail"].get("title") or line["detail"].get("name") or line["subject"]
     if line["kind"] in ("signed-in", "signed-out"):
-        about = ""  # the token of whoever did it, which stands beside it
+        about = ""  # the token of the principal, who is listed beside it
     kind = KINDS.get(line["kind"], line["kind"])
     return [words.when(line["at"]), kind, about, line["principal"], details(line["subject"], line["detail"])]
 
 
 def details(subject: str, known: Mapping[str, Any]) -> str:
-    """What a line says besides, in plain words.
+    """Describe the further details of an event.
 
     >>> details("people", {"asked": "synthesize", "budget": {"epsilon": 1.0}, "purpose": "release", "job": "job_1"})
-    'made-up rows; ε 1; for release; job_1'
+    'synthetic rows; ε 1; for release; job_1'
     >>> details("people", {"old": {"epsilon": 1.0}, "new": {"epsilon": 2.0}})
     'from ε 1 to ε 2'
     """
@@ -124,8 +124,8 @@ def details(subject: str, known: Mapping[str, Any]) -> str:
         parts.append(f"from {words.budget(known['old'])} to {words.budget(known['new'])}")
     if "purpose" in known:
         parts.append(f"for {known['purpose']}")
-    told = {"asked", "budget", "old", "new", "purpose", "title", "name"}
-    parts += [_said(name, value) for name, value in known.items() if name not in told and value not in ([], "", False)]
+    shown = {"asked", "budget", "old", "new", "purpose", "title", "name"}
+    parts += [_said(name, value) for name, value in known.items() if name not in shown and value not in ([], "", False)]
     if known.get("title") or known.get("name"):
         parts.append(subject)
     return "; ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""Privacy at risk and its price, with curves that move: arithmetic, which touches no data."""
+"""Calculators: epsilon as odds, privacy at risk and its cost. Arithmetic only, without data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, get_args
 from nicegui import ui
 
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
+from tacita.console.parts import kit, words
 from tacita.console.parts.odds import belief_after, budget_curves, confidence_curve, money, odds_words, share
-from tacita.console.parts.words import EPSILONS
 from tacita.errors import InvalidInput
 from tacita.privacy.risk.at_risk import Noise, at_risk
 from tacita.privacy.risk.cost import CostModel
@@ -22,7 +21,7 @@ _BELIEFS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 _LEVELS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 _LOSSES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
 _SHARES = (*(place / 20 for place in range(1, 20)), 0.99, 0.999)
-_UNKNOWN = {"confidence": "How sure it is", "epsilon": "What the loss stays below", "noise": "The noise that it takes"}
+_UNKNOWN = {"confidence": "Confidence", "epsilon": "Bound on the privacy loss", "noise": "Noise level"}
 _RELEASES = (1, 2, 3, 5, 10, 20, 50)
 _SIDES = {"two": "Evidence for and against being in the data", "one": "Evidence for being in the data only"}
 _KINDS = {"laplace": "Laplace", "gaussian": "Gaussian"}
@@ -31,8 +30,8 @@ assert set(_KINDS) == set(get_args(Noise))
 
 @page("/calculators", "Calculators", menu=("Decide", "Calculators"))
 async def calculators(visit: Visit) -> None:
-    """Epsilon as odds, privacy at risk, and what a loss would cost."""
-    kit.note("Nothing here reads data or spends anything.")
+    """Show epsilon as odds, privacy at risk, and the cost of a privacy loss."""
+    kit.note("The calculators read no data and spend no budget.")
     _odds()
     _risk()
     _cost()
@@ -54,9 +53,9 @@ def _odds() -> None:
         )
         picture.set_content(drawn)
 
-    with kit.panel("What does an epsilon mean?", "Epsilon bounds what anybody can learn about one person, as odds."):
-        epsilon = kit.slider("Epsilon", EPSILONS, 1.0, change=show)
-        before = kit.slider("How sure somebody was before", _BELIEFS, 0.5, shown=share, change=show)
+    with kit.panel("What does an epsilon mean?"):
+        epsilon = kit.slider("Epsilon", words.EPSILONS, 1.0, words=words.EPSILON, change=show)
+        before = kit.slider("Certainty of an attacker before the release", _BELIEFS, 0.5, shown=share, change=show)
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
     kit.soon(show)
@@ -70,35 +69,35 @@ def _risk() -> None:
         found = at_risk(kind=kind.value, sides=sides.value, **given)
         sure, loss, level = share(found.confidence), f"{found.epsilon:.3g}", f"{found.noise:.3g}"
         answer = {
-            "confidence": f"The loss of one release stays below {loss} with probability {sure}.",
-            "epsilon": f"With probability {sure}, the loss of one release stays below {loss}.",
-            "noise": f"For the loss to stay below {loss} with probability {sure}, set the noise for {level} at most.",
+            "confidence": f"The privacy loss of one release stays below {loss} with probability {sure}.",
+            "epsilon": f"With probability {sure}, the privacy loss of one release stays below {loss}.",
+            "noise": f"The loss stays below {loss} with probability {sure} if the noise level is {level} at most.",
         }[unknown.value]
         if kind.value == "gaussian":
-            answer += " With Gaussian noise no loss is ruled out."
+            answer += " Gaussian noise excludes no privacy loss."
         same = f" The same mechanism is ({loss}, {found.delta:.3g})-differentially private."
         kit.reword(said, " ".join((answer, *found.notes)) + same)
         line = confidence_curve(found.noise, kind.value, sides.value)
         drawn = curves([line], across="epsilon", up="probability", title="Confidence", most=1.0, at=found.epsilon)
         picture.set_content(drawn)
 
-    words = "Noise is set for the worst case. How sure is it that the loss stays well below that?"
-    with kit.panel("Privacy at risk", words):
+    about = "The noise bounds the worst case. How likely is it that the privacy loss is much smaller?"
+    with kit.panel("Privacy at risk", about):
         with kit.row():
-            unknown = kit.choice("Work out", _UNKNOWN, "confidence", change=show)
+            unknown = kit.choice("Calculate", _UNKNOWN, "confidence", change=show)
             kind = kit.choice("Noise", _KINDS, "laplace", change=show)
-            sides = kit.choice("What counts", _SIDES, "two", change=show)
+            sides = kit.choice("Evidence that counts", _SIDES, "two", change=show)
         rooms, sliders = dict[str, ui.element](), dict[str, Callable[[], float]]()
         for name, label, places, value, words_of in (
-            ("noise", "Noise level (the epsilon that it is set for)", _LEVELS, 1.0, str),
-            ("epsilon", "Loss to stay below", _LOSSES, 0.6, str),
-            ("confidence", "How sure", _SHARES, 0.5, share),
+            ("noise", "Noise level (epsilon of the worst case)", _LEVELS, 1.0, str),
+            ("epsilon", "Bound on the privacy loss", _LOSSES, 0.6, str),
+            ("confidence", "Confidence", _SHARES, 0.5, share),
         ):
             with ui.element("div") as rooms[name]:
                 sliders[name] = kit.slider(label, places, value, shown=words_of, change=show)
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
-        kit.note("It changes what is said about a mechanism, never the mechanism: the same noise protects the same.")
+        kit.note("Privacy at risk describes a mechanism in another way. It does not change the mechanism or its noise.")
     kit.soon(show)
 
 
@@ -111,7 +110,7 @@ def _cost() -> None:
                 steepness=float(steepness.value or 0),
                 least=float(least.value or 0),
             )
-        except InvalidInput as error:  # somebody is still typing
+        except InvalidInput as error:  # the form is incomplete
             kit.reword(said, f"{error.field}: {error.rule}.")
             return
         level, several = noise(), int(releases())
@@ -119,24 +118,24 @@ def _cost() -> None:
         best = price.optima[0]
         kit.reword(
             said,
-            f"If the worst loss is taken for granted, {_times(several)} at this noise level would cost "
-            f"{money(price.plain)}. The budget is least at epsilon {best.epsilon:.3g}, which holds with probability "
-            f"{share(best.confidence)}: {money(best.budget)}, which saves {money(best.saving)}."
+            f"At the worst privacy loss, {_times(several)} at this noise level would cost {money(price.plain)}. "
+            f"The cost is smallest at epsilon {best.epsilon:.3g}, which holds with probability "
+            f"{share(best.confidence)}: {money(best.budget)}, a saving of {money(best.saving)}."
             + _within(model, level, several, float(there.value or 0)),
         )
         picture.set_content(
-            curves(budget_curves(model, level, several), across="epsilon", up="budget", title="Budget", at=best.epsilon)
+            curves(budget_curves(model, level, several), across="epsilon", up="cost", title="Cost", at=best.epsilon)
         )
 
-    words = "What would have to be paid to people if their privacy were lost, and the epsilon at which that is least."
-    with kit.panel("What would it cost?", words):
+    about = "The compensation to be paid if people lose their privacy, and the epsilon that makes it smallest."
+    with kit.panel("What would it cost?", about):
         with kit.row("level"):
-            hint = "With no guarantee at all"
+            hint = "Without any guarantee"
             compensation = kit.number("Compensation of one person", 5500, low=0, words=hint, change=show)
-            least = kit.number("Of one under a perfect guarantee", 0, low=0, change=show)
+            least = kit.number("Compensation under a perfect guarantee", 0, low=0, change=show)
             people = kit.number("People", 100, low=1, step=1, change=show)
-            there = kit.number("Money that there is", None, low=0, words="May be empty", change=show)
-            hint = "How fast compensation grows with epsilon"
+            there = kit.number("Available money", None, low=0, words="Optional", change=show)
+            hint = "Growth of the compensation with epsilon"
             steepness = kit.number("Steepness", 1.0, low=0.01, step=0.1, words=hint, change=show)
         noise = kit.slider("Noise level of one release", _LEVELS, 0.5, change=show)
         releases = kit.slider("Releases to the same people", _RELEASES, 1, shown=lambda n: f"{int(n)}", change=show)
@@ -150,10 +149,10 @@ def _times(releases: int) -> str:
 
 
 def _within(model: CostModel, level: float, releases: int, there: float) -> str:
-    """Which epsilons keep within the money, in words; nothing where no money is named."""
+    """Describe the epsilons that the money suffices for; empty where no money is given."""
     if there <= 0:
         return ""
     found = model.feasible(level, money=there, error=1 / level, releases=releases)
     if found.epsilon_low is None or found.epsilon_high is None:
-        return f" No epsilon keeps within {money(there)}."
-    return f" From epsilon {found.epsilon_low:.3g} to {found.epsilon_high:.3g} it keeps within {money(there)}."
+        return f" No epsilon costs {money(there)} or less."
+    return f" From epsilon {found.epsilon_low:.3g} to {found.epsilon_high:.3g} the cost is at most {money(there)}."

@@ -1,4 +1,4 @@
-"""A campaign while it runs: who may answer, how fast reports come, tables that converge, and what they tell."""
+"""A campaign while it runs: its address, the rate of reports, tables that converge, and findings."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _SECONDS = 2.0
 _ENDS = (0.04, 0.08, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Where the axis of a table's shares may end."""
 _WHO = {
-    "draft": "Nobody can answer yet: open the campaign first.",
-    "open": "Whoever has this address may answer, without signing in.",
-    "closed": "Nobody can answer any more: the campaign is closed.",
+    "draft": "The campaign accepts no answers yet: open it first.",
+    "open": "Anyone with this address may answer, without signing in.",
+    "closed": "The campaign is closed and accepts no answers.",
 }
 _OPEN = (
-    "Open: one sender may send any number of reports, so how far one can move a table is not bounded. Invite "
-    "respondents where somebody might want to."
+    "Open participation: one sender may send any number of reports, so the influence of one sender is not bounded. "
+    "If someone may want to falsify the tables, invite respondents instead."
 )
-_INVITED = "Invited: each person counts once, by a code that cannot be linked to the report."
+_INVITED = "Invited respondents only: each person counts once, by a code that cannot be linked to the report."
 Key = tuple[str, ...]
 
 
 @page("/campaigns/{id}", "Campaign", roles=("steward", "analyst"))
 async def campaign(visit: Visit, id: str) -> None:
-    """State, tables, advice and findings of one campaign; looks again every two seconds while somebody watches."""
+    """State, tables, advice and findings of one campaign; refreshed every two seconds while the page is open."""
     found = await visit.api.get(f"/v1/campaigns/{id}")
     kit.title(found["title"])
     live = _Live(visit=visit, id=id, campaign=found)
@@ -65,7 +65,7 @@ class _Live:
 
     def show(self) -> None:
         """Lay the page out; `look` fills it."""
-        with kit.panel("How it stands"):
+        with kit.panel("Status"):
             with kit.row():
                 self.state = kit.state(self.campaign["state"])
                 self.reason = kit.text("", "soft", tag="span")
@@ -74,14 +74,14 @@ class _Live:
                     kit.note("Reports")
                     self.received = kit.text("0", "big")
                 with ui.element("div"):
-                    kit.note("Reports a second")
+                    kit.note("Reports per second")
                     self.pace = kit.text("0", "big")
                 with ui.element("div"):
                     kit.note("Epsilon of each respondent, at most")
                     kit.text(f"{self.campaign['epsilon']:.4g}", "big")
             self.buttons = ui.element("div").classes("row-of")
         self._show_link()
-        with kit.panel("Is it enough?"), ui.element("div").props("aria-live=polite"):
+        with kit.panel("Are there enough reports?"), ui.element("div").props("aria-live=polite"):
             self.advice = kit.text("")
         with kit.panel("Tables"):
             with kit.row():
@@ -107,7 +107,7 @@ class _Live:
                 kit.link("Open it", address, new=True)
             invited = self.campaign["participation"] == "invited"
             kit.note(_INVITED if invited else _OPEN)
-            kit.note("Fingerprint of the survey; publish it, so that respondents can compare what their page shows:")
+            kit.note("Fingerprint of the campaign. Publish it: respondents can compare it with the one on their page.")
             kit.text(self.campaign["fingerprint"], tag="code")
             if invited and self.visit.may("steward"):
                 self._show_invitations(address)
@@ -122,8 +122,8 @@ class _Live:
                 lines = "".join(f"{address}#{code}\n" for code in made["codes"])
                 ui.download(lines.encode(), "invitations.txt")
 
-            kit.button("Make invitations", make)
-        kit.note("A file with one address for each person. It is made once: the service keeps no copy of the codes.")
+            kit.button("Create invitations", make)
+        kit.note("The file has one address for each person. The server stores no copy of the codes.")
 
     def _show_buttons(self) -> None:
         self.buttons.clear()
@@ -134,13 +134,13 @@ class _Live:
                 kit.button("Open the campaign", self._open, main=True)
 
     async def _close(self) -> None:
-        warning = "No more reports are accepted, and what is closed stays closed. Its tables stay."
+        warning = "No more reports are accepted. A closed campaign cannot be opened again. Its tables remain."
         if await kit.confirm("Close this campaign?", warning, "Close it"):
             self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/close")
             await self.look()
 
     async def _open(self) -> None:
-        warning = f"Answering costs each respondent an epsilon of up to {self.campaign['epsilon']:.4g}, for ever."
+        warning = f"Each respondent spends an epsilon of up to {self.campaign['epsilon']:.4g}. This cannot be undone."
         if await kit.confirm("Open this campaign?", warning, "Open it"):
             self.campaign = await self.visit.api.post(f"/v1/campaigns/{self.id}/open")
             await self.look()
@@ -148,17 +148,19 @@ class _Live:
     # -- what changes -------------------------------------------------------------------------------------------------
 
     async def look_again(self) -> None:
-        """Look, while somebody is there; what goes wrong is said once, and tried again."""
+        """Refresh the page while it is open; show an error once, and try again."""
         if not ui.context.client.has_socket_connection or self.campaign["state"] == "closed":
             return
         try:
             self.campaign = await self.visit.api.get(f"/v1/campaigns/{self.id}")
             await self.look()
         except TacitaError as error:
-            kit.reword(self.advice, f"The page is not fresh: {type(error).title.lower()}. It tries again by itself.")
+            kit.reword(
+                self.advice, f"The page is out of date: {type(error).title.lower()}. It is refreshed automatically."
+            )
 
     async def look(self) -> None:
-        """Show the campaign as it was last told, with its tables where they have changed."""
+        """Show the campaign as last fetched, and draw the tables that have changed."""
         now = self.campaign
         news = self.watch.look(time.monotonic(), now["received"])
         if news and now["state"] != "draft":
@@ -208,7 +210,10 @@ class _Live:
             ]
             for each in means
         ]
-        with self.means_room, kit.panel("Means", "Of the middles of the bins, with 95 % intervals."):
+        with (
+            self.means_room,
+            kit.panel("Means", "Computed from the midpoints of the bins, with 95 % confidence intervals."),
+        ):
             kit.table(["number", "mean", "interval", "respondents"], rows, caption="Means")
 
     def _draw(self) -> None:
@@ -218,10 +223,10 @@ class _Live:
         with self.tables_room:
             minimum = self.campaign["terms"]["minimum"]
             if release is None and self._answered(self.campaign).get(key, 0) >= minimum:
-                kit.empty("It has no table: its mean was asked for, and is shown below.")
+                kit.empty("Respondents were asked for the mean only. It is shown below.")
                 return
             if release is None:
-                kit.empty(f"This table is shown when {minimum:,} people have answered for it. Send them the address.")
+                kit.empty(f"This table is shown after {minimum:,} answers. Send the address to respondents.")
                 return
             shown = bars(release)
             highest = max(each.high or 0.0 for each in shown)
@@ -229,19 +234,19 @@ class _Live:
             kit.picture(interval_bars(shown, most=most, title=f"Shares of {' x '.join(key)}"))
             recipe = release.provenance.recipe
             kit.note(
-                f"Lines are 95 % intervals: the widest is {half_width(release):.3g} to each side. "
-                f"{recipe['respondents']:,} people have answered for this table, and {recipe['reports']:,} reports "
-                "hold some of its attributes: all of them are used."
-                + (f" The first {MOST_BARS} of its {release.values.size:,} cells." * (release.values.size > MOST_BARS))
+                f"Lines are 95 % confidence intervals; the widest is ± {half_width(release):.3g}. "
+                f"{recipe['respondents']:,} people have answered for this table. The estimate uses all "
+                f"{recipe['reports']:,} reports that hold some of its attributes."
+                + (f" First {MOST_BARS} of {release.values.size:,} cells." * (release.values.size > MOST_BARS))
             )
             stop = self.campaign["terms"]["stop"]
-            kit.heading("How it converges", 3)
+            kit.heading("Convergence", 3)
             kit.picture(
                 curves(
                     self.watch.curves(key),
                     across="reports of the campaign",
-                    up="widest half-width",
-                    title="Widest half-width over reports",
+                    up="largest half-width",
+                    title="Largest half-width over reports",
                     logarithmic=True,
                     level=("stop rule", stop["half_width"]) if stop else None,
                     at=float(self.campaign["received"]),

@@ -1,4 +1,4 @@
-"""The builder of a campaign: what is asked, which tables matter, and how exact they will be, as sliders move."""
+"""The form for a new campaign: attributes, tables, epsilon, and the expected error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nicegui import run, ui
 from tacita.collect.channels.wiring import REGISTRY
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
+from tacita.console.parts import kit, words
 from tacita.console.parts.collection import (
     EPSILONS,
     MOST_REHEARSED,
@@ -40,19 +40,19 @@ from tacita.report.charts import curves
 __all__ = ["campaign_new"]
 
 _WAIT = 0.4
-"""So long after the last change, the planner is asked."""
+"""Seconds from the last change to a new plan."""
 _MINE, _PASTED = "", "(paste)"
 _START = (
     Row(name="smokes", question="Do you smoke?", levels="never, sometimes, daily"),
     Row(name="region", question="Where do you live?", levels="north, centre, south"),
 )
 _MODES = {
-    "tables": "Ask for the tables themselves",
-    "auto": "Whatever a rehearsal finds best, also single attributes instead of tables",
+    "tables": "Ask for each table directly",
+    "auto": "Automatic: the mode with the smallest error in a rehearsal",
     "singles": "Ask for single attributes only",
     "views": "Ask for fewer, larger tables",
 }
-_ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several questions, each with a share of it"}
+_ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several questions, each with a share of epsilon"}
 _CHANNELS = {
     "auto": "The best way for each table (recommended)",
     "mixed": "Means of numbers, tables of all else",
@@ -60,13 +60,13 @@ _CHANNELS = {
 _TITLES = {wiring.channel.__name__: wiring.title for wiring in REGISTRY.values()}
 """Names of channels in words, by the name that a plan gives."""
 _SHOWN = 3
-"""So many questions are shown as respondents read them; the others on demand."""
+"""Questions that are shown at once; the others on demand."""
 _WIDTHS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 
 
-@page("/campaigns/new", "Plan a campaign", roles=("steward",), form=True)
+@page("/campaigns/new", "New campaign", roles=("steward",), form=True)
 async def campaign_new(visit: Visit) -> None:
-    """From attributes to an open campaign."""
+    """Build a campaign: attributes, tables, terms, and the button that opens it."""
     datasets = await visit.api.get("/v1/datasets")
     builder = _Builder(visit=visit)
     builder.show_attributes([each["name"] for each in datasets])
@@ -85,7 +85,7 @@ async def campaign_new(visit: Visit) -> None:
 
 @dataclass
 class _Builder:
-    """The form, and what was planned of it last."""
+    """The form and its last plan."""
 
     visit: Visit
     rows: list[Row] = field(default_factory=lambda: list(_START))
@@ -98,22 +98,24 @@ class _Builder:
     # -- what is asked ------------------------------------------------------------------------------------------------
 
     def show_attributes(self, datasets: list[str]) -> None:
-        with kit.panel("What is asked", "Every attribute is a question with a list of possible answers. All public."):
-            options = {_MINE: "Questions of your own"} | {name: f"The schema of {name}" for name in datasets}
+        with kit.panel(
+            "Attributes", "Each attribute is a question with a list of possible answers. All of it is public."
+        ):
+            options = {_MINE: "Your own questions"} | {name: f"The schema of {name}" for name in datasets}
             with kit.row():
                 begin = kit.choice(
-                    "Begin with", options | {_PASTED: "A schema from a file, or to paste"}, _MINE, change=self._begin
+                    "Start with", options | {_PASTED: "A schema from a file or as text"}, _MINE, change=self._begin
                 )
             self.pasting = ui.element("div").classes("row-of")
             with self.pasting:
                 self.pasted = kit.lines("Schema, as YAML or JSON")
-                kit.button("Take this schema", self._paste)
+                kit.button("Use this schema", self._paste)
                 schema_file(self.pasted.set_value)
             self.pasting.set_visibility(begin.value == _PASTED)
             self.attributes = ui.element("div")
             with kit.row():
                 kit.button("Add an attribute", self._add)
-                kit.button("Take away what is in no table", self._only_asked)
+                kit.button("Remove attributes that are in no table", self._only_asked)
 
     async def _begin(self, event: Any) -> None:
         self.pasting.set_visibility(event.value == _PASTED)
@@ -187,19 +189,19 @@ class _Builder:
             if row.fixed:
                 answers.props("readonly")
             taken = ui.button(on_click=remove, icon="close", color=None).props("flat round dense")
-            kit.said(taken, **{"aria-label": f"Take attribute {number} away"})
+            kit.said(taken, **{"aria-label": f"Remove attribute {number}"})
 
     # -- which tables -------------------------------------------------------------------------------------------------
 
     def show_tables(self) -> None:
         with kit.panel(
-            "Which tables matter", "How answers go together. Every table more leaves fewer people for each."
+            "Tables", "Combinations of attributes to be estimated. Respondents are divided among the tables."
         ):
             with kit.row():
                 self.tables = kit.choice("Tables", {}, [], several=True, change=self.change)
                 self.tables.classes("wide-field")
             with kit.row():
-                hint = "Names joined by +, tables separated by commas; may be empty"
+                hint = "Optional. Join names by +, and separate tables by commas"
                 self.larger = kit.field("Larger tables", "", words=hint, change=self.change)
 
     def _names(self) -> list[str]:
@@ -214,44 +216,49 @@ class _Builder:
     # -- terms --------------------------------------------------------------------------------------------------------
 
     def show_cost(self) -> None:
-        with kit.panel("What it costs each of them"):
+        with kit.panel("Privacy and answers"):
             given = float(self.visit.query.get("epsilon", "") or 1.0) if _is_number(self.visit.query) else 1.0
             usual = [value for value in EPSILONS if value <= USUAL_LIMITS.question]  # devices refuse more
-            self.epsilon = kit.slider("Epsilon of each respondent", usual, min(given, usual[-1]), change=self.change)
+            label = "Epsilon of each respondent"
+            self.epsilon = kit.slider(
+                label, usual, min(given, usual[-1]), words=words.EPSILON_OF_ANSWERS, change=self.change
+            )
             self.odds = kit.note("")
             self.respondents = kit.slider(
-                "Respondents expected", RESPONDENTS, 2000, shown=lambda value: f"{int(value):,}", change=self.change
+                "Expected respondents", RESPONDENTS, 2000, shown=lambda value: f"{int(value):,}", change=self.change
             )
             with kit.row():
-                self.mode = kit.choice("What is asked for", _MODES, "tables", change=self.change)
+                self.mode = kit.choice("Mode", _MODES, "tables", change=self.change)
             with kit.row():
                 self.answers = kit.choice("Each respondent answers", _ANSWERS, "one", change=self.change)
             with kit.row():
-                self.channel = kit.choice("How answers are randomised", _CHANNELS, "auto", change=self.change)
+                self.channel = kit.choice("Channel", _CHANNELS, "auto", change=self.change)
 
     def show_end(self) -> None:
-        with kit.panel("When it shows and when it ends"):
+        with kit.panel("Publication and end"):
             with kit.row():
-                hint = "No table is shown before so many have answered for it"
-                self.minimum = kit.number("Minimum of answers", 100, low=1, step=1, words=hint)
-            self.invited = kit.checkbox("Invited respondents only: each needs a one-time code, and counts once", False)
-            self.stops = kit.checkbox("Close by itself when it is exact enough", False)
-            self.width = kit.slider("Exact enough: every interval within", _WIDTHS, 0.05, shown=lambda v: f"± {v:g}")
+                hint = "A table is shown after this number of answers"
+                self.minimum = kit.number("Minimum number of answers", 100, low=1, step=1, words=hint)
+            self.invited = kit.checkbox("Invited respondents only: each has a one-time code and counts once", False)
+            self.stops = kit.checkbox("Close automatically when all intervals are narrow enough", False)
+            self.width = kit.slider("Largest half-width of an interval", _WIDTHS, 0.05, shown=lambda v: f"± {v:g}")
             with kit.row():
-                self.closes = kit.field("Closes at (UTC)", "", words="Empty: it stays open until you close it")
+                self.closes = kit.field(
+                    "Closes at (UTC)", "", words="Optional. Without a date, it stays open until you close it"
+                )
                 self.closes.props("type=datetime-local stack-label")
 
     # -- what to expect -----------------------------------------------------------------------------------------------
 
     def show_expected(self) -> None:
-        with kit.panel("How exact it will be"):
+        with kit.panel("Expected error"):
             with ui.element("div").props("aria-live=polite"):
                 self.expected = ui.element("div")
             with kit.row():
                 options = {"respondents": "over the number of respondents", "epsilon": "over epsilon"}
                 kit.choice("Curve", options, self.along, change=self._turn)
             self.curve = kit.picture("")
-        with kit.panel("What a respondent reads"):
+        with kit.panel("Text for respondents"):
             self.lot = kit.note("")
             self.read = ui.element("div")
 
@@ -290,8 +297,8 @@ class _Builder:
         names = [attribute["name"] for attribute in schema["attributes"]]
         tables = tables_of(self.tables.value or [], self.larger.value or "", names)
         if left := not_asked(names, tables):
-            hint = "Pick a table with it, or take its row away"
-            raise InvalidInput("is in no table, so no one would be asked it", field=", ".join(left), hint=hint)
+            hint = "Select a table that contains it, or remove its row"
+            raise InvalidInput("is in no table, so no respondent would be asked", field=", ".join(left), hint=hint)
         too_many = self.mode.value == "auto" and len(tables) > MOST_REHEARSED
         return {
             "schema": schema,
@@ -304,7 +311,7 @@ class _Builder:
         }
 
     async def _rehearse(self) -> None:
-        """Let the planner choose among the ways of asking, however long it takes; its choice is put into the form."""
+        """Let the planner choose the mode by a rehearsal, and set it in the form."""
         body = self._collected() | {"mode": "auto"}
         self.mode.set_value(mode_taken(await self.visit.api.post("/v1/campaigns/plan", body), body["tables"]))
 
@@ -312,32 +319,34 @@ class _Builder:
         self.expected.clear()
         with self.expected:
             kit.text(f"{error.field}: {error.rule}." if error.field else f"{error.rule}.", "problem")
-            if error.hint:
-                kit.note(error.hint)
+            if hint := kit.hint_of(error):
+                kit.note(hint)
         self.curve.set_content("")
         self.read.clear()
 
     def _show_planned(self, planned: dict[str, Any]) -> None:
         odds = math.exp(planned["epsilon_exact"])
-        kit.reword(self.odds, f"An answer changes the odds of any guess about them by a factor of {odds:.3g} at most.")
+        kit.reword(
+            self.odds, f"An answer changes the odds of any guess about a respondent by a factor of {odds:.3g} at most."
+        )
         several = planned["answers"] > 1
         kit.reword(
             self.lot,
-            f"Each respondent answers up to {planned['answers']} of these together, drawn by lot."
+            f"Each respondent answers up to {planned['answers']} of these questions, drawn at random."
             if several
-            else "Each respondent gets one of these, drawn by lot.",
+            else "Each respondent answers one of these questions, drawn at random.",
         )
         self.expected.clear()
         expected = {tuple(each["attributes"]): each for each in planned["questions"]}
         means = any(each["mean"] for each in planned["predictions"])
         with self.expected:
             if self.mode.value == "auto" and self.body["mode"] != "auto":
-                kit.text("Every table is asked for: so many cannot be rehearsed as you go.")
-                kit.button("Rehearse all ways of asking (may take minutes)", self._rehearse)
+                kit.text("There are too many tables for an automatic rehearsal, so the plan asks for each table.")
+                kit.button("Rehearse all modes (may take minutes)", self._rehearse)
             else:
                 kit.text(f"{planned['why'].capitalize()}.")
             kit.table(
-                ["table", "answered through", ">answers expected", ">error to expect"],
+                ["table", "channel", ">expected answers", ">expected error"],
                 [
                     [
                         ("mean of " if each["mean"] else "") + " x ".join(each["attributes"]),
@@ -347,12 +356,16 @@ class _Builder:
                     ]
                     for each in planned["predictions"]
                 ],
-                caption="Errors to expect",
+                caption="Expected errors",
             )
             kit.note(
-                "The error is the share of people who stand in a wrong cell: 0 is the true table, 1 tells nothing."
+                "The error is the share of people who are counted in a wrong cell: 0 is the exact table, 1 is useless."
                 + (" Of a mean it is the standard error, as a share of the range of the number." if means else "")
-                + ("" if planned["rehearsed"] is None else f" All tables in a rehearsal: {planned['rehearsed']:.3f}.")
+                + (
+                    ""
+                    if planned["rehearsed"] is None
+                    else f" Error of all tables in a rehearsal: {planned['rehearsed']:.3f}."
+                )
             )
 
     async def _draw(self) -> None:
@@ -364,38 +377,38 @@ class _Builder:
             across = "respondents" if self.along == "respondents" else "epsilon of each respondent"
             at = float(body["respondents"] if self.along == "respondents" else body["epsilon"])
             self.curve.set_content(
-                curves(lines, across=across, up="error", title="Error to expect", logarithmic=True, at=at)
+                curves(lines, across=across, up="error", title="Expected error", logarithmic=True, at=at)
             )
-        told = await run.io_bound(read_by_respondents, body, mode) or []
+        texts = await run.io_bound(read_by_respondents, body, mode) or []
         self.read.clear()
         with self.read:
-            for each in told[:_SHOWN]:
+            for each in texts[:_SHOWN]:
                 _show_read(each)
-            if len(told) > _SHOWN:
+            if len(texts) > _SHOWN:
                 with ui.element("details"):
-                    kit.text(f"And {len(told) - _SHOWN} more", tag="summary")
-                    for each in told[_SHOWN:]:
+                    kit.text(f"And {len(texts) - _SHOWN} more", tag="summary")
+                    for each in texts[_SHOWN:]:
                         _show_read(each)
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
     def show_open(self) -> None:
-        with kit.panel("Open it"):
+        with kit.panel("Open the campaign"):
             with kit.row():
-                self.title = kit.field("Title", "", words="Respondents see it")
-            kit.note("Questions cannot be changed once people answer. A draft asks nobody yet.")
+                self.title = kit.field("Title", "", words="Shown to respondents")
+            kit.note("Questions cannot be changed after the campaign is open. A draft accepts no answers.")
             with kit.row():
                 kit.button("Open the campaign", self._open, main=True)
-                kit.button("Keep as a draft", self._keep)
+                kit.button("Save as a draft", self._keep)
 
     async def _open(self) -> None:
         body = self._whole()
         people, epsilon = body["respondents"], body["epsilon"]
-        words = (
-            f"About {people:,} people will be asked, and answering costs each of them an epsilon of up to {epsilon:g}, "
-            "for ever. The questions stay as they are from now on; you can close the campaign at any time."
+        warning = (
+            f"About {people:,} people will be asked. Each respondent spends an epsilon of up to {epsilon:g}, which "
+            "cannot be undone. The questions cannot be changed. You can close the campaign at any time."
         )
-        if await kit.confirm("Open this campaign?", words, "Open it"):
+        if await kit.confirm("Open this campaign?", warning, "Open it"):
             await self._create(body | {"draft": False})
 
     async def _keep(self) -> None:
@@ -436,6 +449,6 @@ def _show_read(each: Read) -> None:
             kit.note(" · ".join(levels))
         kit.text(each.said)
         kit.note(
-            f"Asked of {each.share:.0%} of the respondents. Whatever is sent, it changes the odds between any two "
-            f"answers by a factor of {each.odds:.3g} at most (epsilon {each.epsilon:.4g})."
+            f"For {each.share:.0%} of the respondents. A report changes the odds between any two answers by a factor "
+            f"of {each.odds:.3g} at most (epsilon {each.epsilon:.4g})."
         )

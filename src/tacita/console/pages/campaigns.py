@@ -1,4 +1,4 @@
-"""The campaigns: what is being asked, and how many have answered."""
+"""List of campaigns."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ async def campaigns(visit: Visit) -> None:
     """All campaigns, the newest first."""
     found = await visit.api.get("/v1/campaigns")
     kit.note(
-        "A campaign asks many people, each on their own device. What they send is randomised before it leaves them, so "
-        "nobody has to be trusted with their answers."
+        "A campaign is a survey under local differential privacy. The device of each respondent randomises the answer "
+        "before it sends it, so the server never has a true answer."
     )
     may_open = visit.may("steward") and visit.me["datasets"] is None
     if not found:
         if may_open:
-            kit.empty("Nobody is asked anything yet.", "Plan a campaign", "/campaigns/new")
+            kit.empty("There is no campaign yet.", "New campaign", "/campaigns/new")
         else:
-            kit.empty("Nobody is asked anything yet. A steward of all datasets can open a campaign.")
+            kit.empty("There is no campaign yet. A steward of all datasets can open one.")
         return
     if may_open:
         with kit.row():
-            kit.link("Plan a campaign", "/campaigns/new", "main-button")
+            kit.link("New campaign", "/campaigns/new", "main-button")
     with kit.panel("All campaigns"):
         kit.table(
-            ["title", "state", ">reports", ">epsilon at most", "since"],
+            ["title", "state", ">reports", ">epsilon at most", "created"],
             [_line(each) for each in reversed(found)],
             caption="All campaigns",
         )

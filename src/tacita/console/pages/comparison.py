@@ -1,4 +1,4 @@
-"""One comparison: what to take and why, the risk-utility front, and every release in a line."""
+"""One comparison: the recommended release, the risk-utility front, and a table of all releases."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _SECONDS = 1.5
 _RUNS = ("queued", "running", "cancelling")
 
 
-@page("/comparisons/{id}", "Which release?", roles=("steward",))
+@page("/comparisons/{id}", "Comparison of releases", roles=("steward",))
 async def comparison(visit: Visit, id: str) -> None:
-    """Its progress while it runs, then what it found."""
+    """Show its progress while it runs, then its results."""
     job = await visit.api.get(f"/v1/jobs/{id}")
     room = ui.element("div")
     if job["state"] not in _RUNS:
         await _show(visit, id, room)
         return
-    with room, kit.panel("It runs", "You may leave this page: it goes on by itself."):
+    with room, kit.panel("Running", "You can leave this page. The comparison continues."):
         with ui.element("div").props("aria-live=polite"):
             line = kit.text(_line(job))
-        bar = kit.said(ui.element("progress").props("max=100"), value=_percent(job), **{"aria-label": "How far it is"})
+        bar = kit.said(ui.element("progress").props("max=100"), value=_percent(job), **{"aria-label": "Progress"})
 
         async def cancel() -> None:
-            words = "What was found so far is lost. Nothing was charged."
-            if await kit.confirm("Stop this comparison?", words, "Stop it"):
+            words = "Results so far are lost. No budget was spent."
+            if await kit.confirm("Stop this comparison?", words, "Stop"):
                 await visit.api.post(f"/v1/jobs/{id}/cancel")
 
         with kit.row():
-            kit.button("Stop it", cancel)
+            kit.button("Stop", cancel)
 
     async def look() -> None:
         if not ui.context.client.has_socket_connection:
@@ -57,7 +57,7 @@ async def comparison(visit: Visit, id: str) -> None:
 
 
 def _line(job: dict[str, Any]) -> str:
-    return f"{job['state']}: {job['note'] or 'waiting for its turn'}"
+    return f"{job['state']}: {job['note'] or 'waiting in the queue'}"
 
 
 def _percent(job: dict[str, Any]) -> str:
@@ -70,7 +70,7 @@ async def _show(visit: Visit, id: str, room: ui.element) -> None:
             found = await visit.api.get(f"/v1/comparisons/{id}")
         except TacitaError as error:
             kit.problem(error)
-            kit.link("Begin another comparison", "/comparisons")
+            kit.link("Start another comparison", "/comparisons")
             return
         _recommend(found, id)
         _front(found)
@@ -80,15 +80,15 @@ async def _show(visit: Visit, id: str, room: ui.element) -> None:
 def _recommend(found: dict[str, Any], id: str) -> None:
     dataset = found["dataset"]
     best = next((each for each in found["results"] if each["name"] == found["recommended"]), None)
-    with kit.panel(f"Take {best['name']}" if best else "Take none of them"):
+    with kit.panel(f"Recommended: {best['name']}" if best else "No release is recommended"):
         for reason in found["reasons"]:
             kit.text(reason)
         kit.facts(
             {
                 "Dataset": dataset,
-                "People used": f"{found['people']:,}",
-                "People held back": f"{found['control']:,}",
-                "Risk that you allow": f"{found['most_risk']:g}",
+                "People in the data": f"{found['people']:,}",
+                "Control rows": f"{found['control']:,}",
+                "Largest risk allowed": f"{found['most_risk']:g}",
             }
         )
         with kit.row():
@@ -96,9 +96,11 @@ def _recommend(found: dict[str, Any], id: str) -> None:
             if path:
                 kit.link("Make this release", path, "main-button")
             else:
-                kit.link("Compare others", f"/comparisons?dataset={quote(dataset)}", "main-button")
-            kit.link("Page to print", f"/files/v1/comparisons/{quote(id)}/page", new=True)
-        kit.note("All noise was simulated, and figures were read off exact rows: for the steward of the data.")
+                kit.link("Compare other releases", f"/comparisons?dataset={quote(dataset)}", "main-button")
+            kit.link("Report to print", f"/files/v1/comparisons/{quote(id)}/page", new=True)
+        kit.note(
+            "All noise was simulated, and the results were computed from exact rows. They are for the steward only."
+        )
 
 
 def _numbered(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
@@ -120,38 +122,38 @@ def _front(found: dict[str, Any]) -> None:
         if each.get("assessment")
     ]
     words = (
-        "To the left is safer, up is more useful; the numbers are those of the table below. The line joins releases "
-        "that no other beats. Open circles are references: a copy of the rows, and columns shuffled."
+        "Releases to the left have less risk; releases further up have more utility. The numbers refer to the table "
+        "below. The line joins releases that no other release dominates. Open circles are references."
     )
-    with kit.panel("Risk and what is kept", words):
+    with kit.panel("Risk and utility", words):
         if points:
-            kit.picture(scatter(points, across="risk", up="kept", title="Risk and what is kept"))
+            kit.picture(scatter(points, across="risk", up="utility", title="Risk and utility"))
         else:
-            kit.text("Nothing could be made.")
+            kit.text("No release could be made.")
 
 
 def _lines(found: dict[str, Any]) -> None:
-    columns = [">no.", "release", ">risk", "worst attack", ">kept", "what is promised", ">seconds", ""]
-    with kit.panel("Side by side"):
+    columns = [">no.", "release", ">risk", "worst attack", ">utility", "guarantee", ">seconds", ""]
+    with kit.panel("All releases"):
         kit.table(
             columns,
             [_row(number, each, kind, found["dataset"]) for number, each, kind in _numbered(found)],
-            caption="All releases side by side",
+            caption="All releases",
         )
 
 
 def _row(number: str, each: dict[str, Any], kind: str, dataset: str) -> list[object]:
     seconds = f"{each['seconds']:.1f}"
     if not each.get("assessment"):
-        return [number, each["name"], "", "", "", f"could not be made: {each['error']}", seconds, ""]
-    told = each["assessment"]
+        return [number, each["name"], "", "", "", f"failed: {each['error']}", seconds, ""]
+    found = each["assessment"]
     path = make_path(dataset, each) if kind == "release" else None
     about = WAYS.get(each["way"], each["way"])
     make = partial(_make, each["name"], path) if path else ""
-    promise = each["promise"] if kind == "release" else f"a reference: {each['promise']}"
+    promise = each["promise"] if kind == "release" else f"reference: {each['promise']}"
     name = each["name"] if kind == "reference" else f"{each['name']} ({about})"
-    return [number, name, f"{told['risk']:.3f}", told["worst"], f"{told['kept']:.3f}", promise, seconds, make]
+    return [number, name, f"{found['risk']:.3f}", found["worst"], f"{found['kept']:.3f}", promise, seconds, make]
 
 
 def _make(name: str, path: str) -> None:
-    kit.said(kit.link("Make it", path), **{"aria-label": f"Make it: {name}"})
+    kit.said(kit.link("Make this release", path), **{"aria-label": f"Make this release: {name}"})

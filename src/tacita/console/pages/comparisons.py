@@ -1,4 +1,4 @@
-"""Comparisons: which release of a dataset is best, found in simulation before anything is spent."""
+"""Comparisons of releases of a dataset, by simulation, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NONE = ""
 
 @page("/comparisons", "Compare releases", roles=("steward",), menu=("Decide", "Compare releases"), form=True)
 async def comparisons(visit: Visit) -> None:
-    """Those that were made, and a form for another."""
+    """List the comparisons, with a form for a new one."""
     kit.note(
-        "Several releases of one dataset are made in simulation and attacked alike. Nothing is charged, and nothing "
-        "leaves: what comes out is for the steward of the data."
+        "A comparison simulates several releases of one dataset and attacks each of them. It spends no budget and "
+        "releases nothing. The results are for the steward only."
     )
     datasets = [each["name"] for each in await visit.api.get("/v1/datasets")]
     if not datasets:
-        kit.empty("There is no dataset to compare releases of.", "Bring a dataset", "/datasets/new")
+        kit.empty("There is no dataset yet.", "Add a dataset", "/datasets/new")
         return
     await _Form(visit, datasets).show()
     jobs = [job for job in await visit.api.get("/v1/jobs", limit=500) if job["kind"] == "compare"]
-    with kit.panel("Comparisons so far"):
+    with kit.panel("Comparisons"):
         if not jobs:
-            kit.note("None yet. The form above begins one.")
+            kit.note("There is no comparison yet.")
             return
         rows = [
             [
@@ -46,38 +46,38 @@ async def comparisons(visit: Visit) -> None:
             ]
             for job in jobs
         ]
-        kit.table(["what", "state", "note", "begun"], rows, caption="Comparisons so far")
+        kit.table(["comparison", "state", "note", "started"], rows, caption="Comparisons")
 
 
 class _Form:
-    """What is to be compared."""
+    """The form of a new comparison."""
 
     def __init__(self, visit: Visit, datasets: list[str]) -> None:
         self._visit, self._datasets = visit, datasets
         asked = visit.query.get("dataset", "")
         self._first = asked if asked in datasets else datasets[0]
-        self._key = visit.api.new_key()  # a second click begins nothing more
+        self._key = visit.api.new_key()  # a second click starts nothing more
 
     async def show(self) -> None:
-        with kit.panel("A new comparison"):
+        with kit.panel("New comparison"):
             with kit.row():
                 self.dataset = kit.choice("Dataset", self._datasets, self._first, change=self._roles)
                 lists = {name: title for name, (title, _) in PRESETS.items()}
-                kit.choice("List to begin with", lists, "mixed", change=self._begin)
+                kit.choice("Start with", lists, "mixed", change=self._begin)
             with kit.row():
-                hint = f"One to a line: {', '.join(WAYS)}, each with its settings"
+                hint = f"One release per line: {', '.join(WAYS)}, with its settings. {words.EPSILON}"
                 self.releases = kit.lines("Releases", as_text(PRESETS["mixed"][1]), words=hint)
             with kit.row("level"):
-                hint = "What somebody could know of a person"
+                hint = "Attributes that an attacker may know"
                 self.quasi = kit.choice("Quasi-identifiers", [], [], several=True, words=hint)
-                self.sensitive = kit.choice("Sensitive", [], [], several=True, words="What nobody should learn")
-                hint = "What classifiers learn to predict"
+                self.sensitive = kit.choice("Sensitive", [], [], several=True, words="Attributes that no one may infer")
+                hint = "Attribute that classifiers predict"
                 self.target = kit.choice("Target", {}, None, words=hint)
             with kit.row("level"):
-                self.risk = kit.slider("Most risk that you allow", _RISKS, 0.1, shown=share)
-                hint = "More is slower and more sure"
+                self.risk = kit.slider("Largest risk allowed", _RISKS, 0.1, shown=share)
+                hint = "More trials are slower and more precise"
                 self.attempts = kit.number("Trials of each attack", 500, low=100, high=100_000, step=50, words=hint)
-            kit.note("The risk is what the best attack achieves beyond guessing: 0 is nothing, 1 is certainty.")
+            kit.note("The risk is the advantage of the best attack over a guess: 0 is no advantage, 1 is certainty.")
             kit.button("Compare", self._compare, main=True)
         await self._roles()
 
@@ -85,7 +85,7 @@ class _Form:
         self.releases.set_value(as_text(PRESETS[event.value][1]))
 
     async def _roles(self) -> None:
-        """Offer the attributes of the dataset, with the parts that its schema or its policy gives them."""
+        """Offer the attributes of the dataset, with the roles of its schema or its policy."""
         name = self.dataset.value
         domain = Domain.from_dict(await self._visit.api.get(f"/v1/datasets/{name}/schema"))
         policy = await self._policy(name)
@@ -100,7 +100,7 @@ class _Form:
     async def _policy(self, name: str) -> dict[str, Any]:
         try:
             found: dict[str, Any] = await self._visit.api.get(f"/v1/datasets/{name}/policy")
-        except TacitaError:  # nobody has said yet which rows may leave
+        except TacitaError:  # no policy was set yet
             return {}
         return found
 

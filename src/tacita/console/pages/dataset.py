@@ -1,4 +1,4 @@
-"""One dataset: what is public about it, what was spent on it, and which rows may leave."""
+"""One dataset: its public schema, its budget and ledger, its policy, and its released rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 20
 
 @page("/datasets/{name}", "Dataset", roles=("steward", "analyst"), form=True)
 async def dataset(visit: Visit, name: str) -> None:
-    """Everything here may be known to all who may ask; nothing of it was counted."""
+    """Show public facts about the dataset; none was computed from its rows."""
     found = await visit.api.get(f"/v1/datasets/{name}")
     schema = await visit.api.get(f"/v1/datasets/{name}/schema")
     balance = await visit.api.get(f"/v1/datasets/{name}/budget")
@@ -34,8 +34,8 @@ async def dataset(visit: Visit, name: str) -> None:
     touring = tour.step(
         visit,
         1,
-        "A dataset has three parts: a public schema, which says what answers can look like at all; the data, which "
-        "nobody sees here; and a budget, which limits what all releases together may give away. Now make a release.",
+        "A dataset has three parts: a public schema, which lists the possible values; the data, which the console "
+        "never shows; and a budget, which limits what all releases together may reveal. Now make a release.",
     )
     with kit.row():
         kit.link(
@@ -50,19 +50,17 @@ async def dataset(visit: Visit, name: str) -> None:
                     "Title": found["title"] or "none",
                     "Source": found["source"],
                     "Protects": found["unit"],
-                    "Against": "one more or one less"
-                    if found["neighbours"] == "add-remove"
-                    else "one replaced by another",
-                    "Schema": found["fingerprint"][:16],
+                    "Neighbours": "one added or removed" if found["neighbours"] == "add-remove" else "one replaced",
+                    "Fingerprint of the schema": found["fingerprint"][:16],
                 }
             )
         _budget(visit, name, balance)
-    with kit.panel("Public schema", "Levels, bounds and bins are what everybody may know. Values are not."):
+    with kit.panel("Public schema", "Levels, bounds and bins are public. The values of rows are not."):
         rows = [
             [a["name"], KIND_WORDS[a["kind"]], described(a), a.get("role", "other"), a.get("description", "")]
             for a in schema["attributes"]
         ]
-        kit.table(["attribute", "kind", "can be", "role", "description"], rows, caption="Public schema")
+        kit.table(["attribute", "kind", "possible values", "role", "description"], rows, caption="Public schema")
     if visit.may("steward"):
         await _history(visit, name, balance)
         await _policy(visit, name, schema)
@@ -71,7 +69,7 @@ async def dataset(visit: Visit, name: str) -> None:
 
 def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
     with kit.panel("Budget"):
-        kit.text(f"{words.amount(balance['remaining'])} left", "big")
+        kit.text(f"{words.amount(balance['remaining'])} remaining", "big")
         kit.facts(
             {
                 "Budget": words.budget(balance["budget"]),
@@ -85,10 +83,10 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
         async def more() -> None:
             total = amount.value
             sure = await kit.confirm(
-                "Allow more to be given away?",
-                f"The budget of {name} becomes {words.amount(total)}. It is written into the history, and a budget is "
-                "never lowered again.",
-                "Raise the budget",
+                "Raise the budget?",
+                f"The budget of {name} becomes {words.amount(total)}. The ledger records it, and a budget can never be "
+                "lowered.",
+                "Confirm",
             )
             if sure:
                 key = "rho" if balance["currency"] == "zcdp" else "epsilon"
@@ -98,16 +96,16 @@ def _budget(visit: Visit, name: str, balance: dict[str, Any]) -> None:
                 ui.navigate.to(f"/datasets/{name}")
 
         now = balance["budget"].get("rho") or balance["budget"].get("epsilon")
-        with ui.expansion("Raise it").props("dense"), kit.row():
-            amount = kit.number("New total", now, low=now)
+        with ui.expansion("Raise the budget").props("dense"), kit.row():
+            amount = kit.number("New total budget", now, low=now, words=words.loss_note(balance["currency"]))
             kit.button("Raise", more)
 
 
 async def _history(visit: Visit, name: str, balance: dict[str, Any]) -> None:
     charges = await _charges(visit, name)
-    with kit.panel("Ledger", "Every charge is written before data is read; nothing is ever taken back."):
+    with kit.panel("Ledger", "Each charge is recorded before data is read, and is never refunded."):
         if not charges:
-            kit.note("Nothing was spent yet.")
+            kit.note("No charge yet.")
             return
         budget = Budget(**{key: value for key, value in balance["budget"].items() if value is not None})
         spent = spent_over_time(charges, budget, Neighbours(balance["neighbours"]))
@@ -116,9 +114,9 @@ async def _history(visit: Visit, name: str, balance: dict[str, Any]) -> None:
             [words.when(c["created"]), c["principal"], c["purpose"], partial(kit.state, c["state"])]
             for c in reversed(charges[-_SHOWN:])
         ]
-        kit.table(["when", "who", "purpose", "state"], rows, caption="Latest charges")
+        kit.table(["time", "principal", "purpose", "state"], rows, caption="Latest charges")
         if len(charges) > _SHOWN:
-            kit.note(f"The latest {_SHOWN} of {len(charges)}; all of them: tacita budget export.")
+            kit.note(f"The latest {_SHOWN} of {len(charges)} charges. An export of the ledger has all of them.")
 
 
 async def _charges(visit: Visit, name: str) -> list[dict[str, Any]]:
@@ -149,18 +147,18 @@ async def _policy(visit: Visit, name: str, schema: dict[str, Any]) -> None:
         }
         await visit.api.put(f"/v1/datasets/{name}/policy", body)
         kit.draft().forget()
-        ui.notify("The policy is saved: releases from now on follow it.")
+        ui.notify("The policy is saved and applies to new releases.")
 
-    about = "Without a policy no row leaves anonymized. What is in none of the lists never leaves as a row."
-    with kit.panel("Which rows may leave", about), ui.expansion("Show and change the policy").props("dense"):
+    about = "Anonymized rows need a policy. Columns that are in none of these lists are never released as rows."
+    with kit.panel("Policy for anonymized rows", about), ui.expansion("Show and edit the policy").props("dense"):
         with kit.row():
-            quasi = kit.choice("Others may know", names, policy["quasi"], several=True)
-            sensitive = kit.choice("Nobody should learn", names, policy["sensitive"], several=True)
-            keep = kit.choice("Leaves as it is", names, policy["keep"], several=True)
+            quasi = kit.choice("Quasi-identifiers (others may know them)", names, policy["quasi"], several=True)
+            sensitive = kit.choice("Sensitive (no one may infer them)", names, policy["sensitive"], several=True)
+            keep = kit.choice("Released unchanged", names, policy["keep"], several=True)
         with kit.row():
-            k = kit.number("Least people alike (k)", policy["k"], low=2, step=1)
-            diversity = kit.number("Least diversity (l)", policy["l"], low=1)
-            suppress = kit.number("Most rows left out, %", 100 * policy["suppress"], low=0, high=99)
+            k = kit.number("Smallest class (k)", policy["k"], low=2, step=1)
+            diversity = kit.number("Smallest diversity (l)", policy["l"], low=1)
+            suppress = kit.number("Largest share of suppressed rows, %", 100 * policy["suppress"], low=0, high=99)
         kit.button("Save the policy", save)
 
 
@@ -168,6 +166,6 @@ async def _left(visit: Visit, name: str) -> None:
     left = await visit.api.get(f"/v1/datasets/{name}/releases")
     if not left:
         return
-    with kit.panel("Rows that have left", "Who has several of them could lay them over each other."):
+    with kit.panel("Released rows", "A recipient of several of these releases could join them."):
         rows = [[words.when(r["at"]), r["kind"], r["recipient"], ", ".join(r["attributes"])] for r in left]
-        kit.table(["when", "kind", "to whom", "columns"], rows, caption="Rows that have left")
+        kit.table(["time", "kind", "recipient", "columns"], rows, caption="Released rows")

@@ -1,4 +1,4 @@
-"""Bringing a dataset: a source, its public schema, and what may be given away of it."""
+"""The form that registers a dataset: source, public schema, unit and budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import events, ui
 
 from tacita.console.page import Visit, page
-from tacita.console.parts import kit
+from tacita.console.parts import kit, words
 from tacita.console.parts.drafting import STEPS, Line, lines_of, schema_of
 from tacita.console.parts.schema import KIND_WORDS, ROLE_WORDS, schema_file
 from tacita.domain import Domain
@@ -18,12 +18,12 @@ __all__ = ["dataset_new"]
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 _CURRENCIES = {"pure": "ε (pure)", "approx": "ε at a δ", "zcdp": "ρ (zCDP)"}
-_NEIGHBOURS = {"add-remove": "one more or one less", "replace-one": "one replaced by another"}
+_NEIGHBOURS = {"add-remove": "one added or removed", "replace-one": "one replaced"}
 
 
-@page("/datasets/new", "Bring a dataset", roles=("steward",), form=True)
+@page("/datasets/new", "Add a dataset", roles=("steward",), form=True)
 async def dataset_new(visit: Visit) -> None:
-    """Three parts, one under the other: where it lies, what is public, how much may be given away."""
+    """Show the three steps: source, public schema, unit and budget."""
     await _Bringing(visit).show()
 
 
@@ -39,11 +39,11 @@ class _Bringing:
         self._source = ""
 
     async def show(self) -> None:
-        """Where it lies; the rest comes when that is known."""
-        about = "The file stays on this server. Nobody can fetch it from here."
-        with kit.panel("1. Where it lies", about), kit.row():
-            self._files = kit.choice("A source that is here", list(await self._free()), change=self._chosen)
-            kit.upload("Bring a CSV or Parquet file", self._brought, accept=".csv,.parquet")
+        """Show the first step; the others follow once a source is chosen."""
+        about = "The file stays on this server and cannot be downloaded."
+        with kit.panel("1. Source", about), kit.row():
+            self._files = kit.choice("Source", list(await self._free()), change=self._chosen)
+            kit.upload("Upload a CSV or Parquet file", self._brought, accept=".csv,.parquet")
         self._schema = ui.element("div")
         self._terms = ui.element("div")
         if self._files.value:  # the page was loaded again
@@ -61,7 +61,7 @@ class _Bringing:
             raise InvalidInput("must end in .csv or .parquet", field="file", value=event.file.name)
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:60] or "data"
         if name in self._files.options and not await kit.confirm(
-            "Replace the file?", f"A file called {name} is here already, and is no dataset yet.", "Replace it"
+            "Replace the file?", f"The server already has a file {name} without a dataset.", "Replace"
         ):
             return
         await self._visit.api.send_file(f"/v1/sources/{name}", event.file.iterate(), _MEDIA[ending.lower()])
@@ -101,19 +101,19 @@ class _Bringing:
         with (
             self._schema,
             kit.panel(
-                "2. What is public",
-                "This draft was read off the data, and all of it counts as private until you say otherwise. Look at "
-                "each line: would you publish these levels and bounds? Correct them, or leave the attribute out.",
+                "2. Public schema",
+                "This draft was computed from the data, so it is private until you confirm it. Check each attribute: "
+                "may its levels and bounds be published? Correct them, or exclude the attribute.",
             ),
         ):
             for line in self._lines:
                 self._show_line(line)
             with kit.row():
                 kit.button("All of this is public", self._all_public)
-                with ui.expansion("Take it from a file, or write it as YAML").props("dense").classes("field"):
+                with ui.expansion("From a file or as YAML").props("dense").classes("field"):
                     text = kit.lines("Schema as YAML")
                     schema_file(text.set_value)
-                    kit.button("Use this", lambda: self._take(Domain.from_text(text.value).as_dict()))
+                    kit.button("Use this schema", lambda: self._take(Domain.from_text(text.value).as_dict()))
 
     def _show_line(self, line: Line) -> None:
         with ui.element("fieldset").classes("panel line"):
@@ -125,22 +125,22 @@ class _Bringing:
                 self._values(line)
                 kit.choice(f"{line.name}: role", ROLE_WORDS, line.role).bind_value_to(line, "role")
             with kit.row():
-                for words, part in (
-                    ("other values have a place", "other"),
+                for label, part in (
+                    ("has a cell for other values", "other"),
                     ("may be missing", "missing"),
                     ("this is public", "public"),
                 ):
-                    box = kit.checkbox(words, getattr(line, part), key=f"{line.name}: {part}")
+                    box = kit.checkbox(label, getattr(line, part), key=f"{line.name}: {part}")
                     box.bind_value_to(line, part)
-                left_out = kit.checkbox("leave it out", not line.kept, key=f"{line.name}: left out")
+                left_out = kit.checkbox("exclude", not line.kept, key=f"{line.name}: left out")
                 left_out.bind_value_to(line, "kept", lambda value: not value)
 
     def _values(self, line: Line) -> None:
         if line.kind in ("categorical", "ordinal"):
-            kit.lines(f"{line.name}: levels, one in a line", line.levels).bind_value_to(line, "levels")
+            kit.lines(f"{line.name}: levels, one per line", line.levels).bind_value_to(line, "levels")
         elif line.kind in ("numeric", "date"):
-            for words, part in (("lowest", "low"), ("highest", "high")):
-                kit.field(f"{line.name}: {words}", getattr(line, part)).classes("short").bind_value_to(line, part)
+            for label, part in (("lowest", "low"), ("highest", "high")):
+                kit.field(f"{line.name}: {label}", getattr(line, part)).classes("short").bind_value_to(line, part)
             self._bins(line)
 
     def _bins(self, line: Line) -> None:
@@ -149,8 +149,8 @@ class _Bringing:
             kit.choice(f"{line.name}: by", STEPS, given).classes("short").bind_value_to(line, "bins")
             return
         hint = {"edges": "Empty: the edges of the schema", "whole": "Empty: one for each whole number"}
-        words = hint.get(line.without_bins, "")
-        kit.field(f"{line.name}: bins", line.bins, words=words).classes("short").bind_value_to(line, "bins")
+        empty = hint.get(line.without_bins, "")
+        kit.field(f"{line.name}: bins", line.bins, words=empty).classes("short").bind_value_to(line, "bins")
 
     def _kind(self, line: Line, kind: str) -> None:
         line.kind = kind
@@ -168,27 +168,27 @@ class _Bringing:
         names = [line.name for line in self._lines]
         with (
             self._terms,
-            kit.panel("3. What may be given away", "The budget is for all releases together, and is never lowered."),
+            kit.panel("3. Unit and budget", "The budget limits all releases together, and can never be lowered."),
         ):
             with kit.row():
                 self._name = kit.field("Name of the dataset", self._source)
                 self._title = kit.field("Title")
             with kit.row():
                 whose = {"": "one row is one person", **{name: f"rows of one person share {name}" for name in names}}
-                self._person = kit.choice("Who is protected", whose, self._proposed)
-                hint = "Others are not counted; one row for each person needs no more"
-                self._most = kit.number("Most rows of one person", 1, low=1, step=1, words=hint)
-                self._against = kit.choice("Against", _NEIGHBOURS, "add-remove")
+                self._person = kit.choice("Unit of protection", whose, self._proposed)
+                hint = "Further rows of a person are not counted. 1 if each person has one row"
+                self._most = kit.number("Largest number of rows per person", 1, low=1, step=1, words=hint)
+                self._against = kit.choice("Neighbours", _NEIGHBOURS, "add-remove")
             with kit.row():
-                self._currency = kit.choice("Kept in", _CURRENCIES, "pure")
-                self._amount = kit.number("Budget", 1.0, low=0.001)
-                self._delta = kit.number("δ (where ε is at a δ)", 1e-6, low=0)
+                self._currency = kit.choice("Kind of budget", _CURRENCIES, "pure")
+                self._amount = kit.number("Budget", 1.0, low=0.001, words=words.EPSILON)
+                self._delta = kit.number("δ (for ε at a δ)", 1e-6, low=0)
             kit.button("Register the dataset", self._register, main=True)
 
     async def _register(self) -> None:
         person = self._person.value
         schema = schema_of(self._title.value, self._lines, self._nulls, person=person)
-        Domain.from_dict(schema).require_public()  # said here, before anything is read
+        Domain.from_dict(schema).require_public()  # refused here, before data is read
         body = {
             "name": self._name.value,
             "source": self._source,

@@ -12,15 +12,15 @@ __all__ = ["datasets"]
 
 @page("/datasets", "Datasets", roles=("steward", "analyst"), menu=("Data", "Datasets"))
 async def datasets(visit: Visit) -> None:
-    """By name, with what is left of each budget."""
+    """List the datasets by name, with their remaining budgets."""
     found = await visit.api.get("/v1/datasets")
     if visit.may("steward"):
         with kit.row():
-            kit.link("Bring a dataset", "/datasets/new", "main-button")
+            kit.link("Add a dataset", "/datasets/new", "main-button")
     if not found:
         said = "A dataset is a named source with its public schema and a budget."
-        hint = " Bring a file, or ask whoever runs the server to name a database." if visit.may("steward") else ""
-        kit.empty(f"There is no dataset that you may use yet. {said}{hint}")
+        hint = " Add a file, or ask the operator of the server to add a database." if visit.may("steward") else ""
+        kit.empty(f"There is no dataset that you may use. {said}{hint}")
         return
     rows = []
     for dataset in found:
@@ -35,4 +35,4 @@ async def datasets(visit: Visit) -> None:
                 words.amount(balance["remaining"]),
             ]
         )
-    kit.table(["name", "title", ">attributes", "protects", "budget", ">left"], rows, caption="Datasets")
+    kit.table(["name", "title", ">attributes", "protects", "budget", ">remaining"], rows, caption="Datasets")

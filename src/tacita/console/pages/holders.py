@@ -1,4 +1,4 @@
-"""Holders of data elsewhere, and runs with several of them."""
+"""Holders, and federated runs over several of them."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["holders"]
 _WRITTEN = ""
 _SHARED = {
     "SL1": "noisy tables, once",
-    "SL2": "noisy votes for the structure, then tables",
+    "SL2": "noisy votes for the structure, then noisy tables",
     "SL3": "noisy models",
 }
 
 
 @page("/holders", "Holders", roles=("steward",), menu=("Data", "Holders"), form=True)
 async def holders(visit: Visit) -> None:
-    """Who they are, and a form for a run."""
+    """List the holders, with a form for a federated run."""
     found = await visit.api.get("/v1/holders")
     kit.text(
-        "A holder keeps its data and its own budget. In a federated run every holder sends private answers, and "
-        "made-up rows come out that nobody's data had to move for."
+        "A holder is an organisation that keeps its data and its own budget. In a federated run each holder sends "
+        "noisy answers, and the server makes synthetic rows from them. The data of the holders does not move."
     )
     if not found:
         kit.empty(
-            "This server knows no holder yet. Whoever runs it names them in the settings (holders), and each holder "
-            "runs: tacita holder serve."
+            "This server has no holder yet. The operator of the server adds holders in its settings, and each holder "
+            "runs a service for its own data."
         )
         return
-    with kit.panel("Who they are"):
+    with kit.panel("Holders"):
         rows = [
             [
                 each["name"],
@@ -48,7 +48,7 @@ async def holders(visit: Visit) -> None:
             ]
             for each in found
         ]
-        kit.table(["holder", "state", "shares", ">left", "schema"], rows, caption="Holders")
+        kit.table(["holder", "state", "methods", ">remaining", "schema"], rows, caption="Holders")
     reached = [each for each in found if each["reached"]]
     await _run(visit, [each["name"] for each in reached], {each["about"]["schema"] for each in reached})
 
@@ -61,18 +61,18 @@ async def _run(visit: Visit, names: list[str], schemas: set[str]) -> None:
         text.set_value(written)
         source.set_value(_WRITTEN)
 
-    with kit.panel("A run", "All holders must have this very schema; it holds nothing about their data."):
+    with kit.panel("Federated run", "All holders must have exactly this schema. It is public."):
         with kit.row():
             chosen = kit.choice("Holders", names, names, several=True)
-            method = kit.choice("They share", _SHARED, "SL1")
-            overlap = kit.checkbox("one person may be at several holders")
+            method = kit.choice("Method", _SHARED, "SL1")
+            overlap = kit.checkbox("a person may be in the data of several holders")
         with kit.row():
-            spend = kit.slider("Each spends (epsilon)", words.EPSILONS, 1.0)
-            people = kit.number("Rows of all together (if it is public)", None, low=2, step=1)
+            spend = kit.slider("Epsilon of each holder", words.EPSILONS, 1.0, words=words.EPSILON)
+            people = kit.number("Rows of all holders together (if public)", None, low=2, step=1)
         with kit.row():
             options = {each["name"]: f"the schema of {each['name']}" for each in datasets}
-            options |= {name: f"{options[name]}, which is theirs" for name in alike}
-            source = kit.choice("Schema", {_WRITTEN: "from a file, or written below", **options}, (*alike, _WRITTEN)[0])
+            options |= {name: f"{options[name]}, the same as the holders'" for name in alike}
+            source = kit.choice("Schema", {_WRITTEN: "from a file, or as YAML below", **options}, (*alike, _WRITTEN)[0])
             schema_file(taken)
         text = kit.lines("Schema as YAML")
         shown = ui.element("div").props('aria-live="polite"')
@@ -84,7 +84,7 @@ async def _run(visit: Visit, names: list[str], schemas: set[str]) -> None:
                 schema = Domain.from_text(text.value).as_dict()
             else:
                 raise InvalidInput(
-                    "must be given", field="schema", hint="Choose a dataset with it, take a file, or write it down"
+                    "must be given", field="schema", hint="Choose a dataset, upload a file, or write the schema as YAML"
                 )
             return {
                 "schema": schema,
@@ -96,29 +96,29 @@ async def _run(visit: Visit, names: list[str], schemas: set[str]) -> None:
             }
 
         async def plan() -> None:
-            told = await visit.api.post("/v1/releases/federated/plan", await body())
+            planned = await visit.api.post("/v1/releases/federated/plan", await body())
             shown.clear()
             with shown:
                 kit.facts(
                     {
-                        "Costs each holder": words.amount(told["cost_of_a_holder"]),
-                        "Costs one person": words.amount(told["cost_of_a_person"]),
-                        "Steps": told["steps"],
-                        "Error of a cell": f"± {words.amount(2 * told['std'])} people "
-                        f"({told['std'] / told['central_std']:.2g} times that of one curator of all data, by the same "
-                        "method)",
+                        "Cost to each holder": words.amount(planned["cost_of_a_holder"]),
+                        "Cost to one person": words.amount(planned["cost_of_a_person"]),
+                        "Rounds": planned["steps"],
+                        "Error of a cell": f"± {words.amount(2 * planned['std'])} people "
+                        f"({planned['std'] / planned['central_std']:.2g} times that of one curator of all data)",
                     }
                 )
 
         async def begin() -> None:
             request = await body()
-            told = await visit.api.post("/v1/releases/federated/plan", request)
-            said = f"Each holder spends {words.amount(told['cost_of_a_holder'])} of its own budget, for ever."
-            if await kit.confirm("Ask the holders?", said, "Yes, ask them"):
+            planned = await visit.api.post("/v1/releases/federated/plan", request)
+            cost = words.amount(planned["cost_of_a_holder"])
+            warning = f"Each holder spends {cost} of its own budget. This cannot be undone."
+            if await kit.confirm("Start the federated run?", warning, "Confirm"):
                 job = await visit.api.post("/v1/releases/federated", request, key=visit.api.new_key())
                 kit.draft().forget()
                 ui.navigate.to(f"/releases/{job['id']}")
 
         with kit.row():
-            kit.button("What would it cost?", plan)
-            kit.button("Run it", begin, main=True)
+            kit.button("Show the plan", plan)
+            kit.button("Start the run", begin, main=True)

@@ -1,4 +1,4 @@
-"""Everything that runs or has run."""
+"""List of jobs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ _RUNS = ("queued", "running", "cancelling")
 
 @page("/jobs", "Jobs", roles=("steward", "analyst"), menu=("Releases", "Jobs"))
 async def jobs(visit: Visit) -> None:
-    """Looked at again every two seconds while something runs."""
+    """List the jobs; refreshed every two seconds while one runs."""
 
     @ui.refreshable
     async def shown() -> None:
         found = await visit.api.get("/v1/jobs", limit=100)
         if not found:
-            kit.empty(
-                "Nothing was asked for yet. Releases and assessments run as jobs.", "Make a release", "/releases/new"
-            )
+            kit.empty("There is no job yet. Releases and assessments run as jobs.", "Make a release", "/releases/new")
             return
         rows = [
             [
@@ -40,14 +38,14 @@ async def jobs(visit: Visit) -> None:
             ]
             for job in found
         ]
-        columns = ["what", "dataset", "state", ">done", "note", "begun", "stop it"]
+        columns = ["job", "dataset", "state", ">progress", "note", "started", "cancel"]
         kit.table(columns, rows, caption="Jobs")
         timer.active = any(job["state"] in _RUNS for job in found)
 
     def _cancel(job: dict[str, Any]) -> None:
         async def stop() -> None:
-            words_ = "What it has charged stays spent."
-            if await kit.confirm("Stop this job?", words_, "Stop it"):
+            words_ = "Budget that it has spent is not refunded."
+            if await kit.confirm("Cancel this job?", words_, "Cancel the job"):
                 await visit.api.post(f"/v1/jobs/{job['id']}/cancel")
                 await shown.refresh()
 
@@ -59,7 +57,7 @@ async def jobs(visit: Visit) -> None:
 
 
 def path_of(job: dict[str, Any]) -> str:
-    """The page that shows what a job has made."""
+    """Return the path of the page that shows the result of a job."""
     if job["kind"] == "compare":
         return f"/comparisons/{job['id']}"
     return f"/releases/{job['release'] or job['id']}"

@@ -1,4 +1,4 @@
-"""A model that was released, as a picture, and what-if questions to it: free, because it is out already."""
+"""A released model as a picture, and what-if questions to it. They cost nothing: the model is released."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.findings import together
 from tacita.console.parts.odds import share
-from tacita.console.parts.whatif import Known, associations, picture_of, read_campaign, read_release, what_if
+from tacita.console.parts.whatif import KnownModel, associations, picture_of, read_campaign, read_release, what_if
 from tacita.report.charts import heatmap, twin_bars
 
 __all__ = ["network"]
@@ -22,20 +22,20 @@ _MOST_EVIDENCE = 30
 
 @page("/network", "Network", roles=("steward", "analyst"), menu=("Decide", "Network and what-if"))
 async def network(visit: Visit) -> None:
-    """Of a release with a model, or of a campaign."""
+    """Show the model of a release or of a campaign."""
     options = await _options(visit)
     if not options:
         kit.empty(
-            "A model comes with made-up rows, and with a campaign that enough people have answered. There is none yet.",
-            "Make up rows",
+            "There is no model yet. Synthetic rows have one, and so has a campaign with enough answers.",
+            "Make synthetic rows",
             "/releases/new?kind=synthetic",
         )
         return
     asked = _asked(visit.query)
-    with kit.panel("Which model"), kit.row():
+    with kit.panel("Model"), kit.row():
         kit.choice("Model", options, asked if asked in options else None, change=_go)
     if asked is None:
-        kit.note("Choose a model. Whatever you ask of it costs nothing more: it was paid for when it was released.")
+        kit.note("Choose a model. Questions to it cost nothing: its release was paid for.")
         return
     _Viewer(await _known(visit, asked)).show()
 
@@ -64,7 +64,7 @@ def _go(event: Any) -> None:
     ui.navigate.to(f"/network?{kind}={quote(id)}")
 
 
-async def _known(visit: Visit, asked: tuple[str, str]) -> Known:
+async def _known(visit: Visit, asked: tuple[str, str]) -> KnownModel:
     kind, id = asked
     if kind == "release":
         return read_release(await visit.api.text(f"/v1/releases/{id}/model"))
@@ -72,9 +72,9 @@ async def _known(visit: Visit, asked: tuple[str, str]) -> Known:
 
 
 class _Viewer:
-    """One model, with what is known of somebody and what is asked about them."""
+    """One model, the known attributes of a person, and the attribute in question."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: KnownModel) -> None:
         self._known, self._given = known, dict[str, str]()
         self._names = list(known.domain.countable)
         self._evidence: dict[str, ui.select] = {}
@@ -82,29 +82,29 @@ class _Viewer:
 
     def show(self) -> None:
         """The picture, the questions and the answer."""
-        with kit.panel("What it is", self._known.promise):
+        with kit.panel("Description", self._known.promise):
             if self._known.network is not None:
                 kit.picture(picture_of(self._known)).classes("wide")
-                kit.note("An arrow says that one attribute was taken to depend on the other; not what causes what.")
+                kit.note(
+                    "An arrow means that the model of one attribute depends on the other. It does not mean a cause."
+                )
             else:
                 kit.text(
-                    "This model is no network: it was fitted to tables. The stronger the colour of a pair, the more "
-                    "its attributes reveal about each other."
+                    "This model is not a network: it was fitted to tables. The stronger the colour of a pair, the more "
+                    "its attributes depend on each other."
                 )
                 self._pairs = kit.picture("")
                 ui.timer(0.05, self._draw_pairs, once=True)
             with ui.element("ul"):
                 for line in self._known.rests_on:
                     kit.text(line, tag="li")
-        said = (
-            "Set what is known of somebody, and see what the model makes of the rest. Free: the model is out already."
-        )
-        with kit.panel("What if?", said):
+        about = "Set the known attributes of a person to see the distribution of another attribute. It costs nothing."
+        with kit.panel("What if?", about):
             with kit.row():
-                self._target = kit.choice("What is asked about", self._names, self._names[-1], change=self._ask)
+                self._target = kit.choice("Attribute in question", self._names, self._names[-1], change=self._ask)
             with kit.row():
                 for name in self._names[:_MOST_EVIDENCE]:
-                    levels = {_UNKNOWN: "not known"} | {level: level for level in self._known.domain[name].all_labels}
+                    levels = {_UNKNOWN: "unknown"} | {level: level for level in self._known.domain[name].all_labels}
                     self._evidence[name] = kit.choice(
                         name, levels, _UNKNOWN, change=lambda event, name=name: self._set(name, event.value)
                     )
@@ -118,7 +118,7 @@ class _Viewer:
             return
         names, bits = found
         most = max([1e-9, *(value for row in bits for value in row)])
-        self._pairs.set_content(heatmap(names, bits, most=most, title="Bits that pairs tell about each other"))
+        self._pairs.set_content(heatmap(names, bits, most=most, title="Mutual information of pairs, in bits"))
 
     async def _set(self, name: str, level: str) -> None:
         self._given = {key: value for key, value in self._given.items() if key != name}
@@ -130,7 +130,7 @@ class _Viewer:
         self._turn += 1
         turn, target = self._turn, self._target.value
         given = {name: level for name, level in self._given.items() if name != target}
-        for name, field in self._evidence.items():  # nobody asks about what they know
+        for name, field in self._evidence.items():  # the target is not evidence
             field.set_visibility(name != target)
         found = await run.io_bound(what_if, self._known.model, target, given)
         if found is None or turn != self._turn:
@@ -138,11 +138,13 @@ class _Viewer:
         self._answer.clear()
         rows = list(zip(found.levels, found.before, found.after, strict=True))
         with self._answer:
-            told = ", ".join(f"{name} = {level}" for name, level in given.items())
+            condition = ", ".join(f"{name} = {level}" for name, level in given.items())
             if given:
-                kit.text(f"{target}, among all and among those with {told} ({share(found.share_given)} of all).")
+                kit.text(f"{target}: among all, and among people with {condition} ({share(found.share_given)} of all).")
             else:
-                kit.text(f"{target}, among all. Set something above to see what changes.")
+                kit.text(f"{target}: among all. Set an attribute above to see the change.")
             kit.picture(
-                twin_bars(rows, names=("among all", "given what is known"), most=1.0, title=f"Shares of {target}")
+                twin_bars(
+                    rows, names=("among all", "given the known attributes"), most=1.0, title=f"Shares of {target}"
+                )
             )

@@ -1,4 +1,4 @@
-"""One release: how far it is, what it is, what is promised about it, what it gives away; and its files."""
+"""One release: progress, guarantee, files, preview, and assessment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENDED = ("done", "failed", "cancelled")
 
 @page("/releases/{id}", "Release", roles=("steward", "analyst"))
 async def release(visit: Visit, id: str) -> None:
-    """While it is made, its progress; then all of it."""
+    """Show the progress of the job, then the release."""
     job = await visit.api.get(f"/v1/jobs/{id}")
     kind = words.KINDS.get(job["kind"], job["kind"])
     kit.title(f"{kind[:1].upper()}{kind[1:]}" + (f" of {job['dataset']}" if job["dataset"] else ""))
@@ -41,19 +41,19 @@ async def release(visit: Visit, id: str) -> None:
 
 
 async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-    """Say how far a job is until it ends; then show what it made, or why it did not."""
-    room = ui.element("div").props('aria-live="polite"')  # the timer stands beside it: who clears it is not cleared
+    """Show the progress of a job until it ends; then its result, or its error."""
+    room = ui.element("div").props('aria-live="polite"')  # the timer is outside of it, and survives when it is cleared
     if job["state"] == "done":
         with room:
             await show(job)
         return
-    with room, kit.panel("In the making"):
+    with room, kit.panel("Running"):
         line = kit.text("")
         bar = ui.linear_progress(0.0, show_value=False)
-        kit.said(bar, **{"aria-label": "How far it is"})
+        kit.said(bar, **{"aria-label": "Progress"})
 
         async def stop() -> None:
-            if await kit.confirm("Stop it?", "What it has charged stays spent.", "Stop it"):
+            if await kit.confirm("Cancel this job?", "Budget that it has spent is not refunded.", "Cancel the job"):
                 await visit.api.post(f"/v1/jobs/{job['id']}/cancel")
 
         kit.button("Cancel", stop)
@@ -62,7 +62,7 @@ async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any
         found = await visit.api.get(f"/v1/jobs/{job['id']}")
         if found["state"] not in _ENDED:
             bar.set_value(found["progress"])
-            kit.reword(line, f"{found['state']}: {found['note'] or 'waiting for its turn'}")
+            kit.reword(line, f"{found['state']}: {found['note'] or 'waiting in the queue'}")
             return
         timer.deactivate()
         room.clear()
@@ -77,32 +77,32 @@ async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any
 
 def _not_made(job: dict[str, Any]) -> None:
     error = job["error"] or {}
-    with kit.panel("It was not made") as panel:
+    with kit.panel("The release failed") as panel:
         panel.classes("problem")
-        kit.text(str(error.get("detail") or error.get("rule") or "It was cancelled."))
-        if error.get("hint"):
-            kit.text(str(error["hint"]))
+        kit.text(str(error.get("detail") or error.get("rule") or "The job was cancelled."))
+        if hint := kit.plain_hint(error.get("hint")):
+            kit.text(hint)
         if job["dataset"]:
-            kit.link("Make another", f"/releases/new?dataset={job['dataset']}")
+            kit.link("Make another release", f"/releases/new?dataset={job['dataset']}")
 
 
 # -- kinds ------------------------------------------------------------------------------------------------------------
 
 
 async def _rows(visit: Visit, job: dict[str, Any]) -> None:
-    """Rows that leave: made up, or anonymized."""
+    """Show released rows: synthetic, imputed or anonymized."""
     id = job["id"]
     found = await visit.api.get(f"/v1/releases/{id}")
-    made_up = found["tacita"] == "synthesized/1"
+    synthetic = found["tacita"] == "synthesized/1"
     tour.step(
         visit,
         3,
-        "The rows are made: nobody in them exists. Before they leave, see what they give away: the assessment attacks "
-        "them as a stranger would, with the real rows at hand to judge.",
+        "The synthetic rows are ready: they belong to no real person. Before you publish them, assess their risk: the "
+        "assessment attacks them as an intruder would, and uses the real rows to measure its success.",
     )
     with kit.cells():
-        with kit.panel("What is promised"):
-            if made_up:
+        with kit.panel("Guarantee"):
+            if synthetic:
                 kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
                 kit.text(found["statement"])
                 for each in found["notes"]:
@@ -112,20 +112,20 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
                 for each in (*found["notes"], *found["warnings"]):
                     kit.note(each)
             else:
-                kit.text("No differential privacy. The rows, counted again, hold this:")
+                kit.text("No differential privacy. The released rows meet these criteria:")
                 kit.facts({name: _plain(value) for name, value in _held(found).items()})
                 for each in found["warnings"]:
                     kit.text(each, "problem")
-        _download(visit, id, found, made_up)
+        _download(visit, id, found, synthetic)
     await _preview(visit, id)
     if job["kind"] == "federate":
-        kit.note("Nobody has all the real rows, so nobody can attack these with them: holders assess their own.")
+        kit.note("An assessment needs the real rows, which are at the holders: each holder assesses its own.")
     elif job["kind"] in ("events", "sets"):
         kit.note("The attacks of an assessment are for rows that each describe a person.")
     elif visit.may("steward"):
         await _assessments(visit, job, {"release": id})
     else:
-        kit.note("An assessment is made by the steward of the data: it needs the real rows.")
+        kit.note("Only the steward of the data can make an assessment: it needs the real rows.")
 
 
 async def _model(visit: Visit, job: dict[str, Any]) -> None:
@@ -157,8 +157,8 @@ def _promise(statement: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _download(visit: Visit, id: str, found: dict[str, Any], made_up: bool) -> None:
-    with kit.panel("Take it"):
+def _download(visit: Visit, id: str, found: dict[str, Any], synthetic: bool) -> None:
+    with kit.panel("Download"):
         kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
         with kit.row():
             for name, format in (("CSV", "csv"), ("Parquet", "parquet")):
@@ -169,10 +169,10 @@ def _download(visit: Visit, id: str, found: dict[str, Any], made_up: bool) -> No
         with kit.row():
             statement = kit.link("Privacy statement, signed", f"/files/v1/releases/{id}/statement")
             kit.said(statement, download=f"{id}.statement.json")
-            if made_up:
+            if synthetic:
                 kit.link("What-if questions", f"/network?release={id}")
         kit.note(
-            "It names what holds for these rows and the digest of the Parquet file; whoever gets them can check it."
+            "The statement has the guarantee and the digest of the Parquet file, so that a recipient can check both."
         )
 
 
@@ -181,15 +181,15 @@ async def _preview(visit: Visit, id: str) -> None:
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Preview"):
         if not rows:
-            kit.note("It has no rows.")
+            kit.note("The release has no rows.")
             return
         kit.table(list(rows[0]), [["" if v is None else v for v in row.values()] for row in rows], caption="First rows")
 
 
 async def _old_tables(visit: Visit, job: dict[str, Any]) -> None:
-    """Tables that were asked for as a job of a query."""
+    """Show tables of a query job of an earlier version."""
     path = f"/v1/jobs/{job['id']}/result"
-    with kit.panel("Take it"):
+    with kit.panel("Download"):
         kit.said(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
     found = Releases.from_json(await visit.api.text(path))
     _bars(found)
@@ -200,9 +200,9 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
     """Released numbers: their guarantee, their files, and the numbers as bars or as a table."""
     id, path = job["id"], f"/v1/releases/{job['id']}"
     with kit.cells():
-        with kit.panel("What is promised"):
+        with kit.panel("Guarantee"):
             kit.facts(_promise(await visit.api.get(f"{path}/statement")))
-        with kit.panel("Take it"), kit.row():
+        with kit.panel("Download"), kit.row():
             kit.said(kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv")
             kit.said(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
             kit.said(kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json")
@@ -213,17 +213,17 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
         return
     text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-    with kit.panel("The released numbers"):
-        shown = [["not known" if v is None else _plain(v) for v in row.values()] for row in rows]
+    with kit.panel("Released numbers"):
+        shown = [["unknown" if v is None else _plain(v) for v in row.values()] for row in rows]
         kit.table(list(rows[0]) if rows else [], shown, caption="Released numbers")
-        kit.note("They have noise. The standard deviation of the noise is in the columns that end in std.")
+        kit.note("The numbers have noise. Columns that end in std have its standard deviation.")
 
 
 def _bars(found: Releases) -> None:
     for each in found.values():
         with kit.panel(
             " by ".join(each.attributes) or "all",
-            f"{each.guarantee}. Bars end where the interval holds the truth with 95 %.",
+            f"{each.guarantee}. Lines are 95 % confidence intervals.",
         ):
             kit.picture(bars(each))
 
@@ -234,15 +234,15 @@ async def _assess_tables(visit: Visit, job: dict[str, Any], found: Releases) -> 
 
 
 async def _other(visit: Visit, job: dict[str, Any]) -> None:
-    kit.note("This job has nothing to show here.")
-    kit.link("To the jobs", "/jobs")
+    kit.note("This job has no page.")
+    kit.link("All jobs", "/jobs")
 
 
-# -- what it gives away -----------------------------------------------------------------------------------------------
+# -- assessment ------------------------------------------------------------------------------------------------------
 
 
 async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Those that were made, and a form for another; `asked` is the part of a request that names the release."""
+    """Show the assessments, with a form for a new one; `asked` is the part of a request that names the release."""
     jobs = await visit.api.get("/v1/jobs", limit=1000)
     earlier = [each for each in jobs if each["kind"] == "assess" and each["release"] == job["id"]]
     beside = {
@@ -254,7 +254,7 @@ async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any])
     }
     datasets = [d["name"] for d in await visit.api.get("/v1/datasets") if d["name"] != job["dataset"]]
     listed = {each["name"]: each["title"] for each in await visit.api.get("/v1/attacks")}
-    with kit.panel("What it gives away", "For the steward: the figures below were read off real rows, and stay here."):
+    with kit.panel("Assessment", "For the steward only: the results below were computed from the real rows."):
         result = ui.element("div")
 
         async def show(found: dict[str, Any]) -> None:
@@ -262,7 +262,7 @@ async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any])
 
         async def begin() -> None:
             body = asked | {
-                "control": None if control.value == _NOBODY else control.value,
+                "control": None if control.value == _NO_CONTROL else control.value,
                 "others": others.value if others else [],
                 "attacks": attacks.value or None,
             }
@@ -272,22 +272,22 @@ async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any])
                 await watch(visit, begun, show)
 
         with kit.row():
-            usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NOBODY
-            control = kit.choice("People like them who were not used", [_NOBODY, *datasets], usual)
+            usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NO_CONTROL
+            control = kit.choice("Control rows (people who are not in the data)", [_NO_CONTROL, *datasets], usual)
             others = None
             if "release" in asked:
-                others = kit.choice("Other releases of the same people, joined with it", beside, [], several=True)
+                others = kit.choice("Other releases of the same people, to join with it", beside, [], several=True)
             attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
-            kit.button("Assess it", begin, main=not earlier)
+            kit.button("Assess", begin, main=not earlier)
         if earlier:
             with result:
                 await watch(visit, earlier[0], show)
 
 
-_NOBODY = "nobody: leaks look like guesses"
+_NO_CONTROL = "none: attacks are compared with guesses"
 _RISK = (
-    "A risk near 0 means that an attacker with the release does no better on these people than on others who are not "
-    "in it. Now download the rows above: that is the whole way, and step 5. Next, bring data of your own."
+    "A risk near 0 means that an attack on people in the data succeeds no more often than an attack on other people. "
+    "Step 5: download the rows above. The tour is complete. Next, add your own data."
 )
 
 
@@ -298,10 +298,11 @@ async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
     with kit.row():
         kit.text(f"Risk {words.percent(found['risk'])}", "big")
         if found["kept"] is not None:
-            kit.text(f"Usefulness kept {words.percent(found['kept'])}", "big")
-    kit.text(found["headline"] or f"Worst: {found['worst']}.")
+            kit.text(f"Utility {words.percent(found['kept'])}", "big")
+    kit.text(found["headline"] or f"Worst attack: {found['worst']}.")
     kit.note(
-        "Risk is how much better attacks do on people who are in the data than on others. Lines are 95 % intervals."
+        "Risk is the advantage of an attack on people in the data over one on other people. "
+        "Lines are 95 % confidence intervals."
     )
     rows = [
         Interval(label=str(each["name"]), value=each["risk"], low=each["low"], high=each["high"])
@@ -311,8 +312,8 @@ async def _assessment(visit: Visit, job: dict[str, Any]) -> None:
         kit.picture(interval_bars(rows, title="Risk by attack"))
     absent = [[each["title"], each["reason"]] for each in found["attacks"] if not each["ran"]]
     if absent:
-        kit.table(["attack that was not tried", "reason"], absent, caption="Attacks that were not tried")
-    kit.link("The whole report", f"/files/v1/assessments/{job['id']}/page", new=True)
+        kit.table(["attack that was not run", "reason"], absent, caption="Attacks that were not run")
+    kit.link("Full report", f"/files/v1/assessments/{job['id']}/page", new=True)
 
 
 def _plain(value: Any) -> str:

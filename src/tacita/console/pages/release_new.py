@@ -1,4 +1,4 @@
-"""Making a release: what, of which data, how; and what it would cost and be worth, before it is made."""
+"""The form of a new release: kind, dataset and method, with the cost and the expected error."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tacita.console import tour
 from tacita.console.api import Api
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
-from tacita.console.parts.asking import KINDS, OWN_FORMS, Asked, Expected
-from tacita.console.parts.described import Described
+from tacita.console.parts.asking import KINDS, OWN_FORMS, ExpectedRelease, ReleaseForm
+from tacita.console.parts.described import SchemaForm
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 
@@ -25,29 +25,29 @@ _PAUSE = 0.25
 
 @page("/releases/new", "Make a release", roles=("steward", "analyst"), menu=("Releases", "Make a release"), form=True)
 async def release_new(visit: Visit) -> None:
-    """One page: choices above, what they mean below."""
+    """Show the choices, and their plan below."""
     datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
     if not datasets:
-        kit.empty("There is no dataset that you may use.", "To the start", "/")
+        kit.empty("There is no dataset that you may use.", "Start page", "/")
         return
     tour.step(
         visit,
         2,
-        "Made-up rows are the safest kind: they are drawn from noisy tables, and nobody in them exists. Move the "
-        "slider: spending more gives away more, and is more exact. When you like what you see, make the release.",
+        "Synthetic rows are drawn from noisy tables and belong to no real person. Move the slider: a larger epsilon "
+        "means a smaller error and less privacy. When the plan suits you, make the release.",
     )
     chosen = visit.query.get("dataset", datasets[0])
     kinds = await _kinds(visit)
     await _Wizard(visit, datasets, chosen if chosen in datasets else datasets[0], kinds).show()
 
 
-async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., Asked]]]:
+async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., ReleaseForm]]]:
     """Title and form of each kind of release that this person may ask for: own forms first, then those of a schema."""
-    known: dict[str, tuple[str, Callable[..., Asked]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
+    known: dict[str, tuple[str, Callable[..., ReleaseForm]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
     for info in await visit.api.get("/v1/releases/kinds"):
         name = info["name"]
         if name not in OWN_FORMS and visit.may(*info["roles"]):
-            known[name] = (words.RELEASES.get(name, info["summary"]), partial(Described, info=info))
+            known[name] = (words.RELEASES.get(name, info["summary"]), partial(SchemaForm, info=info))
     return known
 
 
@@ -55,26 +55,26 @@ class _Wizard:
     """The state of the page while it is open."""
 
     def __init__(
-        self, visit: Visit, datasets: list[str], dataset: str, kinds: dict[str, tuple[str, Callable[..., Asked]]]
+        self, visit: Visit, datasets: list[str], dataset: str, kinds: dict[str, tuple[str, Callable[..., ReleaseForm]]]
     ) -> None:
         self._visit, self._datasets, self._dataset, self._kinds = visit, datasets, dataset, kinds
         self._kind = visit.query.get("kind", "synthetic")
         self._kind = self._kind if self._kind in kinds else "synthetic"
         self._turn = 0
-        self._key = Api.new_key()  # a second click begins nothing more
-        self._asked: Asked | None = None
-        self._expected: Expected | None = None
+        self._key = Api.new_key()  # a second click starts nothing more
+        self._asked: ReleaseForm | None = None
+        self._expected: ExpectedRelease | None = None
 
     async def show(self) -> None:
         """Choices, plan, button."""
-        with kit.panel("What, and of which data"), kit.row():
+        with kit.panel("Release"), kit.row():
             titles = {key: title for key, (title, _) in self._kinds.items()}
             what = kit.choice("Kind of release", titles, self._kind)
             whose = kit.choice("Dataset", self._datasets, self._dataset)
-        with kit.panel("How"):
+        with kit.panel("Settings"):
             self._about = kit.note("")
             self._fields = ui.element("div")
-        with kit.panel("What it would cost, and how good it would be") as shown:
+        with kit.panel("Plan: cost and expected error") as shown:
             shown.props('aria-live="polite"')
             self._plan = ui.element("div")
             self._button = kit.button("Make the release", self._make, main=True)
@@ -116,21 +116,21 @@ class _Wizard:
         if turn != self._turn or self._asked is None:
             return
         try:
-            found: Expected | TacitaError = await self._asked.expect()
+            found: ExpectedRelease | TacitaError = await self._asked.expect()
         except TacitaError as error:
             found = error
         if turn == self._turn:
             self._show(found)
 
-    def _show(self, found: Expected | TacitaError) -> None:
+    def _show(self, found: ExpectedRelease | TacitaError) -> None:
         self._plan.clear()
         with self._plan:
             if isinstance(found, TacitaError):
                 kit.text(f"{found.field}: {found.rule}." if found.field else f"{found.rule}.", "problem")
-                if found.hint:
-                    kit.note(found.hint)
+                if hint := kit.hint_of(found):
+                    kit.note(hint)
                 return
-            kit.facts({"Takes from the budget": found.cost} | dict(found.facts))
+            kit.facts({"Cost": found.cost} | dict(found.facts))
             if found.note:
                 kit.note(found.note)
             if not found.affordable:
@@ -142,8 +142,8 @@ class _Wizard:
     async def _make(self) -> None:
         if self._asked is None or self._expected is None:
             return
-        question = "Spend this?" if self._expected.charged > 0 else "Release these rows?"
-        if not await kit.confirm(question, self._asked.warning(self._expected), "Yes, make it"):
+        question = "Spend budget?" if self._expected.charged > 0 else "Release these rows?"
+        if not await kit.confirm(question, self._asked.warning(self._expected), "Confirm"):
             return
         job: dict[str, Any] = await self._asked.make(self._key)
         kit.draft().forget()

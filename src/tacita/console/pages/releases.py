@@ -1,4 +1,4 @@
-"""All releases that one may see."""
+"""List of releases."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["releases"]
 
 @page("/releases", "Releases", roles=("steward", "analyst"), menu=("Releases", "Releases"))
 async def releases(visit: Visit) -> None:
-    """Newest first."""
+    """List the releases, newest first."""
     made = {"query", *(kind["job"] for kind in await visit.api.get("/v1/releases/kinds"))}
     found = [job for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] in made]
     with kit.row():
         kit.link("Make a release", "/releases/new", "main-button")
     if not found:
-        kit.empty("There is no release yet. A release is what may leave: rows, tables, or a model.")
+        kit.empty("There is no release yet. A release is a public output: rows, tables, or a model.")
         return
     assessed = {job["release"] for job in await visit.api.get("/v1/jobs", limit=1000) if job["kind"] == "assess"}
     rows = [
@@ -31,4 +31,4 @@ async def releases(visit: Visit) -> None:
         ]
         for job in found
     ]
-    kit.table(["what", "dataset", "state", "assessed", "begun"], rows, caption="Releases")
+    kit.table(["release", "dataset", "state", "assessed", "started"], rows, caption="Releases")

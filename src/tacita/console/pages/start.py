@@ -1,4 +1,4 @@
-"""The start page: what there is, and what to do next."""
+"""The start page: datasets, recent jobs, and next steps."""
 
 from __future__ import annotations
 
@@ -16,46 +16,52 @@ __all__ = ["start"]
 
 @page("/", "Start", menu=("", "Start"))
 async def start(visit: Visit) -> None:
-    """For who comes first, a sample and a tour; for everybody, what they have and what they can do."""
+    """Show the tour, the next steps, the datasets, and the recent jobs."""
     datasets = await visit.api.get("/v1/datasets")
     jobs = await visit.api.get("/v1/jobs", limit=6)
     if visit.may("steward") and visit.me["datasets"] is None:
         _tour(visit, begun=any(dataset["name"] == SAMPLE for dataset in datasets))
     with kit.cells():
-        for name, about, action, path, roles in _DEEDS:
+        for name, about, action, path, roles in _ACTIONS:
             if visit.may(*roles):
                 with kit.panel(name, about):
                     kit.link(action, path)
     with kit.panel("Datasets"):
         if not datasets:
             kit.empty(
-                "There is no dataset that you may use yet.",
-                *(("Bring one", "/datasets/new") if visit.may("steward") else ()),
+                "There is no dataset that you may use.",
+                *(("Add a dataset", "/datasets/new") if visit.may("steward") else ()),
             )
         else:
             rows = [
                 [_link(d["name"], f"/datasets/{d['name']}"), d["title"], words.budget(d["budget"])] for d in datasets
             ]
             kit.table(["name", "title", "budget"], rows, caption="Datasets")
-    with kit.panel("Lately"):
+    with kit.panel("Recent jobs"):
         if not jobs:
-            kit.note("Nothing was asked for yet. Releases and assessments that run, or have run, stand here.")
+            kit.note("There is no job yet. Releases and assessments are listed here.")
         else:
             shown = [
                 [words.KINDS.get(j["kind"], j["kind"]), j["dataset"] or "", _state(j), words.when(j["created"])]
                 for j in jobs
             ]
-            kit.table(["what", "dataset", "state", "begun"], shown, caption="Latest jobs")
+            kit.table(["job", "dataset", "state", "started"], shown, caption="Recent jobs")
 
 
-_DEEDS = (
-    ("Collect", "Ask a population and never see an answer.", "To the campaigns", "/campaigns", ("steward", "analyst")),
-    ("Release", "Rows, tables or a model that may leave.", "Make one", "/releases/new", ("steward", "analyst")),
-    ("Compare", "Which release is best, before anything is spent.", "Compare some", "/comparisons", ("steward",)),
+_ACTIONS = (
+    (
+        "Collect",
+        "Run a survey under local differential privacy.",
+        "Open the campaigns",
+        "/campaigns",
+        ("steward", "analyst"),
+    ),
+    ("Release", "Publish rows, tables or a model.", "Make a release", "/releases/new", ("steward", "analyst")),
+    ("Compare", "Find the best release before you spend budget.", "Compare releases", "/comparisons", ("steward",)),
     (
         "Calculate",
-        "What an epsilon risks, and what it costs.",
-        "To the calculators",
+        "See the risk and the cost of an epsilon.",
+        "Open the calculators",
         "/calculators",
         ("steward", "analyst"),
     ),
@@ -69,10 +75,10 @@ def _tour(visit: Visit, *, begun: bool) -> None:
 
     with kit.panel("New here? Make your first release in a few minutes"):
         kit.text(
-            "There is a sample: a census of 5,000 people who do not exist. The tour makes rows from it that may be "
-            "published, attacks them to see what they give away, and lets you download them."
+            "The sample is a simulated census of 5,000 people. The tour makes synthetic rows from it, assesses their "
+            "risk, and lets you download them."
         )
-        kit.button("Take the tour again" if begun else "Start the tour", begin, main=True)
+        kit.button("Repeat the tour" if begun else "Start the tour", begin, main=True)
 
 
 def _link(name: str, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Tokens: access of people and programs, by role."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tacita.console.parts import kit, words
 __all__ = ["tokens"]
 
 _ROLES = {
-    "analyst": "analyst: asks, within budgets and policies",
-    "steward": "steward: looks after datasets and campaigns",
-    "holder": "holder: sends reports, answers federated runs",
-    "admin": "admin: everything, also tokens",
+    "analyst": "analyst: makes releases within budgets and policies",
+    "steward": "steward: manages datasets and campaigns",
+    "holder": "holder: sends reports, takes part in federated runs",
+    "admin": "admin: all rights, including tokens",
 }
-_DAYS = {1: "a day", 7: "a week", 90: "90 days", 365: "a year", 0: "for ever"}
+_DAYS = {1: "a day", 7: "a week", 90: "90 days", 365: "a year", 0: "without end"}
 
 
 @page("/tokens", "People and tokens", roles=("admin",), menu=("Server", "People and tokens"), form=True)
 async def tokens(visit: Visit) -> None:
-    """Tokens are how the server knows people and programs."""
+    """List the tokens, with a form for a new one."""
     datasets = [dataset["name"] for dataset in await visit.api.get("/v1/datasets")]
     campaigns = [campaign["id"] for campaign in await visit.api.get("/v1/campaigns")]
 
@@ -37,23 +37,23 @@ async def tokens(visit: Visit) -> None:
                 "all" if token["datasets"] is None else ", ".join(token["datasets"]),
                 words.when(token["created"]),
                 words.when(token["expires"]) or "never",
-                partial(_standing, token),
+                partial(_state, token),
                 partial(_revoke, token),
             ]
             for token in await visit.api.get("/v1/tokens")
         ]
-        columns = ["whose", "role", "good for", "made", "ends", "state", "end it"]
+        columns = ["name", "role", "datasets", "created", "expires", "state", "revoke"]
         kit.table(columns, rows, caption="Tokens")
 
     def _revoke(token: dict[str, Any]) -> None:
         async def revoke() -> None:
-            said = f"Whoever uses the token of {token['name']} is shut out at once, and jobs it began end."
-            if await kit.confirm("End this token for good?", said, "End it"):
+            warning = f"The token of {token['name']} stops working at once, and its jobs end. This cannot be undone."
+            if await kit.confirm("Revoke this token?", warning, "Revoke the token"):
                 await visit.api.delete(f"/v1/tokens/{token['id']}")
                 await listed.refresh()
 
         if token["revoked"] is None and token["id"] != visit.me["id"]:
-            kit.button("End", revoke)
+            kit.button("Revoke", revoke)
 
     async def make() -> None:
         days = int(ends.value)
@@ -64,17 +64,17 @@ async def tokens(visit: Visit) -> None:
         _show_once(made["token"])
         await listed.refresh()
 
-    with kit.panel("Make a token", "Its text is shown once. The server keeps only a digest of it."), kit.row():
-        name = kit.field("Whose it is")
+    with kit.panel("New token", "The token is shown once. The server stores only its digest."), kit.row():
+        name = kit.field("Name of the person or program")
         role = kit.choice("Role", _ROLES, "analyst")
-        scope = kit.choice("Only for (nothing: all)", [*datasets, *campaigns], [], several=True)
-        ends = kit.choice("Good for", _DAYS, 90)
-        kit.button("Make it", make, main=True)
+        scope = kit.choice("Datasets and campaigns (empty: all)", [*datasets, *campaigns], [], several=True)
+        ends = kit.choice("Valid for", _DAYS, 90)
+        kit.button("Create the token", make, main=True)
     with kit.panel("Tokens"):
         await listed()
 
 
-def _standing(token: dict[str, Any]) -> None:
+def _state(token: dict[str, Any]) -> None:
     over = token["expires"] and dt.datetime.fromisoformat(token["expires"]) <= dt.datetime.now(dt.UTC)
     kit.state("revoked" if token["revoked"] else "expired" if over else "good")
 
@@ -82,11 +82,11 @@ def _standing(token: dict[str, Any]) -> None:
 def _show_once(text: str) -> None:
     with ui.dialog(value=True) as dialog, ui.element("div").classes("panel dialog"):
         kit.heading("The token")
-        kit.text("Copy it now and hand it over safely: it is shown this once.")
+        kit.text("Copy it now and pass it on safely: it is not shown again.")
         kit.text(text, "token", tag="code")
         with kit.row():
             kit.button("Copy", lambda: ui.clipboard.write(text))
             kit.button("Done", dialog.close, main=True)
     kit.said(dialog.props("persistent"), **{"aria-label": "The token"})
-    # what is shown once does not stay in the page
+    # a token that is shown once must not stay in the page
     dialog.on_value_change(lambda event: None if event.value else dialog.delete())

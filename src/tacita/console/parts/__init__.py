@@ -1,1 +1,1 @@
-"""What pages are made of: widgets, and the computations behind them."""
+"""Parts of pages: widgets, and the computations behind them."""

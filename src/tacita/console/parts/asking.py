@@ -1,4 +1,4 @@
-"""What a release would be, before it is made: the request, what it costs, and how good it would be.
+"""A release before it is made: its request, its cost, and its expected error.
 
 One class for each kind of release: its fields, its request to the REST interface, and its plan in words. A new kind of
 release needs no class here: `described` makes its form.
@@ -27,21 +27,30 @@ from tacita.privacy.budget import Budget
 from tacita.synthesize.auto import Synthesize
 from tacita.synthesize.rehearsal import rehearse
 
-__all__ = ["KINDS", "OWN_FORMS", "Anonymized", "Asked", "Expected", "Made", "Model", "Statistics"]
+__all__ = [
+    "KINDS",
+    "OWN_FORMS",
+    "AnonymizedForm",
+    "ExpectedRelease",
+    "ModelForm",
+    "ReleaseForm",
+    "SyntheticForm",
+    "TablesForm",
+]
 
 _REHEARSED = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class ExpectedRelease:
     """A plan as it is shown.
 
     Attributes:
-        cost: What it takes from the account, in words; nothing where it is free.
-        charged: The same as a number.
+        cost: Charge to the account, in words; "nothing" where it is free.
+        charged: The charge as a number.
         affordable: Whether the account can pay.
         facts: How it would be made and how good it would be.
-        note: What is not promised.
+        note: Limits of the guarantee or of the rehearsal.
     """
 
     cost: str
@@ -52,13 +61,13 @@ class Expected:
 
 
 @dataclass
-class Asked(ABC):
+class ReleaseForm(ABC):
     """One release that is being put together.
 
     Attributes:
-        name, about: What this kind of release is called, and what it is.
-        balance: Where the account of the dataset stands, in its own currency.
-        query: What the address of the page asks for.
+        name, about: Name and description of this kind of release.
+        balance: Balance of the dataset's account, in its own currency.
+        query: Query parameters of the page.
         change: Called when a field changes.
     """
 
@@ -77,32 +86,33 @@ class Asked(ABC):
         """Show what can be chosen."""
 
     @abstractmethod
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """Plan it; touches no data."""
 
     @abstractmethod
     async def make(self, key: str) -> dict[str, Any]:
         """Begin it: the job."""
 
-    def warning(self, expected: Expected) -> str:
-        """What is asked before it is made: what it costs, who is protected, and what cannot be undone."""
+    def warning(self, expected: ExpectedRelease) -> str:
+        """Warn before it is made: cost, unit of protection, and effects that cannot be undone."""
         return (
-            f"It takes {expected.cost}. {self.protected()} What is spent is spent for ever, also if you delete the "
-            "release."
+            f"The release spends {expected.cost}. {self.protected()} Spent budget is never refunded, even if you "
+            "delete the release."
         )
 
     # -- what several kinds share ------------------------------------------------------------------------------------
 
     def spend_field(self) -> None:
-        """How much to spend, in the currency of the account."""
+        """Show the slider for the budget to spend, in the currency of the account."""
         unit = "rho" if self.balance["currency"] == "zcdp" else "epsilon"
         left = float(self.balance["remaining"])
         options = [value for value in words.EPSILONS if value <= max(left, words.EPSILONS[0])]
         wanted = float(self.query.get("epsilon", min(1.0, left)))
-        self.spend = kit.slider(f"Spend ({unit})", options, wanted, change=self.change)
+        about = words.loss_note(self.balance["currency"])
+        self.spend = kit.slider(f"Spend ({unit})", options, wanted, words=about, change=self.change)
 
     def budget(self) -> dict[str, float]:
-        """The same as a request says it."""
+        """Return the budget as a request states it."""
         currency = self.balance["currency"]
         if currency == "zcdp":
             return {"rho": self.spend()}
@@ -110,34 +120,34 @@ class Asked(ABC):
         return {"epsilon": self.spend()} | ({"delta": delta} if delta else {})
 
     def rehearsed(self, people: int) -> str:
-        """On whom it was rehearsed, in words."""
-        alike = "" if self.balance["unit"] == "row" else ", each taken as one row, so expect a larger error"
-        return f"{people:,} made-up people{alike}"
+        """Describe the people of the rehearsal."""
+        alike = "" if self.balance["unit"] == "row" else ", each with one row, so expect a larger error"
+        return f"{people:,} simulated people{alike}"
 
     def protected(self) -> str:
-        """Who is protected by the account of the dataset, in words."""
+        """Describe the unit that the account of the dataset protects."""
         unit, _, rest = str(self.balance["unit"]).partition(":")
         person, _, most = rest.rpartition(":")
         return (
-            "Each row is protected by itself."
+            "Each row is protected."
             if unit == "row"
             else f"Each person ({person}) is protected, with up to {most} rows."
         )
 
     def paid(self, plan: Mapping[str, Any]) -> tuple[str, float, bool]:
-        """What a plan takes from the account."""
+        """Return the charge of a plan: in words, as a number, and whether the account can pay it."""
         cost = plan["account_added"]
         left = words.amount(plan["account_remaining"])
         unit = "ρ" if self.balance["currency"] == "zcdp" else "ε"
-        return f"{unit} {words.amount(cost)} of {left} that are left", float(cost or 0), bool(plan["affordable"])
+        return f"{unit} {words.amount(cost)} of the remaining {left}", float(cost or 0), bool(plan["affordable"])
 
 
 @dataclass
-class Made(Asked):
-    """Made-up rows."""
+class SyntheticForm(ReleaseForm):
+    """Synthetic rows."""
 
-    name = "Made-up rows"
-    about = "Rows of nobody, with the tables of the people. Differentially private."
+    name = "Synthetic rows"
+    about = "Synthetic rows that keep the statistics of your data. Differentially private."
 
     def fields(self) -> None:
         """Budget, method, attributes, and about how many people there are."""
@@ -145,16 +155,18 @@ class Made(Asked):
         with kit.row():
             self.spend_field()
             options = {
-                "quality": "the one that promises most",
-                "privbayes": "a network (PrivBayes)",
-                "mst": "a tree of pairs",
-                "aim": "chosen tables (AIM)",
+                "quality": "automatic (recommended)",
+                "privbayes": "Bayesian network (PrivBayes)",
+                "mst": "tree of pairs (MST)",
+                "aim": "selected tables (AIM)",
                 "pairs": "all pairs",
                 "independent": "single attributes",
             }
             self.method = kit.choice("Method", options, self.query.get("method", "quality"), change=self.change)
         with kit.row():
-            self.people = kit.number("About how many people (if it is public)", None, low=2, step=1, change=self.change)
+            self.people = kit.number(
+                "Approximate number of people (if public)", None, low=2, step=1, change=self.change
+            )
             self.names = kit.choice("Attributes", names, names, several=True, change=self.change)
 
     def body(self) -> dict[str, Any]:
@@ -168,11 +180,11 @@ class Made(Asked):
             "method": self.method.value,
             "attributes": list(self.names.value),
             "people": int(people) if people else None,
-            "purpose": "made-up rows",
+            "purpose": "synthetic rows",
         }
 
-    async def expect(self) -> Expected:
-        """The plan, and a rehearsal on people who are made up themselves."""
+    async def expect(self) -> ExpectedRelease:
+        """Plan it, and rehearse it on simulated people."""
         body = self.body()
         plan = await self.api.post("/v1/releases/synthetic/plan", body)
         cost, charged, affordable = self.paid(plan)
@@ -182,19 +194,21 @@ class Made(Asked):
         )
         tried = await self.api.compute(partial(rehearse, recipe, self.domain, Budget(**body["budget"]), people=people))
         facts = {
-            "How": plan["reason"] or self.method.value,
-            "Expected error, tables of one attribute": f"{words.percent(tried.singles)} of people in the wrong cell",
-            "Expected error, tables of two": f"{words.percent(tried.pairs)} of people in the wrong cell",
+            "Method": plan["reason"] or self.method.value,
+            "Expected error, tables of one attribute": f"{words.percent(tried.singles)} of people in a wrong cell",
+            "Expected error, tables of two attributes": f"{words.percent(tried.pairs)} of people in a wrong cell",
         }
         if "rho" not in body["budget"]:
-            facts["What it means"] = words.odds(body["budget"]["epsilon"])
-        size = self.rehearsed(people) + ("" if body["people"] else " (say how many there are for a better guess)")
-        return Expected(
+            facts["Meaning of epsilon"] = words.odds(body["budget"]["epsilon"])
+        size = self.rehearsed(people) + (
+            "" if body["people"] else " (state the number of people for a better estimate)"
+        )
+        return ExpectedRelease(
             cost=cost,
             charged=charged,
             affordable=affordable,
             facts=facts,
-            note=f"Errors were rehearsed on {size}; real people may hang together in other ways.",
+            note=f"The errors are from a rehearsal on {size}. Real data may be correlated differently.",
         )
 
     async def make(self, key: str) -> dict[str, Any]:
@@ -213,23 +227,23 @@ def _conditions(asked: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass
-class Anonymized(Asked):
+class AnonymizedForm(ReleaseForm):
     """Anonymized rows."""
 
     name = "Anonymized rows"
-    about = "Real rows in which nobody stands out (k-anonymity). Free, and without differential privacy."
+    about = "k-anonymous rows of real people. They spend no budget and have no differential privacy."
 
     def fields(self) -> None:
-        """At least as much as the owner asks for."""
+        """Show the criteria; they are at least as strict as the owner's policy."""
         with kit.row():
             self.k = kit.slider(
-                "Least people alike (k)",
+                "Smallest class (k)",
                 (2, 3, 5, 10, 20, 50, 100),
                 float(self.query.get("k", 5)),
                 shown=lambda value: f"{value:g}",
                 change=self.change,
             )
-            self.suppress = kit.number("Most rows left out, %", None, low=0, high=99, change=self.change)
+            self.suppress = kit.number("Largest share of suppressed rows, %", None, low=0, high=99, change=self.change)
         with ui.expansion("Method and further criteria").props("dense"), kit.row():
             self.method = kit.choice("Method", list(METHODS), DEFAULT_METHOD, change=self.change)
             self.stricter = {
@@ -248,31 +262,30 @@ class Anonymized(Asked):
             "method": self.method.value,
         } | {name: float(found.value) for name, found in self.stricter.items() if found.value is not None}
 
-    def warning(self, expected: Expected) -> str:
-        """What is asked before it is made: it costs no budget, and protects less."""
+    def warning(self, expected: ExpectedRelease) -> str:
+        """Warn before it is made: it spends no budget, and protects less."""
         return (
-            f"Rows of real people are released: {expected.facts['Leaves']}. No budget is spent, and there is no "
-            f"differential privacy. What holds: {expected.facts['Will hold']}. The people in the rows are protected "
-            "from whoever knows their quasi-identifiers and nothing else. Whoever has fetched the rows has them for "
-            "ever."
+            f"Rows of real people are released, with the columns {expected.facts['Columns']}. No budget is spent, and "
+            f"there is no differential privacy. Criteria: {expected.facts['Criteria']}. They protect people from an "
+            "attacker who knows only their quasi-identifiers. Downloaded rows cannot be taken back."
         )
 
-    async def expect(self) -> Expected:
-        """Which columns would leave, and how."""
+    async def expect(self) -> ExpectedRelease:
+        """Plan it: columns, generalised columns, and criteria."""
         plan = await self.api.post("/v1/releases/anonymized/plan", self.body())
         asked = "; ".join(_conditions(plan["conditions"]))
-        return Expected(
+        return ExpectedRelease(
             cost="nothing",
             charged=0.0,
             affordable=True,
             facts={
-                "Leaves": ", ".join(plan["columns"]),
-                "Made coarser": ", ".join(plan["generalised"]) or "nothing",
-                "Will hold": asked,
+                "Columns": ", ".join(plan["columns"]),
+                "Generalised columns": ", ".join(plan["generalised"]) or "none",
+                "Criteria": asked,
             },
             note=" ".join(f"{warning}." for warning in plan["warnings"])
-            + " How much coarser depends on the rows: compare releases to see it before anything leaves. "
-            "No differential privacy: who knows much about a person may still learn something.",
+            + " The degree of generalisation depends on the rows. A comparison of releases shows it in advance. "
+            "No differential privacy: an attacker who knows much about a person may learn more.",
         )
 
     async def make(self, key: str) -> dict[str, Any]:
@@ -282,14 +295,14 @@ class Anonymized(Asked):
 
 
 @dataclass
-class Statistics(Asked):
-    """Tables with noise."""
+class TablesForm(ReleaseForm):
+    """Noisy tables."""
 
-    name = "Tables with noise"
-    about = "Counts by one attribute or several, with their error. Differentially private."
+    name = "Noisy tables"
+    about = "Counts by one or more attributes, with their error. Differentially private."
 
     def fields(self) -> None:
-        """Up to three tables and what they may cost."""
+        """Show up to three tables, and the budget."""
         names = list(self.domain.countable)
         with kit.row():
             self.spend_field()
@@ -304,10 +317,10 @@ class Statistics(Asked):
         """The request."""
         tables = [list(table.value) for table in self.tables if table.value]
         if not tables:
-            raise InvalidInput("must be at least one table", field="tables", hint="Choose what to count by")
+            raise InvalidInput("must be at least one table", field="tables", hint="Choose the attributes of a table")
         return {"dataset": self.dataset, "tables": tables, "budget": self.budget(), "purpose": "statistics"}
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """The plan, with the error of each table."""
         plan = await self.api.post("/v1/releases/tables/plan", self.body())
         cost, charged, affordable = self.paid(plan)
@@ -316,7 +329,7 @@ class Statistics(Asked):
             f"± {words.amount(table['half_width'])} (95 %)"
             for table in plan["predictions"]
         }
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts)
+        return ExpectedRelease(cost=cost, charged=charged, affordable=affordable, facts=facts)
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
@@ -338,27 +351,27 @@ def _error(measure: str, value: float, margin: float) -> str:
 
 
 def _worth(tried: RehearsedFit) -> str:
-    """Whether a model would be better than a guess, in words that do not say more than the rehearsal knows."""
+    """Compare a model with a blind guess, as far as the rehearsal shows."""
     if tried.beats_guessing:
         less = _error(tried.measure, tried.gains[0], tried.gain_margins[0])
-        return f"It would be better than guessing blindly: the error is smaller by {less}."
+        return f"The model would be better than a blind guess: its error is smaller by {less}."
     if tried.could_beat_guessing:
-        return "No better than guessing blindly: with this budget noise takes away what the model would learn."
+        return "No better than a blind guess: the noise of this budget hides the relation."
     return (
-        "No better than guessing blindly, whatever the budget: among these synthetic people the features say too "
-        "little about what is predicted. The rehearsal cannot say how good the model would be on real people."
+        "No better than a blind guess at any budget: among these simulated people the features and the target depend "
+        "too little on each other. The rehearsal cannot predict the error on real people."
     )
 
 
 @dataclass
-class Model(Asked):
+class ModelForm(ReleaseForm):
     """A model."""
 
     name = "A model"
-    about = "Predicts one attribute from others; released as numbers. Differentially private."
+    about = "A model that predicts one attribute from others. Differentially private."
 
     def fields(self) -> None:
-        """What to predict from what, by which kind of model."""
+        """Show the kind of model, the target, the features, and the budget."""
         names = list(self.domain.countable)
         with kit.row():
             self.spend_field()
@@ -366,13 +379,15 @@ class Model(Asked):
         with kit.row():
             self.target = kit.choice("Predict", names, names[-1], change=self.change)
             self.features = kit.choice("From", names, names[:-1], several=True, change=self.change)
-            self.people = kit.number("About how many people (if it is public)", None, low=2, step=1, change=self.change)
+            self.people = kit.number(
+                "Approximate number of people (if public)", None, low=2, step=1, change=self.change
+            )
 
     def body(self) -> dict[str, Any]:
         """The request."""
         features = [name for name in self.features.value if name != self.target.value]
         if not features:
-            raise InvalidInput("must be at least one that is not predicted", field="features")
+            raise InvalidInput("must have at least one attribute besides the target", field="features")
         body: dict[str, Any] = {
             "dataset": self.dataset,
             "name": f"{self.dataset}.{self.target.value}"[:64],
@@ -385,8 +400,8 @@ class Model(Asked):
         known = self.people.value and self.kind.value in ("linear", "logistic")
         return body | ({"people": int(self.people.value)} if known else {})
 
-    async def expect(self) -> Expected:
-        """The plan, and a rehearsal on people who are made up."""
+    async def expect(self) -> ExpectedRelease:
+        """Plan it, and rehearse it on simulated people."""
         body = self.body()
         plan = await self.api.post("/v1/models/fit/plan", body)
         cost, charged, affordable = self.paid(plan)
@@ -396,17 +411,17 @@ class Model(Asked):
         tried = await self.api.compute(
             partial(rehearse_fit, recipe, self.domain, body["target"], Budget(**body["budget"]), people=people)
         )
-        what = "Wrong" if tried.measure == "wrong" else "Error"
-        names = ("with this budget", "with a budget without end", "guessing blindly")
+        what = "Wrong predictions" if tried.measure == "wrong" else "Error"
+        names = ("with this budget", "without noise", "blind guess")
         errors = zip(names, (tried.private, tried.plenty, tried.blind), tried.margins, strict=True)
-        facts = {"How": plan["why"] or _LEARNT[body["kind"]]}
+        facts = {"Method": plan["why"] or _LEARNT[body["kind"]]}
         facts |= {f"{what}, {name}": _error(tried.measure, value, margin) for name, value, margin in errors}
-        facts["So"] = _worth(tried)
+        facts["Conclusion"] = _worth(tried)
         note = (
-            f"Rehearsed on {self.rehearsed(people)}; real people may be easier or harder to predict. The margins are "
-            "the chance of the rehearsal (95 %)."
+            f"The errors are from a rehearsal on {self.rehearsed(people)}, with 95 % margins. Real people may be "
+            "easier or harder to predict."
         )
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
+        return ExpectedRelease(cost=cost, charged=charged, affordable=affordable, facts=facts, note=note)
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
@@ -414,11 +429,11 @@ class Model(Asked):
         return job
 
 
-KINDS: dict[str, type[Asked]] = {
-    "synthetic": Made,
-    "tables": Statistics,
-    "anonymized": Anonymized,
-    "model": Model,
+KINDS: dict[str, type[ReleaseForm]] = {
+    "synthetic": SyntheticForm,
+    "tables": TablesForm,
+    "anonymized": AnonymizedForm,
+    "model": ModelForm,
 }
 """Kinds of release with a form of their own; all others have one that is made from the schema of their request."""
 OWN_FORMS = {*KINDS, "federated"}

@@ -1,4 +1,4 @@
-"""What a campaign's builder computes: a schema from rows of a form, tables from names, errors to expect, words to read.
+"""Computations behind the form of a campaign: schema, tables, expected errors, texts for respondents.
 
 Privacy: nothing here touches data; all of it is public, and is sent to every device.
 """
@@ -48,7 +48,7 @@ _LEVELLED = ("categorical", "ordinal")
 _FEW_PAIRS = 6
 _CURVE_TABLES = 2
 MOST_REHEARSED = 6
-"""So many tables are rehearsed while somebody waits; of 66 it took 42 s."""
+"""Tables that are rehearsed while a person waits; 66 of them took 42 s."""
 
 
 # -- the schema -------------------------------------------------------------------------------------------------------
@@ -78,13 +78,13 @@ class Row:
     def as_attribute(self) -> dict[str, Any]:
         """As a schema has it."""
         if not self.name.strip():
-            raise InvalidInput("must not be empty", field="name", hint="Name every attribute, or take its row away")
+            raise InvalidInput("must not be empty", field="name", hint="Name the attribute, or remove its row")
         plain = {"kind": "categorical"} | dict(self.declared) | {"name": self.name.strip()}
         plain["description"] = self.question.strip()
         if not self.fixed:
             plain["levels"] = [level.strip() for level in self.levels.split(",") if level.strip()]
             if len(plain["levels"]) < 2:
-                hint = "Write the possible answers with commas between them"
+                hint = "Separate the possible answers by commas"
                 raise InvalidInput("needs at least two answers", field=plain["name"], hint=hint)
         return plain
 
@@ -94,11 +94,11 @@ def _simple(declared: Mapping[str, Any]) -> bool:
 
 
 def rows_of(schema: Mapping[str, Any] | str) -> list[Row]:
-    """The rows of a form, from a schema or from its text as YAML or JSON. Identifiers are no question to anybody."""
+    """The rows of a form, from a schema or from its text as YAML or JSON. Identifiers are skipped."""
     if isinstance(schema, str):
         schema = load_yaml(schema, field="schema")
     if not isinstance(schema, Mapping):
-        hint = "Paste what `tacita schema` writes: attributes, each with its kind, name and levels"
+        hint = "Write a list of attributes, each with its kind, name and levels"
         raise InvalidInput("must be a schema", field="schema", hint=hint)
     domain = Domain.from_dict(dict(schema))
     declared = {plain["name"]: plain for plain in domain.as_dict()["attributes"]}
@@ -117,7 +117,7 @@ def schema_of(rows: Iterable[Row], title: str = "") -> dict[str, Any]:
     """The schema that the rows of a form are, checked."""
     attributes = [row.as_attribute() for row in rows]
     if not attributes:
-        raise InvalidInput("must be at least one", field="attributes", hint="Add an attribute")
+        raise InvalidInput("must have at least one", field="attributes", hint="Add an attribute")
     return Domain.from_dict({"tacita": 1, "title": title, "attributes": attributes}).as_dict()
 
 
@@ -158,18 +158,18 @@ def not_asked(names: Sequence[str], tables: Iterable[Sequence[str]]) -> list[str
 
 
 def tables_of(picked: Iterable[Sequence[str]], more: str, names: Sequence[str]) -> list[list[str]]:
-    """What was picked, and larger tables that were written: names joined by +, tables separated by commas."""
+    """Return the selected tables, and larger tables given as text: names joined by +, separated by commas."""
     found = [list(table) for table in picked if set(table) <= set(names)]
     for text in more.split(","):
         table = [name.strip() for name in text.split("+") if name.strip()]
         strange = [name for name in table if name not in names]
         if strange:
             hint = f"Join names by +, as in {' + '.join(list(names)[:3])}"
-            raise InvalidInput("names no attribute", field="larger tables", value=", ".join(strange), hint=hint)
+            raise InvalidInput("has an unknown attribute", field="larger tables", value=", ".join(strange), hint=hint)
         if table and sorted(table) not in [sorted(known) for known in found]:
             found.append(table)
     if not found:
-        raise InvalidInput("must be at least one", field="tables", hint="Pick the tables that you want to know")
+        raise InvalidInput("must have at least one", field="tables", hint="Select the tables to be estimated")
     return found
 
 
@@ -181,7 +181,7 @@ def closing_time(text: str) -> dt.datetime | None:
         found = dt.datetime.fromisoformat(text.strip())
     except ValueError:
         raise InvalidInput(
-            "must be a date and a time", field="closes", value=text, hint="As 2030-12-31 18:00"
+            "must be a date and a time", field="closes", value=text, hint="Write it as 2030-12-31 18:00"
         ) from None
     return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found
 
@@ -190,7 +190,7 @@ def closing_time(text: str) -> dt.datetime | None:
 
 
 def mode_taken(planned: Mapping[str, Any], tables: Sequence[Sequence[str]]) -> str:
-    """The mode in which a plan was made, also where the planner has chosen: larger views are tables nobody named."""
+    """The mode in which a plan was made, also if the planner chose it: views contain tables that were not asked for."""
     named = {frozenset(table) for table in tables}
     asked = [each["attributes"] for each in planned["questions"] if len(each["attributes"]) > 1]
     return "views" if any(frozenset(each) not in named for each in asked) else str(planned["mode"])
@@ -233,11 +233,11 @@ def _design(body: Mapping[str, Any], mode: str) -> CollectionDesign:
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a respondent reads of one question.
+    """One question as a respondent reads it.
 
     Attributes:
-        asks: What is asked, each with its possible answers.
-        said: What leaves the device.
+        asks: Questions, each with its possible answers.
+        said: Description of the report that is sent.
         odds: The most that the answer changes the odds between any two truths.
         epsilon: The same as a loss.
         share: Of the respondents who are asked it.
@@ -251,7 +251,7 @@ class Read:
 
 
 def read_by_respondents(body: Mapping[str, Any], mode: str) -> list[Read]:
-    """What each question says to whoever gets it: read off the very questions that devices are sent."""
+    """Return the text of each question, from the questions that devices get."""
     design = _design(body, mode)
     found = []
     for number, asked in enumerate(design.questions):

@@ -24,7 +24,7 @@ __all__ = ["MOST_BARS", "Watch", "bars", "half_width", "stop_advice"]
 Key = tuple[str, ...]
 
 _RECENT = 5
-"""So many looks back, the pace is read."""
+"""Number of last observations that the rate is computed from."""
 _MOST_SEEN = 2000
 _AHEAD = 4
 MOST_BARS = 40
@@ -38,7 +38,7 @@ def half_width(release: Release, level: float = 0.95) -> float:
 
 @dataclass(kw_only=True)
 class Watch:
-    """What was seen of one campaign.
+    """Observations of one campaign.
 
     Attributes:
         seen: (seconds, reports) at each look.
@@ -76,7 +76,7 @@ class Watch:
         steps = np.geomspace(points[0][0], max(reports * _AHEAD, points[0][0] * 2), 60)
         ahead = [width * math.sqrt(reports / step) for step in steps]
         return [
-            Curve(label="seen here", x=[x for x, _ in points], y=[y for _, y in points]),
+            Curve(label="observed", x=[x for x, _ in points], y=[y for _, y in points]),
             Curve(label="as 1 / square root of reports", x=steps.tolist(), y=ahead),
         ]
 
@@ -101,7 +101,7 @@ def bars(release: Release) -> list[Interval]:
 def stop_advice(
     releases: Releases | None, terms: Mapping[str, Any], respondents: int, tables: Iterable[Key], state: str = "open"
 ) -> str:
-    """What the stopping rule says, in words: whether it is enough, or how many more people it should take.
+    """Describe the advice of the stop rule: stop, or the number of further respondents.
 
     Args:
         releases: The pooled tables so far; None while there are too few answers.
@@ -112,32 +112,32 @@ def stop_advice(
     """
     minimum, wanted = int(terms["minimum"]), {tuple(key) for key in tables}
     if state == "closed":
-        return "The campaign is closed: its tables stay as they are."
+        return "The campaign is closed. Its tables are final."
     missing = wanted - set(releases or ())
     if missing:
         named = ", ".join(sorted(" x ".join(key) for key in missing))
-        return f"A table is shown when {minimum:,} people have answered for it. Still waiting: {named}."
+        return f"A table is shown after {minimum:,} answers. Too few answers yet: {named}."
     assert releases is not None
     if terms["stop"] is None:
         worst = max(half_width(release) for release in releases.values())
         return (
-            f"This campaign has no stop rule. The widest interval is now {worst:.3g} to each side; four times as many "
-            "reports make it half as wide."
+            f"This campaign has no stop rule. The widest interval is ± {worst:.3g}. Four times as many reports would "
+            "make it half as wide."
         )
     rule = StopRule(**terms["stop"])
     looked_at = [releases.project(key) for key in rule.tables or releases]
     advice = rule.look_at(looked_at, max(1, rule.due(respondents)), respondents=respondents)
     if advice.stop:
         return (
-            f"Every interval is within {rule.half_width:g}: that is enough. The campaign closes at its next look, or "
-            "when you close it."
+            f"There are enough reports: each interval is at most ± {rule.half_width:g}. The campaign closes at its "
+            "next check, or when you close it."
         )
     if advice.more_respondents is None:
         return (
-            f"The widest interval is {advice.widest:.3g} to each side. No number of people would make it "
-            f"{rule.half_width:g}."
+            f"The widest interval is ± {advice.widest:.3g}. No number of respondents would make it "
+            f"± {rule.half_width:g}."
         )
     return (
-        f"The widest interval is {advice.widest:.3g} to each side at this look's level, in {' x '.join(advice.table)}; "
-        f"the rule asks for {rule.half_width:g}. About {advice.more_respondents:,} more people should be enough."
+        f"The widest interval, in {' x '.join(advice.table)}, is ± {advice.widest:.3g} at the level of this check. The "
+        f"stop rule needs ± {rule.half_width:g}: about {advice.more_respondents:,} more respondents."
     )

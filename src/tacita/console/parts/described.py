@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacita.console.parts import kit
-from tacita.console.parts.asking import Asked, Expected
+from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Described", "member_type"]
+__all__ = ["SchemaForm", "member_type"]
 
 _ATTRIBUTES = {"columns", "attributes", "features"}
 _ATTRIBUTE = {"column", "target"}
@@ -26,7 +26,7 @@ def member_type(member: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @dataclass
-class Described(Asked):
+class SchemaForm(ReleaseForm):
     """A release whose form follows the schema of its request.
 
     Attributes:
@@ -40,7 +40,7 @@ class Described(Asked):
 
     @property
     def about(self) -> str:  # type: ignore[override]
-        """What this kind of release is."""
+        """Description of this kind of release."""
         return f"{self.info['summary']}."
 
     @property
@@ -67,19 +67,21 @@ class Described(Asked):
         known = {name: value for name, value in given.items() if value is not None}
         for name in self.info["request"].get("required", ()):
             if name not in known and name not in _ELSEWHERE:
-                raise InvalidInput("must be filled in", field=name)
+                raise InvalidInput("must not be empty", field=name)
         paid = {"budget": self.budget()} if "budget" in self.members else {}
         return {"dataset": self.dataset} | paid | known
 
-    async def expect(self) -> Expected:
+    async def expect(self) -> ExpectedRelease:
         """The plan, as the server states it."""
         plan = await self.api.post(f"/v1/releases/{self.info['name']}/plan", self.body())
         if "account_cost" not in plan:
             facts = {name.capitalize(): ", ".join(plan[name]) for name in ("attributes", "replaced") if plan.get(name)}
-            note = "No privacy guarantee: assess the rows before anyone gets them."
-            return Expected(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
+            note = "No privacy guarantee: assess the rows before you share them."
+            return ExpectedRelease(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
         cost, charged, affordable = self.paid(plan)
-        return Expected(cost=cost, charged=charged, affordable=affordable, facts={"Who is protected": self.protected()})
+        return ExpectedRelease(
+            cost=cost, charged=charged, affordable=affordable, facts={"Protection": self.protected()}
+        )
 
     async def make(self, key: str) -> dict[str, Any]:
         """Begin the job."""
@@ -127,13 +129,13 @@ def _list_field(label: str, item: Mapping[str, Any], words: str, change: kit.Han
         read = _parts
     else:
         return None
-    text = kit.lines(label, "", words=f"{words} One in each line.".strip(), change=change)
+    text = kit.lines(label, "", words=f"{words} One per line.".strip(), change=change)
 
     def lines() -> list[Any] | None:
         try:
             return [read(line.strip()) for line in text.value.splitlines() if line.strip()] or None
         except ValueError:
-            raise InvalidInput("must be numbers, one in each line", field=label) from None
+            raise InvalidInput("must be numbers, one per line", field=label) from None
 
     return lines
 

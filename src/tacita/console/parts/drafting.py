@@ -1,7 +1,6 @@
 """A schema while its owner edits it: rows of fields, and back to a schema.
 
-What a draft says was read off private data. It stays marked as such, part by part, until the owner says of the
-attribute that all of it is public.
+A draft is computed from private data. Each attribute is marked as private until the owner confirms it.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Line:
 
     @property
     def without_bins(self) -> Literal["edges", "whole", "nothing"]:
-        """What empty bins of a number mean: its declared edges, one cell for each whole number, or nothing."""
+        """Meaning of empty bins of a number: its declared edges, one cell for each whole number, or nothing."""
         return "edges" if self.rest.get("edges") else "whole" if self.rest.get("integer") else "nothing"
 
     def attribute(self) -> dict[str, Any]:
@@ -76,7 +75,7 @@ class Line:
         if self.kind == "date":
             if not self.bins.strip():
                 hint = f"Write one of {', '.join(STEPS)}"
-                raise InvalidInput("must say by which step it is counted", field=f"{self.name}.by", hint=hint)
+                raise InvalidInput("must be the step by which dates are counted", field=f"{self.name}.by", hint=hint)
             return common | {"bounds": [self.low, self.high], "by": self.bins.strip()}
         return common
 
@@ -99,7 +98,7 @@ class Line:
         if self.without_bins == "whole":
             return {}
         hint = "Write a number of bins, such as 10"
-        raise InvalidInput("must say in how many bins it is counted", field=f"{self.name}.bins", hint=hint)
+        raise InvalidInput("must be the number of bins", field=f"{self.name}.bins", hint=hint)
 
     def _number(self, text: str, part: str) -> float:
         try:

@@ -1,4 +1,4 @@
-"""What can be read off a campaign's tables, as panels of its page. All of it is free."""
+"""Findings of a campaign, as panels of its page. They are post-processing and cost nothing."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def can_test(tables: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
 
 
 def show_findings(visit: Visit, id: str, questions: Sequence[Mapping[str, Any]]) -> None:
-    """Tests, rules, a network, integrity, and files, each when it is asked for."""
-    words = "Everybody was protected before their report was sent: looking is free."
+    """Show tests, rules, integrity, files, and a link to the network."""
+    words = "Each report was randomised before it was sent, so findings cost no privacy."
     tables = together(questions)
-    with kit.panel("What the tables tell", words):
+    with kit.panel("Findings", words):
         if tables:
             _test(visit, id, tables)
         else:
             kit.note(
-                "Whether attributes go together cannot be tested, and there is no network: this campaign asks for "
-                "single attributes alone. A campaign that asks for tables of two attributes can answer that."
+                "Independence cannot be tested, and there is no network: this campaign has single attributes only. "
+                "Both need a campaign with tables of two attributes."
             )
         _rules(visit, id)
         _integrity(visit, id)
@@ -61,7 +61,7 @@ def _test(visit: Visit, id: str, tables: list[tuple[str, ...]]) -> None:
         why = (
             "Choose different attributes."
             if same
-            else f"This cannot be tested: no table that was asked for holds {', '.join(chosen)} together."
+            else f"This cannot be tested: no table of the campaign contains {', '.join(chosen)} together."
         )
         kit.reword(reason, "" if possible else why)
 
@@ -76,12 +76,12 @@ def _test(visit: Visit, id: str, tables: list[tuple[str, ...]]) -> None:
                 kit.note(found["caution"])
 
     with ui.element("div").classes("finding"):
-        kit.heading("Do two attributes go together?", 3)
+        kit.heading("Are two attributes independent?", 3)
         with kit.row():
-            one = kit.choice("One", names, tables[0][0], change=look)
-            other = kit.choice("Other", names, tables[0][1], change=look)
+            one = kit.choice("First attribute", names, tables[0][0], change=look)
+            other = kit.choice("Second attribute", names, tables[0][1], change=look)
             given = kit.choice(
-                "Among those alike in", {"": "nothing"} | {name: name for name in names}, "", change=look
+                "Given (conditional test)", {"": "nothing"} | {name: name for name in names}, "", change=look
             )
         button = kit.button("Test", test)
         reason = kit.note("").props("aria-live=polite")
@@ -89,9 +89,9 @@ def _test(visit: Visit, id: str, tables: list[tuple[str, ...]]) -> None:
 
 
 def _verdict(found: dict[str, Any]) -> str:
-    sure = "They go together" if found["p_value"] < 0.05 else "They may well be independent"
+    sure = "The attributes depend on each other" if found["p_value"] < 0.05 else "No dependence was found"
     chance = "less than 0.001" if found["p_value"] < 0.001 else f"{found['p_value']:.3f}"
-    return f"{sure}: if they were independent, answers like these would come up with a probability of {chance}."
+    return f"{sure}. Independent attributes would give such reports with probability {chance}."
 
 
 def _rules(visit: Visit, id: str) -> None:
@@ -101,7 +101,7 @@ def _rules(visit: Visit, id: str) -> None:
             return
         with room:
             if not found:
-                kit.text("No rule stands out of the noise yet. More reports may show some.")
+                kit.text("No significant rule yet. More reports may show some.")
                 return
             rows = [
                 [_words(rule["given"]), _words(rule["then"]), _measure(rule["confidence"], 1.0), _measure(rule["lift"])]
@@ -110,8 +110,8 @@ def _rules(visit: Visit, id: str) -> None:
             kit.table(["if", "then", ">confidence", ">lift"], rows, caption="Rules")
 
     with ui.element("div").classes("finding"):
-        kit.heading("Rules that noise does not make", 3)
-        kit.note("If somebody has this, they rather have that.")
+        kit.heading("Significant rules", 3)
+        kit.note("People with the first property have the second one more often than others.")
         kit.button("Find rules", find)
         room = ui.element("div").props("aria-live=polite")
 
@@ -127,18 +127,18 @@ def _integrity(visit: Visit, id: str) -> None:
                     " x ".join(each["attributes"]),
                     f"{each['one_report']:.2g}",
                     f"{each['one_percent']:.2g}",
-                    "cannot be told" if each["p_value"] is None else f"{each['p_value']:.3f}",
+                    "unknown" if each["p_value"] is None else f"{each['p_value']:.3f}",
                 ]
                 for each in found
             ]
-            columns = ["table", ">one liar moves a cell by", ">1 % of liars by", ">probability of so odd a count"]
+            columns = ["table", ">one false report moves a cell by", ">1 % false reports by", ">p-value of the counts"]
             kit.table(columns, rows, caption="Integrity")
             for note in dict.fromkeys(each["note"] for each in found if each["note"]):
                 kit.note(f"{note[0].upper()}{note[1:]}.")
 
     with ui.element("div").classes("finding"):
-        kit.heading("What liars could have done", 3)
-        kit.note("How far false reports could move a table, and whether its count looks like honest reports.")
+        kit.heading("Integrity: effect of false reports", 3)
+        kit.note("The largest effect of false reports on a table, and a test whether its counts fit honest reports.")
         kit.button("Check integrity", look)
         room = ui.element("div").props("aria-live=polite")
 
@@ -146,22 +146,22 @@ def _integrity(visit: Visit, id: str) -> None:
 def _files(id: str, several: bool) -> None:
     place = f"/files/v1/campaigns/{quote(id)}"
     with ui.element("div").classes("finding"):
-        kit.heading("To take with you", 3)
+        kit.heading("Download", 3)
         with ui.element("ul"):
             for words, path, name in (
-                ("Tables with error bars (JSON)", f"{place}/releases", f"{id}-tables.json"),
-                ("The same, pooled over all reports (JSON)", f"{place}/releases?published=pooled", f"{id}-pooled.json"),
-                ("Published: never negative, with intervals (JSON)", f"{place}/releases?published=auto", f"{id}.json"),
-                (f"{_ROWS:,} made-up rows (CSV)", f"{place}/synthetic?rows={_ROWS}", f"{id}-rows.csv"),
+                ("Unbiased tables with standard errors (JSON)", f"{place}/releases", f"{id}-tables.json"),
+                ("Pooled tables, from all reports (JSON)", f"{place}/releases?published=pooled", f"{id}-pooled.json"),
+                ("Consistent tables, without negative shares (JSON)", f"{place}/releases?published=auto", f"{id}.json"),
+                (f"{_ROWS:,} synthetic rows (CSV)", f"{place}/synthetic?rows={_ROWS}", f"{id}-rows.csv"),
             ):
                 with ui.element("li"):
                     kit.said(kit.link(words, path), download=name)
         if several:
-            kit.link("See its network, and ask it what-if questions", f"/network?campaign={quote(id)}")
+            kit.link("Network and what-if questions", f"/network?campaign={quote(id)}")
 
 
 async def _found(asked: Any, room: ui.element) -> Any:
-    """What a finding answers; where there are too few reports yet, that is said in its place."""
+    """Return the answer of a finding; show a note instead if there are too few reports."""
     room.clear()
     try:
         return await asked

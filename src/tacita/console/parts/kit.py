@@ -1,4 +1,4 @@
-"""What pages are made of: a frame, headings, panels, facts, tables, fields, pictures, and words for what went wrong.
+"""Widgets of pages: frame, headings, panels, facts, tables, fields, pictures, and errors.
 
 Plain elements where they are enough: they are light, and browsers and screen readers know them. Fields carry their
 label for both.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,7 @@ from nicegui import app, ui
 from nicegui.elements.mixins.value_element import ValueElement
 
 from tacita.console.drafts import Draft
-from tacita.errors import TacitaError
+from tacita.errors import NotPublic, TacitaError
 
 if TYPE_CHECKING:
     from tacita.console.page import Page, Visit
@@ -35,6 +36,7 @@ __all__ = [
     "field",
     "frame",
     "heading",
+    "hint_of",
     "lines",
     "link",
     "note",
@@ -42,6 +44,7 @@ __all__ = [
     "offer",
     "panel",
     "picture",
+    "plain_hint",
     "problem",
     "problem_dialog",
     "reword",
@@ -60,6 +63,7 @@ E = TypeVar("E", bound=ui.element)
 V = TypeVar("V", bound=ValueElement[Any])
 Handler = Callable[..., Awaitable[None] | None]
 _HOME = "/console"
+_COMMAND = re.compile(r"\btacita [a-z]|/v\d+/")
 
 
 # -- the frame --------------------------------------------------------------------------------------------------------
@@ -192,7 +196,7 @@ def cells() -> Iterator[ui.element]:
 
 
 def empty(words: str, action: str = "", path: str = "") -> None:
-    """What to say and to do where there is nothing yet."""
+    """Show a text and an action where a list is empty."""
     with ui.element("div").classes("empty"):
         text(words)
         if action:
@@ -255,12 +259,12 @@ def drafted(found: Draft | None) -> Iterator[None]:
             client.run_javascript("window.location.reload()")
 
         with room, panel():
-            text("What you typed here before is back. It was not sent yet.")
-            button("Start afresh", afresh)
+            text("Your earlier input was restored. It was not sent yet.")
+            button("Discard it", afresh)
 
 
 def draft() -> Draft:
-    """What is typed into this page; call `forget` on it once the form was sent."""
+    """Return the draft of this page; call `forget` on it once the form was sent."""
     found: Draft = app.storage.client.get("draft") or Draft()
     return found
 
@@ -356,14 +360,15 @@ def slider(
     value: float,
     *,
     shown: Callable[[float], str] = lambda value: f"{value:g}",
+    words: str = "",
     change: Handler | None = None,
 ) -> Callable[[], float]:
-    """A slider over some values, with the one that is chosen beside its name; what is returned reads it.
+    """Show a slider over some values, with the chosen one beside its name and a note below it; return its reader.
 
-    The browser's own: its keys, its touch and its voice are right, and nothing is sent back to where it was moved.
+    It is the browser's own: keys, touch and screen readers work, and the server never moves it.
     """
     places = list(options)
-    words = [shown(place) for place in places]
+    texts = [shown(place) for place in places]
     kept = draft()
     chosen = kept.take(
         name,
@@ -372,12 +377,12 @@ def slider(
     )
 
     def say() -> None:
-        label.set_content(f"{html.escape(name)}: <b>{html.escape(words[chosen])}</b>")
+        label.set_content(f"{html.escape(name)}: <b>{html.escape(texts[chosen])}</b>")
 
     async def moved(event: Any) -> None:
         nonlocal chosen
         place = int(event.args)
-        if 0 <= place < len(places):  # what a browser sends is not what it was told it may
+        if 0 <= place < len(places):  # a browser may send any value
             chosen = place
             kept.note(name, place)
             say()
@@ -390,20 +395,22 @@ def slider(
         label = ui.html("", sanitize=False, tag="div")
         bar = said(ui.element("input"), type="range", min="0", max=str(len(places) - 1), step="1")
         # as an attribute (^): the framework puts a property back to where it was whenever it draws the page
-        said(bar, **{"^value": str(chosen), "aria-label": name, "aria-valuetext": words[chosen]})
-        tell = f"event.target.setAttribute('aria-valuetext', {json.dumps(words)}[event.target.value])"
-        bar.on("input", moved, js_handler=f"(event) => {{ {tell}; emit(event.target.value) }}", throttle=0.1)
+        said(bar, **{"^value": str(chosen), "aria-label": name, "aria-valuetext": texts[chosen]})
+        label_js = f"event.target.setAttribute('aria-valuetext', {json.dumps(texts)}[event.target.value])"
+        bar.on("input", moved, js_handler=f"(event) => {{ {label_js}; emit(event.target.value) }}", throttle=0.1)
+        if words:
+            note(words)
     say()
     return lambda: places[chosen]
 
 
 def soon(work: Handler) -> None:
-    """Do something once the page is there, so that who opens it need not wait for it."""
+    """Run work once the page is shown, so that the page opens without waiting for it."""
     ui.timer(0.01, work, once=True)
 
 
 def button(words: str, click: Handler, *, main: bool = False, danger: bool = False) -> ui.button:
-    """Something to do; it waits until it was done."""
+    """A button; disabled while its handler runs."""
     made = ui.button(words, color=None)  # the framework's colours would win over ours
     made.props("no-caps unelevated" if main or danger else "no-caps outline")
     made.classes("main-button" if main else "danger-button" if danger else "quiet-button")
@@ -423,11 +430,11 @@ def button(words: str, click: Handler, *, main: bool = False, danger: bool = Fal
 
 
 def upload(words: str, brought: Handler, *, accept: str) -> None:
-    """A button that brings a file. The framework's own field for files has no name for those who hear pages."""
+    """A button that uploads a file. The framework's own field for files has no name for screen readers."""
     hidden = ui.upload(
         auto_upload=True,
         on_upload=brought,
-        on_rejected=lambda: ui.notify(f"Only {accept.replace(',', ' or ')}."),
+        on_rejected=lambda: ui.notify(f"The file must be {accept.replace(',', ' or ')}."),
     )
     said(hidden.style("display: none"), accept=accept)
     made = ui.button(words, color=None).props("no-caps outline").classes("quiet-button")
@@ -456,27 +463,43 @@ async def confirm(question: str, words: str, yes: str) -> bool:
 # -- what went wrong --------------------------------------------------------------------------------------------------
 
 
+def plain_hint(hint: str | None) -> str:
+    """Return a hint, or nothing if it names a shell command or a route."""
+    return "" if hint is None or _COMMAND.search(hint) else hint
+
+
+def hint_of(error: TacitaError) -> str:
+    """Return the hint of an error for a page: without shell commands and routes, which a page does not have.
+
+    >>> hint_of(TacitaError("is private", hint="Run `tacita schema confirm`"))
+    ''
+    """
+    if isinstance(error, NotPublic):
+        return "Check the schema, and confirm each attribute that is public."
+    return plain_hint(error.hint)
+
+
 def _words(error: TacitaError | None) -> tuple[str, str, str]:
     if error is None:
-        return "The server could not finish this", "It has written down that something went wrong.", "Try again."
+        return "An error in Tacita", "The server has logged the error.", "Try again."
     about = f"{error.field}: " if error.field else ""
     given = f" (it is {error.value})" if error.value is not None else ""
-    return type(error).title, f"{about}{error.rule}{given}.", error.hint or ""
+    return type(error).title, f"{about}{error.rule}{given}.", hint_of(error)
 
 
 def problem(error: TacitaError | None) -> None:
-    """What could not be shown, and how to go on."""
+    """Show an error in place of a page, with its hint."""
     name, rule, hint = _words(error)
     with ui.element("section").classes("panel problem").props('role="alert"'):
         heading(name)
         text(rule)
         if hint:
             text(hint)
-        link("Back to the start", "/")
+        link("Start page", "/")
 
 
 def problem_dialog(error: TacitaError | None) -> None:
-    """The same for what somebody has just tried to do: the page stays as it is."""
+    """Show an error in a dialog; the page stays as it is."""
     name, rule, hint = _words(error)
     with ui.dialog(value=True) as dialog, ui.element("div").classes("panel problem dialog").props('role="alert"'):
         heading(name)

@@ -1,4 +1,4 @@
-"""A model that was released: what it is, what it says of a person, and its numbers."""
+"""A released model: its description, its predictions, and its parameters."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ __all__ = ["show_model"]
 
 
 async def show_model(visit: Visit, job: dict[str, Any]) -> None:
-    """What is public about a model, a form to ask it, and files."""
+    """Show the description of a model, a form for predictions, and files."""
     found = await visit.api.get(f"/v1/models/{job['id']}")
     schema = Domain.from_dict(await visit.api.get(f"/v1/datasets/{found['dataset']}/schema"))
     about = found["about"]
     with kit.cells():
-        with kit.panel("What it is"):
+        with kit.panel("Model"):
             kit.facts(
                 {
                     "Name": f"{found['name']}, version {found['version']}",
                     "Kind": about.get("kind", ""),
                     "Predicts": about.get("target") or "a density",
                     "From": ", ".join(_names(about)),
-                    "Made": words.when(found["created"]),
+                    "Created": words.when(found["created"]),
                 }
             )
-        with kit.panel("Take it", "Asking it costs nothing more, however often."):
+        with kit.panel("Download", "Predictions spend no further budget."):
             if about.get("form") == "path":
-                kit.note("It answers questions and gives no numbers of its own: its noise is drawn as it is asked.")
+                kit.note("This function has no parameters to download: its noise is drawn for each question.")
             else:
-                link = kit.link("Download its numbers", f"/files/v1/models/{found['id']}/parameters", "main-button")
+                link = kit.link("Download parameters", f"/files/v1/models/{found['id']}/parameters", "main-button")
                 kit.said(link, download=f"{found['name']}.json")
     if about.get("target"):
         _accuracy()
@@ -41,17 +41,16 @@ async def show_model(visit: Visit, job: dict[str, Any]) -> None:
 
 
 def _accuracy() -> None:
-    """What is known of how good a model is after it was released, and how to learn more."""
-    with kit.panel("How good it is"):
-        kit.text("Its accuracy on real people was not measured: that would read the data again, and spend budget.")
+    """Explain how to measure the accuracy of a released model."""
+    with kit.panel("Accuracy"):
+        kit.text("The accuracy on real people was not measured: this would read the data again and spend budget.")
         with ui.element("ul"):
             for line in (
-                "Free: ask it about people whose answers you know and who were not used, and count how often it is "
-                "right.",
-                "Free: plan the same model again on the page for releases. Its rehearsal says how much noise costs "
-                "at this budget, on synthetic people.",
-                "For a share of the budget: make a table with noise of what is predicted by one of its features, and "
-                "compare what the model says of each group.",
+                "Without budget: compare its predictions with the known answers of people who are not in the data.",
+                "Without budget: plan the same model again. The rehearsal shows the effect of the noise on simulated "
+                "people.",
+                "With some budget: release a noisy table of the target by one of its features, and compare it with the "
+                "predictions for each group.",
             ):
                 kit.text(line, tag="li")
 
@@ -61,20 +60,20 @@ def _names(about: dict[str, Any]) -> list[str]:
 
 
 def _ask(visit: Visit, found: dict[str, Any], schema: Domain) -> None:
-    """Fields for one made-up person, and what the model says."""
+    """Show fields for one person, and the prediction."""
     names = _names(found["about"])
-    with kit.panel("Ask it", "About a person that you make up."):
+    with kit.panel("Predict", "For a person with these attributes."):
         with kit.row():
             fields = {name: _field(schema, name) for name in names}
         answer = kit.text("", "big").props('aria-live="polite"')
 
         async def ask() -> None:
             row = {name: _value(schema, name, element.value) for name, element in fields.items()}
-            told = await visit.api.post(f"/v1/models/{found['id']}/predict", {"rows": [row]})
-            label = told["labels"][0] if told["labels"] else words.amount(told["values"][0])
-            kit.reword(answer, f"It says: {label}")
+            answered = await visit.api.post(f"/v1/models/{found['id']}/predict", {"rows": [row]})
+            label = answered["labels"][0] if answered["labels"] else words.amount(answered["values"][0])
+            kit.reword(answer, f"Prediction: {label}")
 
-        kit.button("Ask", ask, main=True)
+        kit.button("Predict", ask, main=True)
 
 
 def _field(schema: Domain, name: str) -> ui.select | ui.number | ui.input:

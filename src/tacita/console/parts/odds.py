@@ -19,7 +19,7 @@ _POINTS = 120
 
 
 def belief_after(epsilon: float, before: float) -> float:
-    """The most that somebody can believe after a release what they believed with probability `before`.
+    """The largest belief of an attacker after a release, if it was `before` ahead of it.
 
     The odds grow by a factor of e^epsilon at most: p' / (1 - p') <= e^epsilon p / (1 - p).
 
@@ -33,8 +33,8 @@ def odds_words(epsilon: float, before: float = 0.5) -> str:
     """Epsilon as odds, in a sentence."""
     factor = math.exp(epsilon)
     return (
-        f"Whatever is released changes the odds of any guess about one person by a factor of {factor:,.3g} at most. "
-        f"Somebody who was {share(before)} sure can become {share(belief_after(epsilon, before))} sure, and not more."
+        f"A release changes the odds of any guess about one person by a factor of {factor:,.3g} at most. "
+        f"An attacker who was {share(before)} sure can become {share(belief_after(epsilon, before))} sure at most."
     )
 
 
@@ -51,13 +51,13 @@ def money(value: float) -> str:
 
 
 def confidence_curve(noise: float, kind: Noise, sides: Sides, releases: int = 1) -> Curve:
-    """How sure it is that the loss stays below epsilon, for all epsilons up to where nothing is left to be sure of."""
+    """Probability that the privacy loss stays below epsilon, up to the epsilon where it is 1."""
     far = releases * noise if kind == "laplace" else math.sqrt(releases) * noise * 4 + releases * noise**2 / 2
     places = np.linspace(0, far * 1.2, _POINTS + 1)
     if kind == "laplace":  # it jumps to 1 there
         places = np.sort(np.append(places, [far * (1 - 1e-9), far]))
     heights = [confidence_of(float(each), noise, kind=kind, sides=sides, releases=releases) for each in places]
-    return Curve(label="P(loss stays below)", x=places.tolist(), y=heights)
+    return Curve(label="P(loss < epsilon)", x=places.tolist(), y=heights)
 
 
 def budget_curves(model: CostModel, noise: float, releases: int = 1) -> list[Curve]:
@@ -68,6 +68,6 @@ def budget_curves(model: CostModel, noise: float, releases: int = 1) -> list[Cur
     at_risk = [model.people * model.each_at_risk(max(each, least), noise, releases=releases) for each in places]
     plain = [model.budget(each) for each in places]
     return [
-        Curve(label="at risk: with its confidence", x=places, y=at_risk),
-        Curve(label="if the loss were surely below", x=places, y=plain),
+        Curve(label="privacy at risk", x=places, y=at_risk),
+        Curve(label="worst case", x=places, y=plain),
     ]

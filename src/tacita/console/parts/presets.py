@@ -19,12 +19,12 @@ __all__ = ["PRESETS", "WAYS", "as_text", "make_path", "of_text"]
 
 WAYS = {
     "anonymize": "k-anonymous rows",
-    "synthesize": "made-up rows under a budget",
-    "impute": "some values drawn anew",
-    "statistics": "single tables with noise",
-    "collect": "answers randomised on each device",
+    "synthesize": "synthetic rows",
+    "impute": "imputed rows",
+    "statistics": "noisy tables",
+    "collect": "local differential privacy",
 }
-"""What each way is called."""
+"""Names of the methods."""
 
 Wanted = dict[str, dict[str, Any]]
 
@@ -40,12 +40,12 @@ PRESETS: dict[str, tuple[str, list[Wanted]]] = {
         ],
     ),
     "synthesis": (
-        "Made-up rows at several epsilons",
+        "Synthetic rows at several epsilons",
         [{"synthesize": {"epsilon": epsilon}} for epsilon in (0.25, 0.5, 1.0, 2.0, 4.0)],
     ),
     "anonymity": ("k-anonymity at several k", [{"anonymize": {"k": k}} for k in (3, 5, 10, 20, 50)]),
     "trust": (
-        "With and without somebody who is trusted",
+        "Central and local differential privacy",
         [{"synthesize": {"epsilon": 2.0}}, {"collect": {"epsilon": 2.0}}, {"statistics": {"epsilon": 2.0}}],
     ),
 }
@@ -62,7 +62,7 @@ def as_text(releases: Sequence[Wanted]) -> str:
 
 
 def of_text(text: str) -> list[Wanted]:
-    """The releases that lines of text say; what is wrong is told with its line."""
+    """Read releases from lines of text; an error names its line."""
     found = []
     for place, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -72,7 +72,7 @@ def of_text(text: str) -> list[Wanted]:
         except InvalidInput:
             wanted = None
         if not (isinstance(wanted, Mapping) and len(wanted) == 1 and isinstance(next(iter(wanted.values())), Mapping)):
-            hint = "Write a line as `synthesize: {epsilon: 1}` or `anonymize: {k: 10}`"
+            hint = "Write a line as synthesize: {epsilon: 1} or anonymize: {k: 10}"
             raise InvalidInput("cannot be read", field=f"releases, line {place}", value=line.strip(), hint=hint)
         way, settings = next(iter(wanted.items()))
         if way not in WAYS:
@@ -80,7 +80,7 @@ def of_text(text: str) -> list[Wanted]:
             raise InvalidInput(rule, field=f"releases, line {place}", value=str(way))
         found.append({str(way): dict(settings)})
     if not found:
-        raise InvalidInput("must be at least one", field="releases", hint="Choose a list to begin with")
+        raise InvalidInput("must have at least one", field="releases", hint="Choose a list to start with")
     return found
 
 
@@ -88,7 +88,7 @@ _KINDS = {"anonymize": "anonymized", "synthesize": "synthetic", "statistics": "t
 
 
 def make_path(dataset: str, result: Mapping[str, Any]) -> str | None:
-    """Where to make a release like one that was compared; None where nothing here makes it.
+    """Path of the form that makes a compared release; None if the console has none.
 
     Args:
         dataset: What it was made of.

@@ -1,4 +1,4 @@
-"""A sample to begin with: a census of made-up people, and others like them whom nobody has used."""
+"""The sample datasets: a simulated census, and control rows of other simulated people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POLICY = {
 
 
 async def make_sample(api: Api) -> None:
-    """Bring the files, register both as datasets, and say which rows may leave; what is there already stays."""
+    """Upload both files, register them as datasets, and set a policy; existing datasets stay."""
     known = {dataset["name"] for dataset in await api.get("/v1/datasets")}
     for name, seed in ((SAMPLE, 11), (OTHERS, 12)):
         if name in known:

@@ -1,4 +1,4 @@
-"""What a schema says of an attribute, in words."""
+"""Descriptions of attributes, and the upload of a schema."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tacita.errors import InvalidInput
 __all__ = ["KIND_WORDS", "ROLE_WORDS", "described", "schema_file"]
 
 ROLE_WORDS = {
-    "other": "nothing special",
-    "quasi-identifier": "others may know it (quasi-identifier)",
-    "sensitive": "nobody should learn it (sensitive)",
-    "identifier": "names the person (identifier)",
+    "other": "other",
+    "quasi-identifier": "quasi-identifier: others may know it",
+    "sensitive": "sensitive: no one may infer it",
+    "identifier": "identifier: names the person",
 }
 KIND_WORDS = {
-    "categorical": "one of some levels",
-    "ordinal": "levels in an order",
+    "categorical": "categorical",
+    "ordinal": "ordinal (levels in order)",
     "boolean": "yes or no",
-    "numeric": "a number",
-    "date": "a date",
-    "identifier": "an identifier, never counted",
+    "numeric": "number",
+    "date": "date",
+    "identifier": "identifier, never counted",
 }
 _MOST = 6
 
@@ -71,4 +71,4 @@ def schema_file(take: Callable[[str], Any]) -> None:
         Domain.from_text(written)
         take(written)
 
-    kit.upload("Take the schema from a file", brought, accept=".yaml,.yml,.json")
+    kit.upload("Upload a schema", brought, accept=".yaml,.yml,.json")

@@ -20,7 +20,7 @@ _MOST_POINTS = 40
 def spent_over_time(
     charges: Sequence[Mapping[str, Any]], budget: Budget, neighbours: Neighbours
 ) -> list[tuple[dt.datetime, float]]:
-    """What was spent after each charge, in the currency of the budget; of many charges, some are shown.
+    """Spent budget after each charge, in the currency of the budget; of many charges, some are shown.
 
     Composition is not a sum in every currency, so each point adds up all that came before it.
     """
@@ -46,7 +46,7 @@ def picture_of(found: Sequence[tuple[dt.datetime, float]], budget: Budget, *, un
         [Curve(label="spent", x=x, y=y, steps=True)],
         across="time",
         up=unit,
-        title="What was spent over time",
+        title="Spent budget over time",
         level=("budget", float(budget.amount)),
         ends=(f"{begin:%Y-%m-%d %H:%M}", f"{until:%Y-%m-%d %H:%M}"),
     )

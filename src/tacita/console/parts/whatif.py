@@ -1,11 +1,11 @@
-"""What-if questions to a model that was released: who is likely to be what, given what is known of them.
+"""Conditional distributions of a released model.
 
     read_model    a network or another model, from a release's model or a campaign's network
     what_if       the shares of a target, among all and among those who have what is given
-    associations  how much each pair of attributes tells about each other, in bits
+    associations  mutual information of each pair of attributes, in bits
 
-Privacy: post-processing; whatever is asked of a released model costs nothing more.
-Utility: answers are the model's. What it was not told about, it takes to be independent, or fills in by its own kind.
+Privacy: post-processing; questions to a released model cost nothing.
+Utility: answers are the model's. Dependences that it does not hold are missing from them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from tacita.domain import Domain
 from tacita.models import BayesianNetwork, conditional, draw_network, mutual_information
 from tacita.synthesize.result import Model, Synthesized
 
-__all__ = ["Found", "Known", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
+__all__ = ["ConditionalShares", "KnownModel", "associations", "picture_of", "read_campaign", "read_release", "what_if"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Known:
-    """A model, and what is said of it.
+class KnownModel:
+    """A model and its description.
 
     Attributes:
         model: Gives tables of shares.
         network: The same where it is a network.
-        promise: What is promised of it.
-        rests_on: What it was made from, in words.
+        promise: Its guarantee, in words.
+        rests_on: Its sources, in words.
         weights: How much its edges matter, where that is known.
     """
 
@@ -44,21 +44,21 @@ class Known:
 
     @property
     def domain(self) -> Domain:
-        """What its attributes are."""
+        """Return the domain of its attributes."""
         return self.model.domain
 
 
-def read_release(text: str) -> Known:
+def read_release(text: str) -> KnownModel:
     """From the JSON of a release's model."""
     made = Synthesized.from_json(text)
     network = made.model if isinstance(made.model, BayesianNetwork) else None
     method = made.provenance.recipe.get("method", "unknown")
     notes = made.notes or (f"Made by the method {method}.",)
-    return Known(model=made.model, network=network, promise=made.statement(), rests_on=notes)
+    return KnownModel(model=made.model, network=network, promise=made.statement(), rests_on=notes)
 
 
-def read_campaign(data: Mapping[str, Any]) -> Known:
-    """From a campaign's network, as the REST interface tells it."""
+def read_campaign(data: Mapping[str, Any]) -> KnownModel:
+    """From a campaign's network, as the REST interface returns it."""
     network = BayesianNetwork.from_dict(data["network"])
     weights = {(parent, link["child"]): float(link["bits"]) for link in data["links"] for parent in link["parents"]}
     rests_on = tuple(
@@ -66,23 +66,25 @@ def read_campaign(data: Mapping[str, Any]) -> Known:
         for link in data["links"]
         if link["parents"]
     )
-    promise = "Learnt from tables of randomised answers: everybody was protected before their report was sent."
-    empty = ("No two attributes depend on each other beyond doubt: more reports may show more.",)
-    return Known(model=network, network=network, promise=promise, rests_on=rests_on or empty, weights=weights or None)
+    promise = "Estimated from randomised reports: local differential privacy protects each respondent."
+    empty = ("No significant dependence was found. More reports may show some.",)
+    return KnownModel(
+        model=network, network=network, promise=promise, rests_on=rests_on or empty, weights=weights or None
+    )
 
 
 def _chance(value: float) -> str:
-    return "by chance with less than 0.001" if value < 0.001 else f"by chance with {value:.3f}"
+    return "p-value below 0.001" if value < 0.001 else f"p-value {value:.3f}"
 
 
-def picture_of(known: Known) -> str:
+def picture_of(known: KnownModel) -> str:
     """The network as a picture; the stronger an edge, the wider."""
     assert known.network is not None
     return draw_network(known.network.parents, weights=known.weights, title="Network of the attributes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ConditionalShares:
     """Shares of a target's levels: among all, and among those who have what is given."""
 
     levels: tuple[str, ...]
@@ -92,7 +94,7 @@ class Found:
     """How many have what is given, as the model has it."""
 
 
-def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
+def what_if(model: Model, target: str, given: Mapping[str, str]) -> ConditionalShares:
     """P(target) and P(target | given), exactly as the model has them.
 
     Args:
@@ -105,7 +107,7 @@ def what_if(model: Model, target: str, given: Mapping[str, str]) -> Found:
     before = conditional(model, (target,), {}).values
     after = conditional(model, (target,), known).values if known else before
     table = model.project(tuple(known)).values if known else np.ones(())
-    return Found(
+    return ConditionalShares(
         levels=domain[target].all_labels,
         before=tuple(before.tolist()),
         after=tuple(after.tolist()),

@@ -7,20 +7,41 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["EPSILONS", "KINDS", "RELEASES", "amount", "budget", "odds", "percent", "when"]
+__all__ = [
+    "EPSILON",
+    "EPSILONS",
+    "EPSILON_OF_ANSWERS",
+    "KINDS",
+    "RELEASES",
+    "RHO",
+    "amount",
+    "budget",
+    "loss_note",
+    "odds",
+    "percent",
+    "when",
+]
+
+EPSILON = "Epsilon bounds what a release can reveal about one person: below 1 protects strongly, above 5 weakly."
+"""The sentence that every form with an epsilon shows."""
+EPSILON_OF_ANSWERS = (
+    "Epsilon bounds what an answer can reveal about a respondent: below 1 protects strongly, above 5 weakly."
+)
+RHO = "Rho bounds what a release can reveal about one person, on the scale of zCDP: smaller values protect more."
+
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0)
 
 KINDS = {
-    "synthesize": "made-up rows",
+    "synthesize": "synthetic rows",
     "anonymize": "anonymized rows",
-    "query": "tables with noise",
+    "query": "noisy tables",
     "function": "a function",
     "fit": "a model",
     "assess": "assessment",
     "compare": "comparison",
-    "federate": "made-up rows of several holders",
-    "tables": "tables with noise",
+    "federate": "synthetic rows of several holders",
+    "tables": "noisy tables",
     "statistics": "statistics",
     "clusters": "clusters",
     "components": "principal components",
@@ -29,10 +50,10 @@ KINDS = {
     "events": "events of a log",
     "sets": "sets of items",
 }
-"""What jobs are called."""
+"""Names of jobs."""
 RELEASES = {
-    "function": "A function that may be asked for ever",
-    "statistics": "Statistics, asked for in SQL",
+    "function": "Function (any number of evaluations)",
+    "statistics": "Statistics (SQL)",
     "clusters": "Clusters (k-means)",
     "components": "Principal components",
     "bounds": "Bounds of a number",
@@ -40,7 +61,7 @@ RELEASES = {
     "events": "Events of a log (z-anonymity)",
     "sets": "Sets of items (k^m-anonymity)",
 }
-"""What kinds of release are called that have no form of their own."""
+"""Names of the kinds of release without a form of their own."""
 
 
 def amount(value: float | None, digits: int = 3) -> str:
@@ -66,6 +87,15 @@ def budget(given: Mapping[str, Any]) -> str:
     return f"ε {amount(given['epsilon'])}" + (f" at δ {delta:g}" if delta else "")
 
 
+def loss_note(currency: str) -> str:
+    """Explain the number that a budget in this currency is.
+
+    >>> loss_note("zcdp") == RHO, loss_note("pure") == EPSILON
+    (True, True)
+    """
+    return RHO if currency == "zcdp" else EPSILON
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share.
 
@@ -76,18 +106,15 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def odds(epsilon: float) -> str:
-    """What an epsilon means for one person.
+    """Explain an epsilon as odds.
 
     >>> odds(1.0)
-    'Whether or not a person is in the data changes the odds of anything that is seen by a factor of 2.72 at most.'
+    'The data of one person changes the probability of any result by a factor of 2.72 at most.'
     """
     value = math.exp(min(epsilon, 20))
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
     factor = f"{math.ceil(value / step) * step:,.3g}" if epsilon < 20 else "more than 400 million"  # never rounded down
-    return (
-        f"Whether or not a person is in the data changes the odds of anything that is seen by a factor of {factor} "
-        "at most."
-    )
+    return f"The data of one person changes the probability of any result by a factor of {factor} at most."
 
 
 def when(text: str | None) -> str:

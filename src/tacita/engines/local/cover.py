@@ -3,7 +3,7 @@
 Counting costs an update for each row and table, whatever the table; summing a small table is cheap. So a few
 wider tables are counted and the requested ones are summed from them: all 105 pairs of 15 attributes from
 about 25 tables of four, for instance. Wider is not always better: a table that exceeds the cache costs more
-per update, and all of its cells must be read for each table that is summed from it. `CostModel` has the
+per update, and all of its cells must be read for each table that is summed from it. `CountingCosts` has the
 costs.
 
 The plan is greedy: take the widest table not yet covered, and let it grow by the attribute that saves most,
@@ -17,13 +17,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["CostModel", "Plan", "forget_plans", "make_plan"]
+__all__ = ["CountingCosts", "CountingPlan", "forget_plans", "make_plan"]
 
 Key = tuple[int, ...]  # a requested or counted table, as positions of attributes
 
 
 @dataclass(frozen=True)
-class CostModel:
+class CountingCosts:
     """Nanoseconds, as measured on the kernels. Only ratios matter."""
 
     update: float = 0.40
@@ -55,14 +55,16 @@ class CostModel:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CountingPlan:
     """The tables to count, and for each requested table the one that it is summed from."""
 
     counted: tuple[Key, ...]
     source: tuple[int, ...]
 
 
-def make_plan(keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, model: CostModel | None = None) -> Plan:
+def make_plan(
+    keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, model: CountingCosts | None = None
+) -> CountingPlan:
     """Plan the counting of some tables.
 
     Args:
@@ -77,7 +79,7 @@ def make_plan(keys: Iterable[Sequence[int]], sizes: Iterable[int], rows: int, mo
     """
     # similar numbers of rows share a plan: planning again costs more than a slightly worse plan
     about = 1 << max(rows, 1).bit_length()
-    return _cached_plan(tuple(tuple(key) for key in keys), tuple(sizes), about, model or CostModel())
+    return _cached_plan(tuple(tuple(key) for key in keys), tuple(sizes), about, model or CountingCosts())
 
 
 def forget_plans() -> None:
@@ -86,7 +88,7 @@ def forget_plans() -> None:
 
 
 @lru_cache(maxsize=64)
-def _cached_plan(keys: tuple[Key, ...], sizes: tuple[int, ...], rows: int, model: CostModel) -> Plan:
+def _cached_plan(keys: tuple[Key, ...], sizes: tuple[int, ...], rows: int, model: CountingCosts) -> CountingPlan:
     asked = {_mask(key): math.prod(sizes[i] for i in key) for key in keys}
     direct = sum(model.count(cells, rows) for cells in asked.values())
     widest = max(map(len, keys))
@@ -97,7 +99,7 @@ def _cached_plan(keys: tuple[Key, ...], sizes: tuple[int, ...], rows: int, model
     for number, mask in enumerate(covers):
         for part in covers[mask] or (mask,):
             home[part] = number
-    return Plan(counted, tuple(home[_mask(key)] for key in keys))
+    return CountingPlan(counted, tuple(home[_mask(key)] for key in keys))
 
 
 def _mask(key: Iterable[int]) -> int:
@@ -108,7 +110,9 @@ def _members(mask: int) -> Key:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
-def _grow(asked: dict[int, int], sizes: tuple[int, ...], rows: int, model: CostModel) -> dict[int, list[int] | None]:
+def _grow(
+    asked: dict[int, int], sizes: tuple[int, ...], rows: int, model: CountingCosts
+) -> dict[int, list[int] | None]:
     """Return the counted tables as masks, each with the requested ones that are summed from it."""
     left = {mask: model.count(cells, rows) for mask, cells in asked.items()}
     covers: dict[int, list[int] | None] = {}
@@ -143,7 +147,7 @@ class _Growing:
         left: dict[int, float],
         sizes: tuple[int, ...],
         rows: int,
-        model: CostModel,
+        model: CountingCosts,
     ) -> None:
         self.mask, self.cells = seed, cells
         self._left, self._sizes, self._rows, self._model = left, sizes, rows, model

@@ -17,7 +17,7 @@ from tacita.engines.checking import check_columns, check_reading, check_types, c
 from tacita.engines.local.bound import Bound
 from tacita.engines.local.counter import Counter
 from tacita.engines.local.layout import Layout, Planes
-from tacita.engines.local.sources import Checked, Narrowable, Source, open_source
+from tacita.engines.local.sources import Checked, Narrowable, RowSource, open_source
 from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -124,7 +124,7 @@ class LocalEngine:
 
     # -- one state of the source -----------------------------------------------------------------------------
 
-    def _open(self, source: Source, version: object) -> Snapshot:
+    def _open(self, source: RowSource, version: object) -> Snapshot:
         check_columns(self._domain, source.columns)
         # a user-defined source may not know its types: then they are checked batch by batch
         for schema in source.schemas(self._domain.names) if hasattr(source, "schemas") else ():

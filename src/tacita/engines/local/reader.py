@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from tacita.engines.local.sources import CsvSource, ParquetSource, Rows, Source, open_source
+from tacita.engines.local.sources import CsvSource, ParquetSource, Rows, RowSource, open_source
 from tacita.errors import DataError, TacitaError
 
 __all__ = ["STREAM", "main"]
@@ -106,7 +106,7 @@ def _in_use() -> int:
         return 1 << 30
 
 
-def _flat(source: Source) -> list[str]:
+def _flat(source: RowSource) -> list[str]:
     """Return the columns without lists and records: a file may have them, and no dataset can use them."""
     (schema, *_) = source.schemas(source.columns)
     return [field.name for field in schema if not pa.types.is_nested(field.type)]

@@ -29,8 +29,8 @@ __all__ = [
     "FrameSource",
     "Narrowable",
     "ParquetSource",
+    "RowSource",
     "Rows",
-    "Source",
     "open_source",
     "stamps",
 ]
@@ -58,7 +58,7 @@ _NO_CSV = {
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """A stream of rows that can be read again."""
 
     @property
@@ -83,7 +83,7 @@ class Source(Protocol):
 class Rows:
     """Some columns of a source, as something that can be iterated more than once."""
 
-    def __init__(self, source: Source, columns: Sequence[str]) -> None:
+    def __init__(self, source: RowSource, columns: Sequence[str]) -> None:
         self._source, self._columns = source, columns
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -102,7 +102,7 @@ class Checked(Protocol):
 class Narrowable(Protocol):
     """A source whose batches depend on the columns that may be requested."""
 
-    def only(self, columns: Sequence[str]) -> Source:
+    def only(self, columns: Sequence[str]) -> RowSource:
         """The same with these columns alone, so that others cannot make its batches small."""
 
 
@@ -271,7 +271,7 @@ class CsvSource:
         )
 
 
-def open_source(source: Any) -> Source:
+def open_source(source: Any) -> RowSource:
     """Open a path, several paths, a folder of Parquet or CSV files, or a frame as a source."""
     if isinstance(source, str | Path):
         return _open_paths([Path(source)])
@@ -280,7 +280,7 @@ def open_source(source: Any) -> Source:
     if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch):
         return FrameSource(source)
     if all(hasattr(source, part) for part in ("columns", "batches", "version")):
-        found: Source = source
+        found: RowSource = source
         return found
     raise InvalidInput(
         "must be a path, a list of paths, or a frame with an Arrow stream (pyarrow, pandas, polars)",
@@ -289,7 +289,7 @@ def open_source(source: Any) -> Source:
     )
 
 
-def _open_paths(paths: list[Path]) -> Source:
+def _open_paths(paths: list[Path]) -> RowSource:
     kinds = {_kind(path) for path in _files(paths)}
     if len(kinds) != 1:
         raise InvalidInput("files of one source must be of one kind", field="source", value=", ".join(sorted(kinds)))

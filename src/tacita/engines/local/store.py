@@ -18,7 +18,7 @@ from tacita.domain import Domain
 from tacita.engines.checking import may_be_outside
 from tacita.engines.local.bound import Bound, key_texts
 from tacita.engines.local.layout import Layout, Planes
-from tacita.engines.local.sources import Source
+from tacita.engines.local.sources import RowSource
 from tacita.errors import DataError
 
 __all__ = ["CodeStore", "Reading", "Snapshot", "changed"]
@@ -46,7 +46,7 @@ class Reading:
 class Snapshot:
     """Everything that is cached of one state of a source. It is immutable: new results make a new snapshot."""
 
-    source: Source
+    source: RowSource
     version: object
     """The source's version when it was opened, before anything was read."""
     layout: Layout

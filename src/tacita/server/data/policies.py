@@ -170,6 +170,6 @@ class Policies:
         with self._database.reading() as connection:
             text = connection.execute(query).scalar_one_or_none()
         if text is None:
-            hint = "A steward sets it with PUT /v1/datasets/{name}/policy"
+            hint = "Ask the steward of the dataset to set a policy"
             raise Forbidden("its owner lets no rows leave", field="dataset", value=dataset, hint=hint)
         return Policy.from_dict(json.loads(text))

@@ -21,14 +21,14 @@ import anyio.to_thread
 
 from tacita.domain.infer import infer
 from tacita.engines.local.isolated import IsolatedSource, Limits
-from tacita.engines.local.sources import ParquetSource, Rows, Source, open_source
+from tacita.engines.local.sources import ParquetSource, Rows, RowSource, open_source
 from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, UnknownName
 from tacita.settings import SourceSettings
 
-__all__ = ["BroughtSettings", "Kind", "ReadingLimits", "Sources"]
+__all__ = ["BroughtSettings", "FileKind", "ReadingLimits", "Sources"]
 
-Kind = Literal["csv", "parquet"]
-_KINDS: tuple[Kind, ...] = ("csv", "parquet")
+FileKind = Literal["csv", "parquet"]
+_KINDS: tuple[FileKind, ...] = ("csv", "parquet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class ReadingLimits:
             strict=strict,
         )
 
-    def open(self, place: SourceSettings, columns: Sequence[str] | None = None, *, known: bool = False) -> Source:
+    def open(self, place: SourceSettings, columns: Sequence[str] | None = None, *, known: bool = False) -> RowSource:
         """A file, named in the settings or brought.
 
         Args:
@@ -147,7 +147,7 @@ class Sources(Mapping[str, SourceSettings]):
             yield
 
     async def bring(
-        self, name: str, kind: Kind, chunks: AsyncIterator[bytes], *, check: Callable[[], None] = lambda: None
+        self, name: str, kind: FileKind, chunks: AsyncIterator[bytes], *, check: Callable[[], None] = lambda: None
     ) -> None:
         """Store an uploaded file, whole or not at all. Its name was checked; its rows are read to check them.
 
@@ -183,7 +183,7 @@ class Sources(Mapping[str, SourceSettings]):
             check()
             path.unlink()
 
-    def _keep(self, name: str, kind: Kind, new: Path, check: Callable[[], None]) -> None:
+    def _keep(self, name: str, kind: FileKind, new: Path, check: Callable[[], None]) -> None:
         self._check_readable(new)
         with self.held():
             check()

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tacita.server.services import Services
     from tacita.settings import Settings
 
-__all__ = ["Cancelled", "Job", "Jobs", "Kind", "Progress", "State", "Task", "register", "run_worker"]
+__all__ = ["Cancelled", "Job", "JobRunner", "Jobs", "Progress", "State", "Task", "register", "run_worker"]
 
 State = Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
 
@@ -127,15 +127,15 @@ class Task:
     progress: Progress
 
 
-Kind = Callable[[Task], str]
+JobRunner = Callable[[Task], str]
 
-_KINDS: dict[str, Kind] = {}
+_KINDS: dict[str, JobRunner] = {}
 
 
-def register(kind: str) -> Callable[[Kind], Kind]:
+def register(kind: str) -> Callable[[JobRunner], JobRunner]:
     """Make a function the way to do jobs of this kind; it returns releases as JSON text."""
 
-    def decorator(function: Kind) -> Kind:
+    def decorator(function: JobRunner) -> JobRunner:
         if kind in _KINDS and _KINDS[kind] is not function:
             raise Conflict("is registered already", field="kind", value=kind)
         _KINDS[kind] = function

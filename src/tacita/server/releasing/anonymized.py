@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacita.anonymize.anonymize import Anonymized
-from tacita.anonymize.anonymize import Plan as AnonymizePlan
+from tacita.anonymize.anonymize import AnonymizationPlan, Anonymized
 from tacita.errors import DataError, SourceUnavailable
 from tacita.privacy.event import NonPrivate
 from tacita.report.release_log import Released, concerns, digest_of, digest_rows
@@ -135,15 +134,15 @@ def _find(services: Services, token: Token, body: AnonymizedRequest) -> tuple[Da
     return dataset_of(services, token, body.dataset), services.policies.get(body.dataset)
 
 
-def _plan(found: tuple[Dataset, Policy], body: AnonymizedRequest) -> AnonymizePlan:
+def _plan(found: tuple[Dataset, Policy], body: AnonymizedRequest) -> AnonymizationPlan:
     dataset, policy = found
     policy.chosen(body.columns)
-    plan: AnonymizePlan = policy.recipe(**body.asked()).prepare(dataset.domain)
+    plan: AnonymizationPlan = policy.recipe(**body.asked()).prepare(dataset.domain)
     return plan
 
 
 def _show(
-    _services: Services, found: tuple[Dataset, Policy], plan: AnonymizePlan, body: AnonymizedRequest
+    _services: Services, found: tuple[Dataset, Policy], plan: AnonymizationPlan, body: AnonymizedRequest
 ) -> dict[str, Any]:
     columns, asked = found[1].chosen(body.columns), plan.recipe.conditions
     return {

@@ -15,7 +15,7 @@ from tacita.assess.case import read_case
 from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
-from tacita.assess.utility.estimates import Kind
+from tacita.assess.utility.estimates import CombiningKind
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.models import Fitted
@@ -51,7 +51,7 @@ def _released(services: Services, id: str) -> list[pa.Table]:
     return [part.drop_columns(["release"]) for part in parts]
 
 
-def _kind_of(services: Services, id: str | None) -> Kind:
+def _kind_of(services: Services, id: str | None) -> CombiningKind:
     """Return how several releases are combined: imputed rows by the rule of their kind."""
     job = None if id is None else services.jobs.get(id)
     if job is None or job.kind != "impute":

@@ -12,7 +12,7 @@ from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
 from tacita.server.auth.auth import Services_, allow, check_scope
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
-from tacita.server.data.sources import Kind
+from tacita.server.data.sources import FileKind
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
 from tacita.wire import SourceInfo
@@ -26,7 +26,7 @@ router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFir
 Steward = Annotated[Token, Depends(allow("steward"))]
 SourceName = Annotated[Name, Path()]
 
-MEDIA: dict[str, Kind] = {"text/csv": "csv", "application/vnd.apache.parquet": "parquet"}
+MEDIA: dict[str, FileKind] = {"text/csv": "csv", "application/vnd.apache.parquet": "parquet"}
 
 
 @router.get("/v1/sources", summary="List the sources that data can be read from")

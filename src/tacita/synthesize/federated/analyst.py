@@ -25,7 +25,7 @@ from tacita.privacy.unit import Neighbours
 from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, lost_rows, targets_of
 from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
-from tacita.synthesize.federated.rounds import Party, Rounds
+from tacita.synthesize.federated.rounds import FederatedRounds, Party
 from tacita.synthesize.federated.schedule import MOST_CELLS, Schedule
 from tacita.synthesize.federated.steps import Measuring, Pair
 from tacita.synthesize.federated.terms import Terms
@@ -72,7 +72,7 @@ def federate(
     """
     return _Run(
         Schedule.of(terms, domain),
-        Rounds(terms, parties, deadline=deadline),
+        FederatedRounds(terms, parties, deadline=deadline),
         rng,
         mixture=takes_mixture(terms, domain, fit),
     ).result()
@@ -88,7 +88,7 @@ def takes_mixture(terms: Terms, domain: Domain, fit: Fit) -> bool:
 
 
 class _Run:
-    def __init__(self, schedule: Schedule, rounds: Rounds, rng: np.random.Generator, *, mixture: bool) -> None:
+    def __init__(self, schedule: Schedule, rounds: FederatedRounds, rng: np.random.Generator, *, mixture: bool) -> None:
         self._schedule, self._rounds, self._rng, self._mixture = schedule, rounds, rng, mixture
         self._terms = schedule.terms
         self._domain = schedule.domain.project(schedule.terms.attributes)

@@ -35,7 +35,7 @@ VERSION = "federated/1"
 LARGEST = 1 << 50
 """Larger than any count; a larger cell is refused."""
 
-Kind = Literal["join", "count", "vote", "tables", "model"]
+StepKind = Literal["join", "count", "vote", "tables", "model"]
 Parents = tuple[tuple[str, Key], ...]
 """Children with their parents, in the order in which they were placed."""
 
@@ -50,7 +50,7 @@ class Step:
         most_cells: For votes: the largest table that stands out from noise.
     """
 
-    kind: Kind
+    kind: StepKind
     placed: Parents = ()
     most_cells: int = 0
 
@@ -68,8 +68,8 @@ class Step:
     def from_dict(cls, data: object) -> Step:
         """The step that `as_dict` wrote."""
         members = _members(data, "step", {"kind", "placed", "most_cells"})
-        if members["kind"] not in get_args(Kind):
-            raise InvalidInput(f"must be one of {', '.join(get_args(Kind))}", field="step.kind")
+        if members["kind"] not in get_args(StepKind):
+            raise InvalidInput(f"must be one of {', '.join(get_args(StepKind))}", field="step.kind")
         most = _integer("step.most_cells", members["most_cells"], 0)
         return cls(kind=members["kind"], placed=_parents(members["placed"]), most_cells=most)
 
@@ -222,7 +222,7 @@ class Reply:
         return cls(run=run, step=step.name, holder=holder, content=_content(step.kind, members["content"]))
 
 
-def _content(kind: Kind, data: object) -> Content:
+def _content(kind: StepKind, data: object) -> Content:
     if kind == "join":
         return Joined.from_dict(data)
     if kind == "vote":

@@ -21,7 +21,7 @@ from tacita.errors import InvalidInput, SourceUnavailable, TacitaError
 from tacita.synthesize.federated.exchange import Content, Reply, Request, Step
 from tacita.synthesize.federated.terms import Terms
 
-__all__ = ["Party", "Rounds"]
+__all__ = ["FederatedRounds", "Party"]
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Party:
     ask: Callable[[Mapping[str, Any]], object]
 
 
-class Rounds:
+class FederatedRounds:
     """One run's exchange with all its holders.
 
     Args:

@@ -26,11 +26,11 @@ from tacita.domain import Attribute, Boolean, Categorical, Date, Numeric, Ordina
 from tacita.domain.encode import FALSE, TRUE, check_type, read_text
 from tacita.errors import DataError
 
-__all__ = ["MISSING", "OTHER", "Axis", "Key", "Kind", "hold_back", "read_keys"]
+__all__ = ["MISSING", "OTHER", "Axis", "AxisKind", "Key", "hold_back", "read_keys"]
 
 MISSING = "(missing)"
 OTHER = "(other)"
-Kind = Literal["number", "date", "order", "set"]
+AxisKind = Literal["number", "date", "order", "set"]
 Key = float | int | str | None
 """A value by what it means: a number, days since 1970, a text; None when it is missing."""
 Codes = NDArray[np.int32]
@@ -49,7 +49,7 @@ class Axis:
     """
 
     name: str
-    kind: Kind
+    kind: AxisKind
     keys: tuple[Key, ...]
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Axis:
         return cls(name=data["name"], kind=data["kind"], keys=tuple(data["keys"]))
 
 
-def _kind(attribute: Attribute) -> Kind:
+def _kind(attribute: Attribute) -> AxisKind:
     if isinstance(attribute, Numeric):
         return "number"
     if isinstance(attribute, Date):
