@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+
+# Before numpy is imported: each worker has a core of its own, and threads of the linear algebra that wait for a core
+# burn it (a test of estimation: 7 CPU s instead of 31). What a test starts inherits it.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings

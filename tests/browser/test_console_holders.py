@@ -51,7 +51,7 @@ def holders():
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         processes.append(subprocess.Popen(command, cwd=FOLDER, **quiet))
     for name, port in PORTS.items():
-        client = HolderClient(f"http://127.0.0.1:{port}", (FOLDER / f"{name}.token").read_text().strip(), patience=60)
+        client = HolderClient(f"http://127.0.0.1:{port}", (FOLDER / f"{name}.token").read_text().strip(), patience=120)
         assert client.describe()["name"] == name
         client.close()
     yield processes

@@ -509,7 +509,7 @@ def _federated(people: pa.Table) -> Synthesized:
         neighbours=Neighbours.ADD_REMOVE,
         degree=1,
     )
-    return federate(terms, public, parties, deadline=60.0, rng=np.random.default_rng(1))
+    return federate(terms, public, parties, deadline=300.0, rng=np.random.default_rng(1))
 
 
 def _collected(people: pa.Table) -> None:

@@ -65,7 +65,7 @@ class Server:
         deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=120).status_code == 200:
                     return
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, "it never started"

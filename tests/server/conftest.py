@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from tacita.client.client import Client
 from tacita.server.app import create_app
 from tacita.server.auth.tokens import Role
 from tacita.server.jobs.worker import load_kinds
@@ -38,6 +39,20 @@ def write_patients(path: Path) -> None:
     path.write_text("smokes,age\n" + "\n".join(lines) + "\n")
 
 
+class Through(httpx.BaseTransport):
+    """Sends requests to an app in this process; jobs are done before the next request."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._world.work()
+        path = request.url.raw_path.decode()
+        headers = {name: value for name, value in request.headers.items() if name != "host"}
+        answer = self._world.http(request.method, path, headers=headers, content=request.read())
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
 @dataclass
 class World:
     """A running app and the ways to call it."""
@@ -52,6 +67,10 @@ class World:
 
     def token(self, role: Role = "admin", **parts: Any) -> str:
         return self.services.tokens.issue(name=f"a {role}", role=role, **parts).text
+
+    def client(self, role: Role = "admin") -> Client:
+        """The Python client over this app; jobs are done before its next request."""
+        return Client("http://test", self.token(role), transport=Through(self))
 
     def owner(self) -> str:
         """The id of a token, for jobs that no request submits."""

@@ -227,7 +227,7 @@ def test_every_method_runs_over_http(make_app, method):
     caller = HolderClient("http://localhost", TOKEN, transport=client._transport)
     agreed = terms("north", method=method)
     party = Party(name="north", ask=caller.ask)
-    result = federate(agreed, DOMAIN, [party], deadline=60.0, rng=np.random.default_rng(0))
+    result = federate(agreed, DOMAIN, [party], deadline=300.0, rng=np.random.default_rng(0))
     assert result.people == pytest.approx(3000, abs=6 * result.people_std)
     assert ledger.balance("north").spent == cost([(Schedule.of(agreed, DOMAIN).event, 1)], BUDGET, ADD)
     assert not result.provenance.simulated

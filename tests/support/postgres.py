@@ -34,7 +34,7 @@ __all__ = ["PostgresServer", "find_binaries"]
 
 PORT = 5432  # only names the socket file
 TESTING_USER = "postgres"
-START_SECONDS = 60
+START_SECONDS = 120
 GUARD = """
 import os, shutil, signal, sys, time
 pid, folder = int(sys.argv[1]), sys.argv[2]

@@ -2,80 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-
-import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.anonymize.criteria.shares import RESTS, TABLES, assert_figures_are_the_definition, assert_releases_keep
 
-from tacita.anonymize import Anonymize, Conditions
-from tacita.anonymize.criteria import Classes, Sensitive
 from tacita.anonymize.criteria.likeness import BetaLikeness
-from tacita.anonymize.methods.registry import METHODS, make_method
-from tacita.domain import Categorical, Domain, Numeric
+from tacita.anonymize.methods.registry import METHODS
 from tacita.errors import InvalidInput
 
-ILLS = ["flu", "cold", "gout"]
-DOMAIN = Domain(
-    attributes=[
-        Numeric(name="age", bounds=(0, 99), integer=True, role="quasi-identifier"),
-        Categorical(name="ill", levels=ILLS, role="sensitive"),
-    ]
-)
+
+def gain(shares, whole):
+    """The largest relative gain of a value in a class."""
+    return max(shares.get(value, 0.0) / share - 1 for value, share in whole.items())
 
 
-def gain_of(rows, table):
-    """The largest relative gain of a value in a class, from nothing but the rows."""
-    whole, groups = Counter(table["ill"].to_pylist()), defaultdict(list)
-    for row in rows.to_pylist():
-        groups[row["age"]].append(row["ill"])
-    return max(
-        (count / len(ills)) / (whole[ill] / table.num_rows) - 1
-        for ills in groups.values()
-        for ill, count in Counter(ills).items()
-    )
-
-
-@given(
-    table=st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any), min_size=1, max_size=4),
-    rest=st.lists(st.integers(0, 9), min_size=3, max_size=3),
-)
+@given(table=TABLES, rest=RESTS)
 def test_the_figure_is_the_definition(table, rest):
-    whole = np.sum([*table, rest], axis=0)
-    people = np.sum(table, axis=1)
-    classes = Classes(
-        people=people,
-        rows=people,
-        population=people,
-        counts=np.array(table),
-        attribute=Sensitive(name="x", whole=whole),
-    )
-    for found, counts in zip(BetaLikeness(beta=1.0).measure(classes), table, strict=True):
-        gains = [
-            count / sum(counts) / (all_ / whole.sum()) - 1 for count, all_ in zip(counts, whole, strict=True) if all_
-        ]
-        assert found == pytest.approx(max(gains))
+    assert_figures_are_the_definition(BetaLikeness(beta=1.0), table, rest, gain)
 
 
 @pytest.mark.parametrize("beta", [0.3, 1.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_what_leaves_has_no_larger_gain(method, beta):
-    shown = 0
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        table = pa.table({"age": rng.integers(20, 26, 70), "ill": rng.choice(ILLS, 70, p=[0.6, 0.3, 0.1])})
-        made = make_method(method, {"most": 300} if method == "bayardo" else {})
-        asked = Conditions.of({"k": 2, "beta": beta})
-        result = Anonymize(conditions=asked, method=made, suppress=0.1).prepare(DOMAIN).run_on(table)
-        if result.rows.num_rows:
-            found = gain_of(result.rows, table)
-            assert found <= beta + 1e-9
-            assert result.achieved.more["beta"]["ill"] == pytest.approx(found)
-        without = Anonymize(conditions=Conditions(k=2), method=made).prepare(DOMAIN).run_on(table)
-        shown += gain_of(without.rows, table) > beta
-    assert shown
+    assert_releases_keep("beta", beta, method, gain)
 
 
 @pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf")])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacita.assess.assessment import AssessmentOptions, assess
-from tacita.assess.attacks.reconstruction import reconstruct_secret
+from tacita.assess.attacks.reconstruction import average_releases, reconstruct_secret, solve_subsets
 from tacita.assess.case import read_case
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
@@ -92,3 +92,37 @@ def test_tables_without_the_secret_are_skipped(noisy, case_of):
     found = assess(case, np.random.default_rng(1), wishes=AssessmentOptions(attempts=100, secrets=("ill",)))
     assert "reconstruction of ill" in dict(found.skipped)
     assert found.further[0].right.trials == 12
+
+
+def test_fresh_noise_averages_out():
+    rng = np.random.default_rng(1)
+    truth = rng.poisson(8, 300)
+    noisy = [truth + rng.laplace(scale=2, size=300) for _ in range(200)]
+    few, many = average_releases(truth, noisy[:1]), average_releases(truth, noisy)
+    assert many.right.share > 0.95
+    assert few.right.share < 0.4
+    assert many.blind.share < 0.3
+    same = average_releases(truth, noisy[:1] * 200)  # the same answer again and again gives nothing more
+    assert same.right.share == few.right.share
+
+
+def test_many_subsets_give_everybody_away():
+    rng = np.random.default_rng(2)
+    secret = (rng.random(100) < 0.3).astype(int)
+    subsets = rng.random((800, 100)) < 0.5
+    little = solve_subsets(secret, subsets, subsets @ secret + rng.normal(scale=1, size=800))
+    much = solve_subsets(secret, subsets, subsets @ secret + rng.normal(scale=60, size=800))
+    assert little.right.share > 0.97
+    assert much.right.share < 0.85
+    assert little.blind.share == pytest.approx(1 - secret.mean())
+
+
+def test_answers_that_do_not_fit_are_refused():
+    for call in (
+        lambda: average_releases([1, 2], []),
+        lambda: average_releases([1, 2], [[1]]),
+        lambda: solve_subsets([0, 2], [[1, 1]], [1]),
+        lambda: solve_subsets([0, 1], [[1, 1, 1]], [1]),
+    ):
+        with pytest.raises(InvalidInput):
+            call()

@@ -72,7 +72,7 @@ def test_a_killed_worker_is_started_again_and_does_the_job(world, tmp_path: Path
         until(lambda: jobs.get(job.id).state == "done")
         assert jobs.get(job.id).attempts == 2
         assert len(pids()) == 2
-        until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200)
+        until(lambda: httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=120).status_code == 200)
     finally:
         process.terminate()
         process.wait(120)

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pyarrow.csv as pa_csv
 import pytest
 
@@ -50,24 +49,10 @@ POLICY: dict[str, Any] = {
 }
 
 
-class _Through(httpx.BaseTransport):
-    """Sends requests to an app in this process; jobs are done before the next request."""
-
-    def __init__(self, world: Any) -> None:
-        self._world = world
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._world.work()
-        path = request.url.raw_path.decode()
-        headers = {name: value for name, value in request.headers.items() if name != "host"}
-        answer = self._world.http(request.method, path, headers=headers, content=request.read())
-        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
-
-
 @pytest.fixture
 def client(world: Any) -> Iterator[Client]:
     world.register()
-    with Client("http://test", world.token("steward"), transport=_Through(world)) as made:
+    with world.client("steward") as made:
         yield made
 
 

@@ -15,8 +15,6 @@ from tacita.privacy.budget import Budget
 from tacita.recipes.registry import RECIPES
 from tacita.report.statement import Statement, verify
 
-from .test_from_client import _Through
-
 ASKED: dict[str, dict[str, Any]] = {
     "tables": {"tables": [["smokes"], ["age"]]},
     "statistics": {"sql": "SELECT smokes, AVG(age) FROM patients GROUP BY smokes"},
@@ -29,7 +27,7 @@ ASKED: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def client(world: Any) -> Iterator[Client]:
     world.register(budget={"epsilon": 1.0})
-    with Client("http://test", world.token("analyst"), transport=_Through(world)) as made:
+    with world.client("analyst") as made:
         yield made
 
 
@@ -62,7 +60,7 @@ def test_answers_of_others_are_unknown(client: Client, world: Any) -> None:
     job = client.release("bounds", dataset="patients", column="age", budget=Budget.pure(0.5))
     client.wait_answer(job.id, every=0.01)
     with (
-        Client("http://test", world.token("analyst"), transport=_Through(world)) as other,
+        world.client("analyst") as other,
         pytest.raises(UnknownName),
     ):
         other.answer(job.id)
@@ -83,7 +81,7 @@ def test_what_is_wrong_is_refused_before_a_job(client: Client, world: Any) -> No
 def test_large_answers_are_refused(world_of: Any) -> None:
     world = world_of(max_cells=3)
     world.register()
-    with Client("http://test", world.token("analyst"), transport=_Through(world)) as client:
+    with world.client("analyst") as client:
         with pytest.raises(InvalidInput, match="3 cells"):
             client.plan_release("tables", dataset="patients", budget=Budget.pure(0.5), tables=[["age"]])
         assert client.plan_release("tables", dataset="patients", budget=Budget.pure(0.5), tables=[["smokes"]])

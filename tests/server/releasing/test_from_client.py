@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.ipc
@@ -19,24 +18,10 @@ from tacita.synthesize import Synthesized
 from tacita.wire.refusals import NotFound
 
 
-class _Through(httpx.BaseTransport):
-    """Sends requests to an app in this process; jobs are done before the next request."""
-
-    def __init__(self, world: Any) -> None:
-        self._world = world
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._world.work()
-        path = request.url.raw_path.decode()
-        headers = {name: value for name, value in request.headers.items() if name != "host"}
-        answer = self._world.http(request.method, path, headers=headers, content=request.read())
-        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
-
-
 @pytest.fixture
 def client(world: Any) -> Iterator[Client]:
     world.register(budget={"epsilon": 3.0})
-    with Client("http://test", world.token("steward"), transport=_Through(world)) as made:
+    with world.client("steward") as made:
         yield made
 
 
@@ -88,7 +73,7 @@ def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) ->
     with pytest.raises(InvalidInput, match="cuts"):
         client.draw(job.id, 5, where=["age >= 50"])
     with (
-        Client("http://test", world.token("analyst"), transport=_Through(world)) as other,
+        world.client("analyst") as other,
         pytest.raises(UnknownName),
     ):
         other.shares(job.id, [["smokes"]])

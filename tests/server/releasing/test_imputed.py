@@ -12,15 +12,13 @@ import pytest
 from tacita.client import Client
 from tacita.errors import Forbidden, InvalidInput, UnknownName
 
-from .test_from_client import _Through
-
 ASKED: dict[str, Any] = {"dataset": "patients", "no_guarantee": True, "replace": ["age: smokes = daily"], "m": 2}
 
 
 @pytest.fixture
 def client(world: Any) -> Iterator[Client]:
     world.register(budget={"epsilon": 1.0})
-    with Client("http://test", world.token("steward"), transport=_Through(world)) as made:
+    with world.client("steward") as made:
         yield made
 
 
@@ -53,14 +51,14 @@ def test_only_stewards_who_confirm_may_have_them(client: Client, world: Any) -> 
     with pytest.raises(InvalidInput, match="no_guarantee"):
         client.release("imputed", **ASKED | {"no_guarantee": False})
     with (
-        Client("http://test", world.token("analyst"), transport=_Through(world)) as other,
+        world.client("analyst") as other,
         pytest.raises(Forbidden),
     ):
         other.release("imputed", **ASKED)
     job = client.release("imputed", **ASKED)
     client.wait_release(job.id, every=0.01)
     with (
-        Client("http://test", world.token("analyst"), transport=_Through(world)) as other,
+        world.client("analyst") as other,
         pytest.raises(UnknownName),
     ):
         other.rows(job.id)

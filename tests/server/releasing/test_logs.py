@@ -14,8 +14,6 @@ import pytest
 from tacita.client import Client
 from tacita.errors import Forbidden, InvalidInput, UnknownName
 
-from .test_from_client import _Through
-
 SCHEMA = {
     "tacita": 1,
     "person": "who",
@@ -36,7 +34,7 @@ def client(world_of: Any, tmp_path: Path) -> Iterator[Client]:
     (tmp_path / "visits.csv").write_text("who,minute,page\n" + lines)
     world = world_of(sources={"visits": {"path": tmp_path / "visits.csv"}})
     assert world.register("visits", source="visits", schema=SCHEMA, unit="person:who:50").status_code == 201
-    with Client("http://test", world.token("steward"), transport=_Through(world)) as made:
+    with world.client("steward") as made:
         made.world = world  # type: ignore[attr-defined]
         yield made
 
@@ -89,7 +87,7 @@ def test_the_hierarchy_of_the_policy_is_used(client: Client) -> None:
 
 def test_only_stewards_and_only_what_the_schema_has(client: Client) -> None:
     world: Any = client.world  # type: ignore[attr-defined]
-    with Client("http://test", world.token("analyst"), transport=_Through(world)) as other:
+    with world.client("analyst") as other:
         for kind, asked in (("events", EVENTS), ("sets", SETS)):
             with pytest.raises(Forbidden):
                 other.release(kind, **asked)

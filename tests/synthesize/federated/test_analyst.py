@@ -26,7 +26,7 @@ from tacita.synthesize.privbayes import BARE
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 FOUR = pytest.approx(4, rel=1e-9)  # choices are rounded down to ratios that a sampler can multiply
-WIDE = 60.0  # seconds; only a holder that never answers waits for it
+WIDE = 300.0  # seconds; only a holder that never answers waits for it
 
 
 def run(terms, domain, sites, deadline=WIDE, fit="auto"):

@@ -62,7 +62,7 @@ def test_joining_costs_nothing(site, terms):
 
 
 def test_a_run_that_cannot_be_paid_to_its_end_is_refused_before_it_begins(site, terms, make_terms):
-    federate(terms, site.holder.domain, [site.party], deadline=60, rng=np.random.default_rng(0))
+    federate(terms, site.holder.domain, [site.party], deadline=300, rng=np.random.default_rng(0))
     spent = site.spent
     assert spent > 3.9
     second = make_terms(names=("h0",), run="second", budget=Budget.pure(2.0))
@@ -193,7 +193,7 @@ def test_nothing_but_private_answers_leaves(sites, make_terms, domain):
     """Every message that left a holder, of all methods: typed, paid for, and without an exact count."""
     for method in ("SL1", "SL2", "SL3"):
         terms = make_terms(method=method, run=method, budget=Budget.pure(0.05))
-        federate(terms, domain, [site.party for site in sites], deadline=60, rng=np.random.default_rng(0))
+        federate(terms, domain, [site.party for site in sites], deadline=300, rng=np.random.default_rng(0))
     for site in sites:
         contents = [reply["content"] for reply in site.replies]
         assert len(contents) == 2 + 6 + 2

@@ -1,6 +1,9 @@
 """Holders that drop out, are late, refuse, or talk nonsense."""
 
+import queue
 import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +13,11 @@ from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
-from tacita.synthesize.federated import Party, federate
+from tacita.synthesize.federated import Party, federate, rounds
 
 ADD = Neighbours.ADD_REMOVE
 FOUR = pytest.approx(4, rel=1e-9)  # choices are rounded down to ratios that a sampler can multiply
-WIDE = 60.0  # seconds; only a holder that never answers waits for it
+WIDE = 300.0  # seconds; only a holder that never answers waits for it
 
 
 def run(terms, domain, sites, deadline=WIDE):
@@ -68,12 +71,30 @@ def test_nothing_is_spent_when_too_few_join(sites, make_terms, domain, make_site
     assert {site.spent for site in together} == {0}
 
 
-def test_late_answers_are_dropped_but_spent(sites, make_terms, domain):
+def test_late_answers_are_dropped_but_spent(sites, make_terms, domain, monkeypatch):
     """A holder that hangs in one step holds nobody up; it takes part in the next."""
-    free, done = threading.Event(), threading.Event()
+    hangs, free, done = threading.Event(), threading.Event(), threading.Event()
+
+    class Answers(queue.SimpleQueue):
+        """The deadline comes as soon as four have answered and the fifth hangs: nobody has to be fast."""
+
+        def __init__(self):
+            self.taken = 0
+
+        def get(self, timeout):
+            while self.taken >= 4 and self.empty():
+                if hangs.is_set():
+                    hangs.clear()
+                    raise queue.Empty
+                time.sleep(0.01)
+            self.taken += 1
+            return super().get(timeout=timeout)
+
+    monkeypatch.setattr(rounds, "queue", SimpleNamespace(SimpleQueue=Answers, Empty=queue.Empty))
 
     def slow(message):
         if message["step"]["kind"] == "count":
+            hangs.set()
             free.wait(WIDE)
             try:
                 return sites[4].ask(message)
@@ -83,7 +104,7 @@ def test_late_answers_are_dropped_but_spent(sites, make_terms, domain):
 
     terms = make_terms(quorum=4)
     parties = [*[site.party for site in sites[:4]], Party(name="h4", ask=slow)]
-    result = federate(terms, domain, parties, deadline=3.0, rng=np.random.default_rng(0))
+    result = federate(terms, domain, parties, deadline=WIDE, rng=np.random.default_rng(0))
     assert any("Step count: no answer of h4 was used (late)." in note for note in result.notes)
     before = sites[4].spent
     free.set()

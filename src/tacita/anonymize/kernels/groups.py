@@ -53,5 +53,5 @@ def judge(order: Ints, starts: Ints, people: People, rules: Rules) -> NDArray[np
     mark = np.ones(len(order), np.int8)
     found = np.empty(len(starts) - 1, np.bool_)
     for group in range(len(found)):
-        found[group] = fits(order, mark, 1, starts[group], starts[group + 1], people, rules, seen)
+        found[group] = fits(order, mark, np.int64(1), starts[group], starts[group + 1], people, rules, seen)
     return found

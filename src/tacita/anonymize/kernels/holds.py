@@ -176,7 +176,7 @@ def fits_each(people: People, rules: Rules, wanted: Ints) -> NDArray[np.bool_]:
     mark = np.ones(len(wanted), np.int8)
     found = np.empty(len(wanted), np.bool_)
     for i in range(len(wanted)):
-        found[i] = fits(wanted, mark, 1, i, i + 1, people, rules, seen)
+        found[i] = fits(wanted, mark, np.int64(1), i, i + 1, people, rules, seen)
     return found
 
 
@@ -184,4 +184,4 @@ def fits_each(people: People, rules: Rules, wanted: Ints) -> NDArray[np.bool_]:
 def fits_all(people: People, rules: Rules, items: Ints) -> Any:
     """Whether some items together may be a class."""
     seen = stamps(people, rules)
-    return fits(items, np.ones(len(items), np.int8), 1, 0, len(items), people, rules, seen)
+    return fits(items, np.ones(len(items), np.int8), np.int64(1), np.int64(0), len(items), people, rules, seen)

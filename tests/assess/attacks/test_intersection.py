@@ -1,4 +1,4 @@
-"""Averaging, solving, intersecting: what several releases give away together."""
+"""Several releases of the same people: their classes and labels are joined."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,33 +6,9 @@ import pytest
 
 from tacita.assess.assessment import AssessmentOptions, assess
 from tacita.assess.attacks.intersection import intersect, intersection
-from tacita.assess.attacks.reconstruction import average_releases, solve_subsets
 from tacita.assess.case import read_case
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
-
-
-def test_fresh_noise_averages_out():
-    rng = np.random.default_rng(1)
-    truth = rng.poisson(8, 300)
-    noisy = [truth + rng.laplace(scale=2, size=300) for _ in range(200)]
-    few, many = average_releases(truth, noisy[:1]), average_releases(truth, noisy)
-    assert many.right.share > 0.95
-    assert few.right.share < 0.4
-    assert many.blind.share < 0.3
-    same = average_releases(truth, noisy[:1] * 200)  # the same answer again and again gives nothing more
-    assert same.right.share == few.right.share
-
-
-def test_many_subsets_give_everybody_away():
-    rng = np.random.default_rng(2)
-    secret = (rng.random(100) < 0.3).astype(int)
-    subsets = rng.random((800, 100)) < 0.5
-    little = solve_subsets(secret, subsets, subsets @ secret + rng.normal(scale=1, size=800))
-    much = solve_subsets(secret, subsets, subsets @ secret + rng.normal(scale=60, size=800))
-    assert little.right.share > 0.97
-    assert much.right.share < 0.85
-    assert little.blind.share == pytest.approx(1 - secret.mean())
 
 
 def test_releases_laid_over_each_other():
@@ -57,6 +33,8 @@ def test_who_was_suppressed_loses_nothing_in_that_release():
 
 
 LEVELS = ("no", "flu", "gout", "cold", "lupus", "rash", "gall", "ache")
+
+
 DOMAIN = Domain(
     attributes=[
         Numeric(name="age", bounds=(0, 99), bins=10, integer=True),
@@ -149,10 +127,6 @@ def test_a_secret_with_labels_is_skipped(cases):
 
 def test_bad_input():
     for call in (
-        lambda: average_releases([1, 2], []),
-        lambda: average_releases([1, 2], [[1]]),
-        lambda: solve_subsets([0, 2], [[1, 1]], [1]),
-        lambda: solve_subsets([0, 1], [[1, 1, 1]], [1]),
         lambda: intersect([[0, 0]], [0, 1]),
         lambda: intersect([[0, 0], [0]], [0, 1]),
     ):

@@ -1,4 +1,4 @@
-"""The auditor finds what is broken, comes near to the truth where nothing is, and never passes it."""
+"""The auditor comes near to the truth where nothing is broken, and never passes it."""
 
 import math
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacita.assess.audit import audit, exact_delta, exact_epsilon, judge, matrix_epsilon, repeated
+from tacita.assess.audit import audit, exact_epsilon, judge, matrix_epsilon, repeated
 from tacita.assess.audit.attack import gaussian_epsilon as library_epsilon
-from tacita.assess.audit.broken import BROKEN
 from tacita.errors import InvalidInput
 
 GRID = 2.0**16
@@ -42,22 +41,6 @@ def gaussian_epsilon(sigma, delta):
         middle = (low + high) / 2
         low, high = (middle, high) if at(middle) > delta else (low, middle)
     return high
-
-
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
-def test_every_broken_mechanism_is_caught(broken):
-    found = audit(
-        broken.mechanism,
-        broken.one,
-        broken.other,
-        trials=100_000,
-        rng=np.random.default_rng(3),
-        delta=broken.delta,
-        confidence=0.999,
-    )
-    verdict = judge(broken.name, broken.claimed, delta=broken.delta, audited=found, why=broken.why)
-    assert verdict.word == "breach"
-    assert verdict.as_dict()["why"]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
@@ -136,34 +119,6 @@ def test_vectors():
         score=lambda o: o.sum(1),
     )
     assert scored.epsilon == pytest.approx(found.epsilon, rel=0.1)
-
-
-def test_exact_figures():
-    assert exact_epsilon([0.75, 0.25], [0.25, 0.75]) == pytest.approx(math.log(3))
-    assert exact_epsilon([0.5, 0.5, 0.0], [0.5, 0.4, 0.1]) == math.inf
-    assert exact_epsilon([0.5, 0.5, 0.0], [0.5, 0.4, 0.1], delta=0.1) == pytest.approx(0, abs=1e-9)
-    assert exact_epsilon([0.3, 0.7], [0.3, 0.7]) == 0
-    p, q = np.array([0.6, 0.3, 0.1]), np.array([0.1, 0.3, 0.6])
-    for delta in (0.01, 0.1, 0.3):
-        epsilon = exact_epsilon(p, q, delta)
-        assert exact_delta(p, q, epsilon) == pytest.approx(delta, abs=1e-9)
-    # geometric noise, cut far out: epsilon is that of its ratio
-    k = np.arange(-200, 202)
-    law = 0.4 ** np.abs(k)
-    assert exact_epsilon(law / law.sum(), np.roll(law, 1) / law.sum()) > 0
-    assert matrix_epsilon([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]]) == pytest.approx(math.log(7))
-    assert matrix_epsilon([[1.0, 0.0], [0.5, 0.5]]) == math.inf
-    assert matrix_epsilon([[0.9, 0.1], [0.1, 0.9]], delta=0.8) == 0
-
-
-def test_the_verdict():
-    assert judge("x", 1.0, exact=1.0).word == "consistent"
-    assert judge("x", 1.0, exact=1.1).word == "breach"
-    assert judge("x", 1.0, exact=math.inf).as_dict()["exact"] == "infinite"
-    found = audit(response(1.0), 0, 1, trials=10_000, rng=np.random.default_rng(9))
-    verdict = judge("x", 2.0, exact=1.0, audited=found)
-    assert verdict.reached == found.epsilon
-    assert judge("x", math.inf, audited=found).word == "consistent"
 
 
 @pytest.mark.parametrize(
