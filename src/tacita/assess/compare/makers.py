@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.anonymize import Anonymize, Conditions
+from tacita.anonymize.criteria.registry import all_parameters
+from tacita.anonymize.methods.registry import DEFAULT_METHOD, all_options, make_method
 from tacita.assess.utility.estimates import CombiningKind
 from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
@@ -108,9 +110,16 @@ def make(wanted: ReleaseSpec, material: Material) -> SimulatedRelease:
 
 
 def _anonymize(settings: dict[str, Any], material: Material) -> SimulatedRelease:
-    suppress = settings.pop("suppress", 0.0)
-    conditions = Conditions(**settings)
-    recipe = Anonymize(conditions=conditions, quasi=material.quasi, sensitive=material.sensitive, suppress=suppress)
+    suppress, method = settings.pop("suppress", 0.0), settings.pop("method", DEFAULT_METHOD)
+    options = {each.name: settings.pop(each.name, None) for each in all_options()}
+    conditions = Conditions.of(settings)
+    recipe = Anonymize(
+        conditions=conditions,
+        quasi=material.quasi,
+        sensitive=material.sensitive,
+        suppress=suppress,
+        method=make_method(method, options),
+    )
     made = recipe.prepare(material.domain).run(material.engine)
     words = ", ".join(f"{name} = {value}" for name, value in conditions.as_dict().items())
     return SimulatedRelease(
@@ -218,7 +227,12 @@ MAKERS: dict[str, Callable[[dict[str, Any], Material], SimulatedRelease]] = {
     "collect": _collect,
 }
 _SETTINGS: dict[str, tuple[str, ...]] = {
-    "anonymize": ("k", "l", "l_kind", "c", "t", "alpha", "suppress"),
+    "anonymize": (
+        *(each.name for each in all_parameters() if each.name != "presence"),  # which needs a population
+        "suppress",
+        "method",
+        *(each.name for each in all_options()),
+    ),
     "synthesize": ("epsilon", "delta", "method", "seconds"),
     "impute": ("replace", "backend", "m", "kind", "train_on", "fit_on"),
     "statistics": ("epsilon", "delta"),
