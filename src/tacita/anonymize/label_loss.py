@@ -20,11 +20,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def as_written(crowd: DistinctRows, recoding: Recoding) -> Floats:
+def as_written(distinct: DistinctRows, recoding: Recoding) -> Floats:
     """The loss of each attribute in each class, from 0 to 1."""
     kept = recoding.classes != SUPPRESSED
     columns = []
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
         label = recoding.labels[recoding.classes[kept], j].astype(np.int64)
         each = np.zeros(len(recoding.texts[j]))
         for number, codes in _codes_of(label, recoding.codes[kept, j], max(len(axis), 1)):
