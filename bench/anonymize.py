@@ -230,8 +230,8 @@ def _legacy(folder: Path, lines: list[list[str]]) -> list[Row]:
         for k, (percent, groups) in LEGACY[name].items():
             method = Mondrian(mode="legacy")
             found = Anonymize(conditions=Conditions(k=k), method=method).prepare(domain).run_on(table)
-            crowd = read_distinct_rows(domain, table, domain.names, by_appearance=True)
-            off = abs(round(100 * gcp(crowd, found.recoding, "code range"), 2) - percent)
+            counted = read_distinct_rows(domain, table, domain.names, by_appearance=True)
+            off = abs(round(100 * gcp(counted, found.recoding, "code range"), 2) - percent)
             off += abs(found.achieved.classes - groups)
             bar = f"legacy on {name}, k = {k}: off the published {percent} % and {groups:,} groups"
             rows.append(Row(bar=bar, ours=off, unit="both", goal="= 0"))
@@ -245,7 +245,7 @@ def _legacy(folder: Path, lines: list[list[str]]) -> list[Row]:
 # -- a million and more --------------------------------------------------------------------------------------------
 
 
-def _made_up(adult: pa.Table, people: int) -> pa.Table:
+def _simulated(adult: pa.Table, people: int) -> pa.Table:
     rng = np.random.default_rng(SEED)
     held = adult.num_rows
     pick = rng.integers(0, held, people)
@@ -263,7 +263,7 @@ def _made_up(adult: pa.Table, people: int) -> pa.Table:
 
 
 def _million(adult: pa.Table) -> list[Row]:
-    table = _made_up(adult, 10**6)
+    table = _simulated(adult, 10**6)
     domain = _domain(table, {"age"}, "salary")
     found = _run(table, domain)
     seconds = cpu(lambda: _run(table, domain), 2)[0]
@@ -286,7 +286,7 @@ def _memory(people: int) -> float:
 def alone(people: int) -> None:
     """Release a made-up table and print the most memory that it took, in GB."""
     folder = Path(os.environ.get("TACITA_BENCH_DATA", "../shared/data"))
-    table = _made_up(_table(_lines(folder / "adult.data")), people)
+    table = _simulated(_table(_lines(folder / "adult.data")), people)
     _run(table, _domain(table, {"age"}, "salary"))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
@@ -294,15 +294,15 @@ def alone(people: int) -> None:
 def _ten_million(adult: pa.Table) -> list[Row]:
     rows, each = [], []
     for people in (10**6, 10**7):
-        table = _made_up(adult, people)
+        table = _simulated(adult, people)
         domain = _domain(table, {"age"}, "salary")
         start = time.process_time()
         found = _run(table, domain)
         seconds = time.process_time() - start
         distinct = len(found.recoding.codes)
         rows.append(Row(bar=f"{people:,} rows, {distinct:,} distinct: released", ours=seconds, unit="cpu_s"))
-        crowd = read_distinct_rows(domain, table, QUASI)
-        each.append(cpu(lambda c=crowd: Mondrian().recode(c, Conditions(k=K)), 1)[0] / distinct)
+        counted = read_distinct_rows(domain, table, QUASI)
+        each.append(cpu(lambda c=counted: Mondrian().recode(c, Conditions(k=K)), 1)[0] / distinct)
     note = "classes and labels alone; reading, rendering and counting again are linear in rows"
     bar = "ten million: classes, time by distinct row over a million's"
     return [*rows, Row(bar=bar, ours=each[1] / each[0], unit="ratio", goal="<= 1.5", note=note)]
@@ -320,7 +320,7 @@ def _coarse(table: pa.Table) -> pa.Table:
 
 
 def _check(adult: pa.Table) -> list[Row]:
-    table = _coarse(_made_up(adult, 10**6))
+    table = _coarse(_simulated(adult, 10**6))
     seconds = cpu(lambda: measure(table, QUASI, sensitive=["salary"]), 3)[0]
     note = "columns already categorical"
     rows = [Row(bar="k, l and t of a million rows", ours=seconds, unit="cpu_s", goal="<= 0.5", note=note)]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bench.anonymize import TREES, K, _domain, _lines, _made_up, _table
+from bench.anonymize import TREES, K, _domain, _lines, _simulated, _table
 from bench.rows import Row, cpu
 from tacita.anonymize import (
     Anonymize,
@@ -63,11 +63,11 @@ def _released(table: pa.Table, method: Any) -> Anonymized:
 def _gcp(table: pa.Table, result: Anonymized) -> float:
     """Mean loss of a cell by what its label says."""
     recoding = result.recoding
-    crowd = read_distinct_rows(_domain(table, {"age"}, "salary"), table, recoding.names, hierarchies=_trees())
+    distinct = read_distinct_rows(_domain(table, {"age"}, "salary"), table, recoding.names, hierarchies=_trees())
     kept = recoding.classes != SUPPRESSED
-    cells = as_written(crowd, recoding).mean(axis=1)
-    lost = cells[recoding.classes[kept]] @ crowd.rows[kept] + crowd.rows[~kept].sum()
-    return float(lost / crowd.rows.sum())
+    cells = as_written(distinct, recoding).mean(axis=1)
+    lost = cells[recoding.classes[kept]] @ distinct.rows[kept] + distinct.rows[~kept].sum()
+    return float(lost / distinct.rows.sum())
 
 
 def _timed(table: pa.Table, method: Any) -> tuple[Anonymized, float]:
@@ -99,7 +99,7 @@ def _adult(table: pa.Table) -> list[Row]:
 
 
 def _million(adult: pa.Table) -> list[Row]:
-    table = _made_up(adult, 10**6)
+    table = _simulated(adult, 10**6)
     rows = []
     for name, method in (("Datafly", Datafly()), ("Incognito", Incognito())):
         found, seconds = _timed(table, method)

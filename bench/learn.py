@@ -7,14 +7,14 @@ written down here, not read off the data; levels are those that the documentatio
 file. Ours is add-remove; diffprivlib takes the number of rows as public. `auto` picks by public facts only; its scores
 are those of the method that it picks, drawn once.
 
-What was looked at while building: other made-up rows; splits of Adult's training file; and four earlier runs of this
-bench, which gave the rule for when all is noise. An earlier rule of `auto` was tuned on those runs, did not hold, and
-is gone. The one that stands was chosen on other made-up rows: `learn.made_up_points`, and a thousand tables with
+Data used while building: other simulated rows; splits of Adult's training file; and four earlier runs of this bench,
+which gave the rule for when all is noise. An earlier rule of `auto` was tuned on those runs, did not hold, and is gone.
+The present one was chosen on other simulated rows (`learn.regression.simulated_points`) and on a thousand tables with
 columns of random kinds. This bench had judged one before it, which tried all methods for a pure epsilon too; on those
 tables that was no better than the functional mechanism always. Noise on cubes, and how it is shared out, was chosen on
-`learn.made_up_points`. That both noises on moments are tried with a delta, not only DP-SGD against the one that blurs
-less, came after this bench had shown a cell where DP-SGD was picked and lost; over 120 other tables (`bench methods`)
-both rules did alike. Nothing was changed for Adult's test file, whose rows come first.
+the same simulated points. That both noises on moments are tried with a delta, not only DP-SGD against the one that
+blurs less, came after this bench had shown a cell where DP-SGD was picked and lost; over 120 other tables (`bench
+methods`) both rules did alike. Nothing was changed for Adult's test file, whose rows come first.
 
 The data lies in the folder TACITA_BENCH_DATA (default ../shared/data) and is no part of the project.
 """

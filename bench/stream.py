@@ -33,7 +33,7 @@ def run(*, quick: bool) -> list[Row]:
         ("ten thousand users, five thousand values", 10_000, 5_000, 100_000),
         ("a million users, a hundred thousand values", 1_000_000, 100_000, 1_000_000),
     ):
-        made = _made_up(count, users, values)
+        made = _simulated(count, users, values)
         seconds = cpu(lambda m=made, w=window: ZAnonymity(z=Z, window=w).push_many(*m), 3)[0]
         stream = ZAnonymity(z=Z, window=window)
         left = float(stream.push_many(*made).mean())
@@ -45,7 +45,7 @@ def run(*, quick: bool) -> list[Row]:
     return [*rows, *_small(quick), *_memory(), *_chance()]
 
 
-def _made_up(count: int, users: int, values: int) -> tuple[Any, Any, Any]:
+def _simulated(count: int, users: int, values: int) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(SEED)
     return np.sort(rng.integers(0, count, count)), rng.integers(0, users, count), rng.zipf(1.3, count) % values
 
@@ -53,7 +53,7 @@ def _made_up(count: int, users: int, values: int) -> tuple[Any, Any, Any]:
 def _small(quick: bool) -> list[Row]:
     """One tuple at a time, and texts, beside others."""
     count = 100_000
-    times, who, what = _made_up(count, 5_000, 1_000)
+    times, who, what = _simulated(count, 5_000, 1_000)
     window = 20_000
     events = list(zip(times.tolist(), who.tolist(), what.tolist(), strict=True))
     texts = np.array([f"user {u}" for u in who.tolist()]), np.array([f"value {a}" for a in what.tolist()])
@@ -104,7 +104,7 @@ def _memory() -> list[Row]:
     stream = ZAnonymity(z=Z, window=10**9, capacity=100_000)
     most = 0
     for turn in range(20):
-        times, who, what = _made_up(100_000, 1_000_000, 10_000)
+        times, who, what = _simulated(100_000, 1_000_000, 10_000)
         stream.push_many(times + turn * 100_000, who + turn * 1_000_000, what)
         most = max(most, stream.nbytes)
     note = f"capacity: {stream.forgotten:,} pairs were forgotten early, so fewer tuples left"

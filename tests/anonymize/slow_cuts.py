@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tacita.anonymize import Hierarchy, read_distinct_rows
-from tacita.anonymize.kernels.cuts import CutOptions
+from tacita.anonymize.kernels.cuts import Choice
 from tacita.anonymize.methods.judge import people_of
 from tacita.anonymize.methods.mondrian import shape_of
 from tacita.domain import Categorical, Domain, Numeric
@@ -28,7 +28,7 @@ TREE = {
     )
 }
 QUICK = settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-CUTS_ONLY = CutOptions(False, 0, 1, 1.0)
+CUTS_ONLY = Choice(False, 0, 1, 1.0)
 
 
 @st.composite
@@ -45,15 +45,15 @@ def tables(draw, least=1, most=40):
 
 
 def read(table, tree):
-    crowd = read_distinct_rows(DOMAIN, table, DOMAIN.names, hierarchies=TREE if tree else {})
-    return crowd, shape_of(crowd), people_of(crowd, values=False)
+    distinct = read_distinct_rows(DOMAIN, table, DOMAIN.names, hierarchies=TREE if tree else {})
+    return distinct, shape_of(distinct), people_of(distinct, values=False)
 
 
-def slow_loss(crowd, items):
+def slow_loss(distinct, items):
     """The loss of a class of these items, by the definition of each kind."""
     total = 0.0
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
-        codes = sorted({int(crowd.codes[i, j]) for i in items})
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
+        codes = sorted({int(distinct.codes[i, j]) for i in items})
         if len(axis) < 2:
             continue
         if tree is not None:
@@ -66,10 +66,10 @@ def slow_loss(crowd, items):
     return total
 
 
-def every_cut(crowd, items):
+def every_cut(distinct, items):
     """Both sides of every cut: above a value, around a value of a set, below a node of a tree."""
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
-        codes = sorted({int(crowd.codes[i, j]) for i in items})
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
+        codes = sorted({int(distinct.codes[i, j]) for i in items})
         sides = [set(codes[: n + 1]) for n in range(len(codes) - 1)]
         if tree is not None:
             nodes = {tree.ancestors[c, level] for c in codes for level in range(tree.levels)}
@@ -77,18 +77,18 @@ def every_cut(crowd, items):
         elif axis.kind == "set":
             sides += [{code} for code in codes]
         for side in sides:
-            inside = [i for i in items if int(crowd.codes[i, j]) in side]
-            outside = [i for i in items if int(crowd.codes[i, j]) not in side]
+            inside = [i for i in items if int(distinct.codes[i, j]) in side]
+            outside = [i for i in items if int(distinct.codes[i, j]) not in side]
             if inside and outside:
                 yield inside, outside
 
 
-def people(crowd, items):
-    return int(crowd.weights[items].sum())
+def people(distinct, items):
+    return int(distinct.weights[items].sum())
 
 
-def cost(crowd, groups):
-    return sum(people(crowd, items) * slow_loss(crowd, items) for items in groups)
+def cost(distinct, groups):
+    return sum(people(distinct, items) * slow_loss(distinct, items) for items in groups)
 
 
 def groups_of(classes):

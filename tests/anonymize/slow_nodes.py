@@ -130,17 +130,17 @@ def cases(count, seed):
         table = some_table(rng, int(rng.integers(6, 30)))
         people, asked = bool(rng.integers(2)), some_conditions(rng)
         budget = int(rng.integers(0, 1 + table.num_rows // 4)) if rng.integers(2) else 0
-        crowd = read_distinct_rows(PEOPLE if people else ROWS, table, QUASI, sensitive=("ill",), hierarchies=TREES)
-        yield table, people, asked, budget, crowd
+        distinct = read_distinct_rows(PEOPLE if people else ROWS, table, QUASI, sensitive=("ill",), hierarchies=TREES)
+        yield table, people, asked, budget, distinct
 
 
 @cache
 def searched_cases(count, seed):
     """The same cases with the nodes that hold, by counting every node from the rows."""
     found = []
-    for table, people, asked, budget, crowd in cases(count, seed):
-        nodes = list(Lattice.of(crowd, asked).nodes())
+    for table, people, asked, budget, distinct in cases(count, seed):
+        nodes = list(Lattice.of(distinct, asked).nodes())
         gone = {node: slow_node(table, node, asked, people)[0] for node in nodes}
         holding = [node for node in nodes if gone[node] <= budget]
-        found.append((table, people, asked, budget, crowd, nodes, holding))
+        found.append((table, people, asked, budget, distinct, nodes, holding))
     return found

@@ -353,8 +353,8 @@ def test_too_few_people_are_refused_with_the_k_that_would_do():
 
 def test_a_method_that_lies_is_caught():
     class Lies(Mondrian):
-        def recode(self, crowd, conditions, *, budget=0):
-            return super().recode(crowd, Conditions(k=1))
+        def recode(self, distinct, conditions, *, budget=0):
+            return super().recode(distinct, Conditions(k=1))
 
     with pytest.raises(InternalError, match="k is 1 and should be 3"):
         Anonymize(conditions=Conditions(k=3), method=Lies()).prepare(ROWS).run_on(plain(40))

@@ -29,15 +29,15 @@ PETS = Hierarchy.from_tree("pet", {"*": {"mammal": ["cat", "dog"], "fish": ["eel
 CLASSES = [0, 0, 0, 1, 1, 1]
 
 
-def crowd_and_recoding(classes=CLASSES, **options):
-    crowd = read_distinct_rows(DOMAIN, TABLE, ["age", "pet", "level"], **options)
-    of_item = np.empty(len(crowd.codes), np.int64)
-    of_item[crowd.of_row] = classes
-    return crowd, recoding_of(crowd, of_item)
+def rows_and_recoding(classes=CLASSES, **options):
+    distinct = read_distinct_rows(DOMAIN, TABLE, ["age", "pet", "level"], **options)
+    of_item = np.empty(len(distinct.codes), np.int64)
+    of_item[distinct.of_row] = classes
+    return distinct, recoding_of(distinct, of_item)
 
 
 def test_readings_by_hand():
-    crowd, recoding = crowd_and_recoding(hierarchies={"pet": PETS})
+    distinct, recoding = rows_and_recoding(hierarchies={"pet": PETS})
     wanted = {
         "published": [[10 / 50, 1 / 3, 1 / 2], [10 / 50, 1 / 3, 1.0]],
         "hierarchy": [[10 / 50, 2 / 4, None], [10 / 50, 2 / 4, None]],
@@ -48,35 +48,35 @@ def test_readings_by_hand():
     for reading, table in wanted.items():
         if reading == "hierarchy":
             with pytest.raises(InvalidInput, match="needs a hierarchy"):
-                ncp(crowd, recoding, reading)
+                ncp(distinct, recoding, reading)
             continue
-        np.testing.assert_allclose(sorted(ncp(crowd, recoding, reading).tolist()), sorted(table))
+        np.testing.assert_allclose(sorted(ncp(distinct, recoding, reading).tolist()), sorted(table))
 
 
 def test_the_hierarchical_reading_and_value_sets():
     tree = {"pet": PETS, "level": Hierarchy.from_tree("level", {"*": {"a": ["low", "mid"], "b": ["high"]}})}
-    crowd, recoding = crowd_and_recoding(hierarchies=tree)
-    found = ncp(crowd, recoding, "hierarchy")
+    distinct, recoding = rows_and_recoding(hierarchies=tree)
+    found = ncp(distinct, recoding, "hierarchy")
     assert found[:, 1].tolist() == [0.5, 0.5]
     assert sorted(found[:, 2].tolist()) == [2 / 3, 1.0]
-    crowd, recoding = crowd_and_recoding()
-    assert ncp(crowd, recoding)[:, 1].tolist() == pytest.approx([1 / 3, 1 / 3])
+    distinct, recoding = rows_and_recoding()
+    assert ncp(distinct, recoding)[:, 1].tolist() == pytest.approx([1 / 3, 1 / 3])
     with pytest.raises(InvalidInput, match="must be published"):
-        ncp(crowd, recoding, "guess")
+        ncp(distinct, recoding, "guess")
 
 
 def test_all_measures_of_one_recoding():
-    crowd, recoding = crowd_and_recoding([0, 0, 0, 1, 1, -1])
-    found = loss_of(crowd, recoding, k=2)
+    distinct, recoding = rows_and_recoding([0, 0, 0, 1, 1, -1])
+    found = loss_of(distinct, recoding, k=2)
     age, pet, level = (3 * 0.2 + 2 * 0.2 + 1) / 6, (3 / 3 + 2 / 3 + 1) / 6, (3 / 2 + 0 + 1) / 6
     assert found.by_attribute == pytest.approx({"age": age, "pet": pet, "level": level})
-    assert found.gcp == pytest.approx((age + pet + level) / 3) == pytest.approx(gcp(crowd, recoding))
+    assert found.gcp == pytest.approx((age + pet + level) / 3) == pytest.approx(gcp(distinct, recoding))
     assert (found.discernibility, found.suppressed, found.average_class) == (9 + 4 + 6, 1, 1.25)
     assert discernibility(np.array([2, 2]), 0) == 8
 
 
 def test_entropy_by_hand():
-    crowd, recoding = crowd_and_recoding()
+    distinct, recoding = rows_and_recoding()
     count = {"age": {10: 1, 20: 2, 50: 1, 60: 2}, "pet": {"cat": 2, "dog": 1, "eel": 1, "cod": 2}}
     count["level"] = {"low": 3, "mid": 1, "high": 2}
     covered = [{"age": 3, "pet": 3, "level": 4}, {"age": 3, "pet": 3, "level": 6}]
@@ -85,14 +85,14 @@ def test_entropy_by_hand():
         for name, value in row.items():
             lost += math.log(covered[place][name] / count[name][value])
             most += math.log(6 / count[name][value])
-    assert loss_of(crowd, recoding, k=1).entropy == pytest.approx(lost / most)
+    assert loss_of(distinct, recoding, k=1).entropy == pytest.approx(lost / most)
 
 
 def test_a_constant_column_and_a_missing_value():
     domain = Domain(
         attributes=[Numeric(name="x", bounds=(0, 9), integer=True), Numeric(name="y", bounds=(0, 9), bins=3)]
     )
-    crowd = read_distinct_rows(domain, pa.table({"x": [4, 4, 4], "y": [1.0, 2.0, None]}), ["x", "y"])
-    recoding = recoding_of(crowd, np.zeros(3, np.int64))
-    assert ncp(crowd, recoding).tolist() == [[0.0, 1.0]]
+    distinct = read_distinct_rows(domain, pa.table({"x": [4, 4, 4], "y": [1.0, 2.0, None]}), ["x", "y"])
+    recoding = recoding_of(distinct, np.zeros(3, np.int64))
+    assert ncp(distinct, recoding).tolist() == [[0.0, 1.0]]
     assert recoding.texts == (("4",), ("(missing) or 1..2",))

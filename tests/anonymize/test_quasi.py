@@ -29,18 +29,18 @@ TABLE = pa.table(
 
 
 def test_people_are_counted_and_not_rows():
-    crowd = read_distinct_rows(DOMAIN, TABLE, ["age"], sensitive=["ill"])
-    assert [axis.texts for axis in crowd.axes] == [("(missing)", "3", "7")]
-    assert crowd.rows.tolist() == [1, 4, 1]
-    assert crowd.weights.tolist() == [0, 2, 1]
-    assert crowd.people == 3
-    assert (crowd.persons == NO_ONE).tolist() == [False, False, False, True, True, False]
-    assert crowd.value_counts(0).tolist() == [3, 1]  # p has both
+    distinct = read_distinct_rows(DOMAIN, TABLE, ["age"], sensitive=["ill"])
+    assert [axis.texts for axis in distinct.axes] == [("(missing)", "3", "7")]
+    assert distinct.rows.tolist() == [1, 4, 1]
+    assert distinct.weights.tolist() == [0, 2, 1]
+    assert distinct.people == 3
+    assert (distinct.persons == NO_ONE).tolist() == [False, False, False, True, True, False]
+    assert distinct.value_counts(0).tolist() == [3, 1]  # p has both
 
 
 def test_a_part_of_a_population():
-    crowd = read_distinct_rows(DOMAIN, TABLE, ["age"], part="inside")
-    assert (crowd.people, crowd.rows.tolist(), crowd.weights.tolist()) == (2, [1, 4, 1], [0, 1, 1])
+    distinct = read_distinct_rows(DOMAIN, TABLE, ["age"], part="inside")
+    assert (distinct.people, distinct.rows.tolist(), distinct.weights.tolist()) == (2, [1, 4, 1], [0, 1, 1])
     with pytest.raises(InvalidInput, match="must be a boolean"):
         read_distinct_rows(DOMAIN, TABLE, ["age"], part="ill")
 

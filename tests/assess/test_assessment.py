@@ -12,12 +12,12 @@ from tacita.assess.rates import Leak, Rate
 from tacita.assess.scenario import Scenario
 from tacita.errors import InvalidInput
 
-WISHES = AssessmentOptions(attempts=300, secrets=("ill",), group="school")
+OPTIONS = AssessmentOptions(attempts=300, secrets=("ill",), group="school")
 
 
 @pytest.fixture(scope="module")
 def found(cases):
-    return {name: assess(case, np.random.default_rng(1), wishes=WISHES) for name, case in cases.items()}
+    return {name: assess(case, np.random.default_rng(1), options=OPTIONS) for name, case in cases.items()}
 
 
 def test_copies_are_risky_and_strangers_are_not(found):
@@ -75,7 +75,7 @@ def test_without_a_control_it_says_what_is_meaningless(cases):
     alone = assess(
         Case(real=case.real, released=case.released),
         np.random.default_rng(1),
-        wishes=WISHES,
+        options=OPTIONS,
         progress=lambda share, what: told.append(share),
     )
     skipped = dict(alone.skipped)
@@ -89,21 +89,21 @@ def test_without_a_control_it_says_what_is_meaningless(cases):
 def test_a_scenario_goes_along(cases):
     case = cases["copied"]
     same = Case(real=case.real, released=(case.real,), control=case.control)
-    wishes = AssessmentOptions(attempts=100, scenario=Scenario(exact=("town", "job"), within={"age": 0}))
+    options = AssessmentOptions(attempts=100, scenario=Scenario(exact=("town", "job"), within={"age": 0}))
     with pytest.raises(InvalidInput, match="real row of each"):  # it was asked for, so it is not skipped in silence
-        assess(same, np.random.default_rng(1), wishes=wishes)
-    matched = assess(same, np.random.default_rng(1), wishes=wishes, belongs="same rows")
+        assess(same, np.random.default_rng(1), options=options)
+    matched = assess(same, np.random.default_rng(1), options=options, belongs="same rows")
     assert matched.disclosure.true_rate.share > 0.3
     assert "match in the scenario" in [name for name, *_ in matched.risks]
 
 
 def test_one_attribute_is_enough(cases):
-    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), wishes=AssessmentOptions(attempts=50))
+    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), options=AssessmentOptions(attempts=50))
     assert found.kept > 0.9
     assert "learning" in dict(found.skipped)
 
 
 @pytest.mark.parametrize("bad", [{"secrets": ("nobody",)}, {"target": "nobody"}, {"group": "nobody"}, {"number": "x"}])
-def test_bad_wishes(cases, bad):
+def test_bad_options(cases, bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):
-        assess(cases["fresh"], np.random.default_rng(1), wishes=AssessmentOptions(**bad))
+        assess(cases["fresh"], np.random.default_rng(1), options=AssessmentOptions(**bad))

@@ -87,7 +87,7 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     )
     assert narrow < wide
     expect(page.get_by_text("This campaign has no stop rule.")).to_be_visible()
-    expect(page.get_by_text("all of them are used")).to_be_visible()  # the tables are pooled
+    expect(page.get_by_text("The estimate uses all")).to_be_visible()  # the tables are pooled
 
     page.get_by_role("button", name="Test").click()
     expect(page.get_by_text("The attributes depend on each other")).to_be_visible()
@@ -241,7 +241,7 @@ def test_defaults_ask_what_was_chosen_and_what_cannot_be_answered_says_why(page,
 
     page.goto(f"{service.url}/console/campaigns/{some}")
     expect(page.get_by_role("button", name="Test")).to_be_enabled()
-    console.choose(page, "Other", "smokes")
+    console.choose(page, "Second attribute", "smokes")
     expect(page.get_by_text("Choose different attributes.")).to_be_visible()
     expect(page.get_by_role("button", name="Test")).to_be_disabled()
     check_accessible(page)

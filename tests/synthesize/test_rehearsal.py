@@ -6,7 +6,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.synthesize import Synthesize
-from tacita.synthesize.rehearsal import made_up_people, rehearse
+from tacita.synthesize.rehearsal import rehearse, simulate_people
 
 DOMAIN = Domain(
     attributes=[
@@ -19,7 +19,7 @@ DOMAIN = Domain(
 
 
 def test_made_up_people_have_every_value_a_place():
-    table = made_up_people(DOMAIN, DOMAIN.countable, 500, np.random.default_rng(1))
+    table = simulate_people(DOMAIN, DOMAIN.countable, 500, np.random.default_rng(1))
     found = LocalEngine(DOMAIN, table).check()
     assert found.rows == 500
     assert found.fits

@@ -35,11 +35,11 @@ def already_anonymous(domain: Domain, table: pa.Table, columns: Sequence[str], k
         columns: Those that are wanted, the most important first: of sets of the same size the first in this order wins.
         k: Least people with the same values.
     """
-    crowd = _crowd(domain, table, columns)
+    distinct = _distinct(domain, table, columns)
     asked = Conditions(k=k)
-    if crowd.people < k:
+    if distinct.people < k:
         return ()
-    held: list[tuple[int, ...]] = [(j,) for j in range(len(columns)) if _found(crowd, (j,)).k >= asked.k]
+    held: list[tuple[int, ...]] = [(j,) for j in range(len(columns)) if _found(distinct, (j,)).k >= asked.k]
     best: list[tuple[int, ...]] = held
     while held:
         best = held
@@ -48,14 +48,14 @@ def already_anonymous(domain: Domain, table: pa.Table, columns: Sequence[str], k
         if len(longer) > _MOST_SETS:
             raise InvalidInput("has too many sets to try", field="columns", value=len(columns), hint="Give fewer")
         candidates = [s for s in longer if all(s[:i] + s[i + 1 :] in known for i in range(len(s)))]
-        held = [chosen for chosen in candidates if _found(crowd, chosen).k >= k]
+        held = [chosen for chosen in candidates if _found(distinct, chosen).k >= k]
     return tuple(columns[j] for j in best[0]) if best else ()
 
 
 def together(domain: Domain, table: pa.Table, releases: Iterable[Sequence[str]]) -> Achieved:
     """Measure several releases joined on their rows, as if their recipient could match the rows."""
     columns = tuple(dict.fromkeys(name for release in releases for name in release))
-    return _found(_crowd(domain, table, columns), tuple(range(len(columns))))
+    return _found(_distinct(domain, table, columns), tuple(range(len(columns))))
 
 
 def project_rows(
@@ -73,20 +73,22 @@ def project_rows(
         k: Least people with the same values.
         keep: Other columns to release, unchanged, even if an attacker may know them.
     """
-    if _found(_crowd(domain, table, columns), tuple(range(len(columns)))).k < k:
+    if _found(_distinct(domain, table, columns), tuple(range(len(columns)))).k < k:
         raise InvalidInput("these columns are not k-anonymous as they are", field="k", value=k)
-    crowd = _crowd(domain, table, (*columns, *keep))
-    codes = crowd.codes[crowd.of_row]
+    distinct = _distinct(domain, table, (*columns, *keep))
+    codes = distinct.codes[distinct.of_row]
     order = np.lexsort([codes[:, place] for place in reversed(range(codes.shape[1]))])
-    spelled = [pa.array(axis.texts, pa.string()).take(pa.array(codes[order, j])) for j, axis in enumerate(crowd.axes)]
+    spelled = [
+        pa.array(axis.texts, pa.string()).take(pa.array(codes[order, j])) for j, axis in enumerate(distinct.axes)
+    ]
     rows = pa.table(spelled, names=[*columns, *keep])
-    persons = None if crowd.persons is None else crowd.persons[order]
+    persons = None if distinct.persons is None else distinct.persons[order]
     if recount(classes_of(rows, columns), {}, Conditions(k=1), persons=persons).k < k:
         raise InternalError("the columns do not meet the conditions and are not released", field="k")
     return rows
 
 
-def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctRows:
+def _distinct(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctRows:
     if not columns or len(columns) > MOST_COLUMNS:
         raise InvalidInput(f"must be 1 to {MOST_COLUMNS} columns", field="columns", value=len(columns))
     for name in columns:
@@ -97,7 +99,7 @@ def _crowd(domain: Domain, table: pa.Table, columns: Sequence[str]) -> DistinctR
     return read_distinct_rows(domain, table, columns)
 
 
-def _found(crowd: DistinctRows, chosen: tuple[int, ...]) -> Achieved:
-    sizes = [len(crowd.axes[j]) for j in chosen]
-    _, group = distinct_rows(crowd.codes[:, list(chosen)], sizes)
-    return recount(group[crowd.of_row], {}, Conditions(k=1), persons=crowd.persons)
+def _found(distinct: DistinctRows, chosen: tuple[int, ...]) -> Achieved:
+    sizes = [len(distinct.axes[j]) for j in chosen]
+    _, group = distinct_rows(distinct.codes[:, list(chosen)], sizes)
+    return recount(group[distinct.of_row], {}, Conditions(k=1), persons=distinct.persons)

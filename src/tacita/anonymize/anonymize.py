@@ -48,7 +48,7 @@ class Method(Protocol):
     def by_appearance(self) -> bool:
         """Whether values without an order are numbered as they first appear, so that the order of rows matters."""
 
-    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Reports(Protocol):
     """A method that searches, and says how its search ended."""
 
     def recode_reporting(
-        self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0
+        self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0
     ) -> tuple[Recoding, Search]:
         """Classes, and whether they were proved best."""
 
@@ -199,7 +199,7 @@ class AnonymizationPlan:
             )
         if population is not None:
             table, inside = add_population(self.domain, table, population, self.quasi)
-        crowd = read_distinct_rows(
+        distinct = read_distinct_rows(
             self.domain,
             table,
             self.quasi,
@@ -208,24 +208,28 @@ class AnonymizationPlan:
             part=recipe.part if inside is None else inside,
             by_appearance=recipe.method.by_appearance,
         )
-        if crowd.people < asked.k:
+        if distinct.people < asked.k:
             raise InvalidInput(
                 "there are fewer people than that",
                 field="k",
                 value=asked.k,
-                hint=f"The largest k that these rows allow is {crowd.people}" if crowd.people else "There is no one",
+                hint=f"The largest k that these rows allow is {distinct.people}"
+                if distinct.people
+                else "There is no one",
             )
-        leaving = len(crowd.of_row) if crowd.part is None else int(crowd.part.sum())
+        leaving = len(distinct.of_row) if distinct.part is None else int(distinct.part.sum())
         budget, search = math.floor(recipe.suppress * leaving), None
         if isinstance(recipe.method, Reports):
-            recoding, search = recipe.method.recode_reporting(crowd, asked, budget=budget)
+            recoding, search = recipe.method.recode_reporting(distinct, asked, budget=budget)
         else:
-            recoding = recipe.method.recode(crowd, asked, budget=budget)
-        combinations = recoding.combinations(crowd.codes)[crowd.of_row]
-        rows, origin = render(recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], crowd.part)
-        achieved = self._recount(rows, origin, crowd, recoding, combinations)
+            recoding = recipe.method.recode(distinct, asked, budget=budget)
+        combinations = recoding.combinations(distinct.codes)[distinct.of_row]
+        rows, origin = render(
+            recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], distinct.part
+        )
+        achieved = self._recount(rows, origin, distinct, recoding, combinations)
         wrong = achieved.failures(asked)
-        lost = loss_of(crowd, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")
+        lost = loss_of(distinct, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")
         if lost.suppressed > recipe.suppress * leaving:
             wrong.append(f"{lost.suppressed} rows are suppressed")
         if wrong:
@@ -244,13 +248,13 @@ class AnonymizationPlan:
         self,
         rows: pa.Table,
         origin: NDArray[np.int64],
-        crowd: DistinctRows,
+        distinct: DistinctRows,
         recoding: Recoding,
         combinations: NDArray[np.int64],
     ) -> Achieved:
         """Measure the criteria on the values that are about to be released."""
         asked, values = self.recipe.conditions, {}
-        for axis in crowd.sensitive:
+        for axis in distinct.sensitive:
             values[axis.name] = axis.encode(
                 *read_keys(self.domain[axis.name], rows.column(axis.name), self.domain.nulls)
             )
@@ -258,17 +262,21 @@ class AnonymizationPlan:
             classes_of(rows, self.quasi),
             values,
             asked,
-            attributes=crowd.attributes,
-            persons=None if crowd.persons is None else crowd.persons[origin],
+            attributes=distinct.attributes,
+            persons=None if distinct.persons is None else distinct.persons[origin],
         )
-        return found if crowd.part is None else _with_population(found, asked, crowd, recoding.place(combinations))
+        return (
+            found if distinct.part is None else _with_population(found, asked, distinct, recoding.place(combinations))
+        )
 
 
-def _with_population(found: Achieved, asked: Conditions, crowd: DistinctRows, classes: NDArray[np.int64]) -> Achieved:
+def _with_population(
+    found: Achieved, asked: Conditions, distinct: DistinctRows, classes: NDArray[np.int64]
+) -> Achieved:
     """Measure the criteria about the population too, on the class of every row of it."""
-    assert crowd.part is not None
+    assert distinct.part is not None
     size = int(classes.max(initial=-1)) + 1
-    part = np.bincount(classes[crowd.part & (classes >= 0)], minlength=size)
+    part = np.bincount(classes[distinct.part & (classes >= 0)], minlength=size)
     every = np.bincount(classes[classes >= 0], minlength=size)
     some = Classes(people=part[every > 0], rows=part[every > 0], population=every[every > 0])
     about = [criterion for criterion in asked.asked if criterion.about == "population" and len(some.rows)]

@@ -38,7 +38,7 @@ class Style(Enum):
 
 
 def recoding_of(
-    crowd: DistinctRows,
+    distinct: DistinctRows,
     classes: Ints,
     style: Style = Style.TIGHT,
     *,
@@ -48,22 +48,22 @@ def recoding_of(
     """The recoding that puts combinations into classes, with the narrowest labels that are true of each class.
 
     Args:
-        crowd: The people.
+        distinct: The rows, each combination once.
         classes: The class of each combination (or of each entry of `items`), `SUPPRESSED` for those not released.
         style: See there.
         items: Combination of each entry, when a combination goes to several classes.
         shares: Number of its rows in this class, then.
     """
-    codes = crowd.codes if items is None else crowd.codes[items]
+    codes = distinct.codes if items is None else distinct.codes[items]
     kept = classes != SUPPRESSED
     count = int(classes.max(initial=-1)) + 1
     columns, texts = [], []
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
         which, words = _labels(axis, tree, codes[kept, j], classes[kept], count, style)
         columns.append(which)
         texts.append(words)
     labels = np.stack(columns, axis=1).astype(np.int32)
-    return Recoding.of(crowd.axes, codes, classes, labels, texts, shares)
+    return Recoding.of(distinct.axes, codes, classes, labels, texts, shares)
 
 
 def _labels(

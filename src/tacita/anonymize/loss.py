@@ -68,25 +68,25 @@ class Loss:
 
 
 def loss_of(
-    crowd: DistinctRows, recoding: Recoding, *, k: int, reading: Reading = "published", written: bool = False
+    distinct: DistinctRows, recoding: Recoding, *, k: int, reading: Reading = "published", written: bool = False
 ) -> Loss:
     """All measures at once.
 
     Args:
-        crowd: The people.
+        distinct: The rows, each combination once.
         recoding: Where they go.
         k: Requested k.
         reading: Reading of the loss of a generalised cell.
         written: Whether labels may say less than the narrowest true of their class, so that they count as they stand.
             The entropy is that of the narrowest labels all the same.
     """
-    rows = entry_rows(crowd, recoding)
+    rows = entry_rows(distinct, recoding)
     gone = recoding.classes == SUPPRESSED
     sizes = np.bincount(recoding.classes[~gone], weights=rows[~gone], minlength=len(recoding.labels)).astype(np.int64)
-    boxes = _boxes_of(crowd, recoding)
-    cells = _cells(crowd, boxes, reading)
+    boxes = _boxes_of(distinct, recoding)
+    cells = _cells(distinct, boxes, reading)
     if written and reading == "published":
-        cells = np.maximum(cells, as_written(crowd, recoding))
+        cells = np.maximum(cells, as_written(distinct, recoding))
     total = max(int(rows.sum()), 1)
     suppressed = int(rows[gone].sum())
     means = ((cells * sizes[:, None]).sum(axis=0) + suppressed) / total
@@ -96,31 +96,31 @@ def loss_of(
         by_attribute=dict(zip(recoding.names, means.tolist(), strict=True)),
         discernibility=discernibility(sizes, suppressed),
         average_class=float(sizes[sizes > 0].mean() / k) if sizes.any() else 0.0,
-        entropy=_entropy(crowd, recoding, boxes),
+        entropy=_entropy(distinct, recoding, boxes),
         suppressed=suppressed,
     )
 
 
-def entry_rows(crowd: DistinctRows, recoding: Recoding) -> Ints:
+def entry_rows(distinct: DistinctRows, recoding: Recoding) -> Ints:
     """Number of releasable rows of each entry of a recoding."""
     if recoding.shares is not None:
         return recoding.shares
-    chosen = crowd.of_row if crowd.part is None else crowd.of_row[crowd.part]
-    return np.bincount(chosen, minlength=len(crowd.codes)).astype(np.int64)
+    chosen = distinct.of_row if distinct.part is None else distinct.of_row[distinct.part]
+    return np.bincount(chosen, minlength=len(distinct.codes)).astype(np.int64)
 
 
-def gcp(crowd: DistinctRows, recoding: Recoding, reading: Reading = "published") -> float:
+def gcp(distinct: DistinctRows, recoding: Recoding, reading: Reading = "published") -> float:
     """Mean loss of a cell: sum over classes of rows * NCP, over rows * attributes; a suppressed cell counts 1."""
-    return loss_of(crowd, recoding, k=1, reading=reading).gcp
+    return loss_of(distinct, recoding, k=1, reading=reading).gcp
 
 
-def ncp(crowd: DistinctRows, recoding: Recoding, reading: Reading = "published") -> Floats:
+def ncp(distinct: DistinctRows, recoding: Recoding, reading: Reading = "published") -> Floats:
     """The loss of each attribute in each class."""
-    return _cells(crowd, _boxes_of(crowd, recoding), reading)
+    return _cells(distinct, _boxes_of(distinct, recoding), reading)
 
 
-def _cells(crowd: DistinctRows, boxes: Sequence[_Boxes], reading: Reading) -> Floats:
-    parts = zip(crowd.axes, crowd.trees, boxes, strict=True)
+def _cells(distinct: DistinctRows, boxes: Sequence[_Boxes], reading: Reading) -> Floats:
+    parts = zip(distinct.axes, distinct.trees, boxes, strict=True)
     return np.stack([_ncp(axis, tree, box, reading) for axis, tree, box in parts], axis=1)
 
 
@@ -163,12 +163,12 @@ class _Boxes(NamedTuple):
     distinct: Ints
 
 
-def _boxes_of(crowd: DistinctRows, recoding: Recoding) -> list[_Boxes]:
+def _boxes_of(distinct: DistinctRows, recoding: Recoding) -> list[_Boxes]:
     """For each attribute."""
     kept = recoding.classes != SUPPRESSED
     classes, every = recoding.classes[kept], np.arange(len(recoding.labels))
     found = []
-    for j, axis in enumerate(crowd.axes):
+    for j, axis in enumerate(distinct.axes):
         size = max(len(axis), 1)
         pairs = sorted_distinct(classes * size + recoding.codes[kept, j])
         place, code = pairs // size, pairs % size
@@ -186,19 +186,19 @@ def discernibility(sizes: Ints, suppressed: int) -> int:
     return int((sizes**2).sum()) + suppressed * (int(sizes.sum()) + suppressed)
 
 
-def non_uniform_entropy(crowd: DistinctRows, recoding: Recoding) -> float:
+def non_uniform_entropy(distinct: DistinctRows, recoding: Recoding) -> float:
     """Bits that the labels leave open, over those that suppressing everything would [Gionis, Tassa 2009].
 
     A cell with value v under a label that covers the values S leaves log(n(S) / n(v)) open; n counts the table's rows.
     """
-    return _entropy(crowd, recoding, _boxes_of(crowd, recoding))
+    return _entropy(distinct, recoding, _boxes_of(distinct, recoding))
 
 
-def _entropy(crowd: DistinctRows, recoding: Recoding, boxes: Sequence[_Boxes]) -> float:
-    rows = entry_rows(crowd, recoding)
+def _entropy(distinct: DistinctRows, recoding: Recoding, boxes: Sequence[_Boxes]) -> float:
+    rows = entry_rows(distinct, recoding)
     kept, there = recoding.classes != SUPPRESSED, rows > 0
     total, most, lost = max(int(rows.sum()), 1), 0.0, 0.0
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
         codes = recoding.codes[:, j]
         counts = np.bincount(codes, weights=rows, minlength=len(axis)).astype(np.float64)
         covered = np.full(len(codes), float(total))
@@ -222,11 +222,11 @@ def _covered(axis: Axis, tree: Tree | None, boxes: _Boxes, counts: Floats) -> Fl
     return np.asarray(sums[boxes.high + 1] - sums[boxes.low])
 
 
-def as_written(crowd: DistinctRows, recoding: Recoding) -> Floats:
+def as_written(distinct: DistinctRows, recoding: Recoding) -> Floats:
     """The loss of each attribute in each class, from 0 to 1."""
     kept = recoding.classes != SUPPRESSED
     columns = []
-    for j, (axis, tree) in enumerate(zip(crowd.axes, crowd.trees, strict=True)):
+    for j, (axis, tree) in enumerate(zip(distinct.axes, distinct.trees, strict=True)):
         label = recoding.labels[recoding.classes[kept], j].astype(np.int64)
         each = np.zeros(len(recoding.texts[j]))
         for number, codes in _codes_of(label, recoding.codes[kept, j], max(len(axis), 1)):

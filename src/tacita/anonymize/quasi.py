@@ -79,7 +79,7 @@ class DistinctRows:
     def membership(self) -> tuple[Ints, Ints]:
         """Distinct (combination, person) pairs, sorted, skipping rows without a person."""
         if self.persons is None:
-            raise InvalidInput("has no persons", field="crowd")
+            raise InvalidInput("has no persons", field="persons")
         return distinct_pairs(self.of_row, self.persons)
 
     @cached_property
@@ -147,7 +147,7 @@ def read_distinct_rows(
     part: str | NDArray[np.bool_] | None = None,
     by_appearance: bool = False,
 ) -> DistinctRows:
-    """The crowd of some rows.
+    """Return the distinct combinations of some rows.
 
     Args:
         domain: Public description of them; its person's key identifies the person of each row.

@@ -224,7 +224,7 @@ def assess(
     case: Case,
     rng: np.random.Generator,
     *,
-    wishes: AssessmentOptions | None = None,
+    options: AssessmentOptions | None = None,
     belongs: Belongs | None = None,
     population: Frame | None = None,
     progress: Progress | None = None,
@@ -234,17 +234,17 @@ def assess(
     Args:
         case: The people, the release, and people who were not used.
         rng: For guesses and subsets.
-        wishes: Options.
+        options: Options of the assessment.
         belongs: For a scenario: the real row that each released row belongs to; a scenario is refused without it.
         population: For a scenario with unknown membership: the whole population, the people in the data first.
         progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
     case = replace(case, belongs=belongs, population=population)
-    wanted = (wishes or AssessmentOptions()).settled(case)
+    wanted = (options or AssessmentOptions()).settled(case)
     chosen = select(wanted.attacks)
     if wanted.scenario is not None and belongs is None:  # refused before the work starts
         disclosure_risk(wanted.scenario, case.real, case.released, belongs=None)
-    tell = progress or (lambda share, what: None)
+    notify = progress or (lambda share, what: None)
     skipped: list[Skipped] = []
     if case.control is None:
         without = "There is none: an attack may succeed by what anyone could guess, which is no leak."
@@ -253,7 +253,7 @@ def assess(
     attacks: list[Tried] = []
     every = select()
     for place, (attack, own) in enumerate(zip(every, rng.spawn(len(every)), strict=True)):
-        tell(_ATTACKS * place / len(every), attack.title)
+        notify(_ATTACKS * place / len(every), attack.title)
         reason = attack.applies(case, wanted) if attack in chosen else "It was not selected."
         outcomes = [] if reason else _outcomes(attack, case, wanted, rng if attack.shared else own)
         if reason and attack in chosen and wanted.attacks:
@@ -265,7 +265,7 @@ def assess(
         attacks.append(Tried(attack.name, attack.title, reason or ("" if found or not failed else failed[0].why)))
     measured: dict[str, Any] = {}
     for measure in MEASURES:
-        tell(measure.begins, measure.title)
+        notify(measure.begins, measure.title)
         measured[measure.key] = measure.empty
         try:
             if case.released:
@@ -276,7 +276,7 @@ def assess(
         for guesses in (risk.guesses for risk in few.risks_at(0.95) if risk.guesses < LEAST_GUESSES):
             words = f"It could make {guesses} guesses only, and needs {LEAST_GUESSES} to count: see its interval."
             skipped.append(Skipped(few.name, words))
-    tell(1.0, "done")
+    notify(1.0, "done")
     return Assessment(
         rows=len(case.first) if case.released else 0,
         people=len(case.real),

@@ -199,7 +199,7 @@ def assess(
         route=_route(domain, route, [people, *released, *([] if held is None else [held])]),
         rng=rng,
     )
-    wishes = AssessmentOptions(
+    options = AssessmentOptions(
         attempts=attempts,
         secrets=tuple(secret or ()),
         target=target,
@@ -208,16 +208,16 @@ def assess(
         kind=kind,  # type: ignore[arg-type]
         attacks=tuple(part.strip() for part in (attacks or "").split(",") if part.strip()),
     )
-    select(wishes.attacks)  # refuses unknown names before any data is read
-    with show.progress("assessing", 100) as tell:
+    select(options.attacks)  # refuses unknown names before any data is read
+    with show.progress("assessing", 100) as advance:
         everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
         found = run(
             case,
             rng,
-            wishes=wishes,
+            options=options,
             belongs=belongs,
             population=everybody,
-            progress=lambda share, what: tell(round(100 * share)),
+            progress=lambda share, what: advance(round(100 * share)),
         )
     if report is not None:
         write_assessment(report, found, Path((release or model or tables or [real])[0]).name)
@@ -254,8 +254,8 @@ def compare(
     wanted = ComparePlan.read(plan)
     if not json:
         show.say(wanted.trials)
-    with show.progress("comparing", 100) as tell:
-        found = run(wanted, progress=lambda share, what: tell(round(100 * share)))
+    with show.progress("comparing", 100) as advance:
+        found = run(wanted, progress=lambda share, what: advance(round(100 * share)))
     if output is not None:
         write_comparison(output, found)
     plain = found.as_dict()

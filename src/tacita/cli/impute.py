@@ -190,10 +190,10 @@ def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assess
         names=names,
         rng=rng,
     )
-    wishes = AssessmentOptions(kind="partial" if result.kind == "partial" else "full")
-    with show.progress("assessing", 100) as tell:
+    options = AssessmentOptions(kind="partial" if result.kind == "partial" else "full")
+    with show.progress("assessing", 100) as advance:
         return assess(
-            case, rng, wishes=wishes, belongs=result.origins, progress=lambda share, what: tell(round(100 * share))
+            case, rng, options=options, belongs=result.origins, progress=lambda share, what: advance(round(100 * share))
         )
 
 

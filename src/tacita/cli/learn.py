@@ -233,8 +233,8 @@ def predict(
     check_files(ROWS, output=output)
     fitted = _model(model)
     batches = list(engine_of(data, fitted.domain.project(fitted.features)).rows(fitted.features))
-    told = [fitted.predict(batch) for batch in batches]
-    found = pa.table({fitted.target: pa.concat_arrays(told) if told else pa.array([], pa.string())})
+    predicted = [fitted.predict(batch) for batch in batches]
+    found = pa.table({fitted.target: pa.concat_arrays(predicted) if predicted else pa.array([], pa.string())})
     write_file(output, iter([found]))
     if json:
         show.print_json({"output": str(output), "rows": found.num_rows, "statement": fitted.statement()})
@@ -266,7 +266,7 @@ def serve(
 
     trusted = signed_by or [SigningKey.of(Settings.load().home).public]
 
-    def told(unguarded: list[str]) -> None:
+    def warn(unguarded: list[str]) -> None:
         show.say(f"Models are served at http://{host}:{port}/v1/models  (stop: Ctrl-C)")
         show.say("No token is needed: anyone who reaches this address may query, and may read all parameters.")
         if host not in _HERE:
@@ -274,7 +274,7 @@ def serve(
         for name in unguarded:
             show.say(f"{name} has NO GUARANTEE: it may reveal the rows that it was made from.")
 
-    serve_models(models, trusted=trusted, host=host, port=port, no_guarantee=no_guarantee, told=told)
+    serve_models(models, trusted=trusted, host=host, port=port, no_guarantee=no_guarantee, warn=warn)
 
 
 @app.command("compare")

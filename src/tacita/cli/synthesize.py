@@ -142,9 +142,9 @@ def synthesize(
         if model is not None:  # first, since everything else can be derived from it
             write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
-        with show.progress("rows", wanted) as tell:
+        with show.progress("rows", wanted) as advance:
             drawn = np.random.default_rng()
-            result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=tell)
+            result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=advance)
         if statement is not None:
             state_of(
                 event=result.event,
@@ -212,12 +212,12 @@ def _sections(result: Synthesized, rows: int) -> list[Section]:
 def _picture(result: Synthesized) -> Section:
     """Draw the model's own network, or its tree of largest mutual information; post-processing."""
     names = result.domain.names[:_MOST_DRAWN]
-    told = {frozenset(pair): mutual_information(result.project(pair), pair[:1]) for pair in combinations(names, 2)}
+    bits = {frozenset(pair): mutual_information(result.project(pair), pair[:1]) for pair in combinations(names, 2)}
     if isinstance(result.model, BayesianNetwork) and len(names) == len(result.domain.names):
         parents = dict(result.model.parents)
     else:
-        parents = chow_liu(names, lambda a, b: told[frozenset((a, b))], least=_LEAST_BITS)
-    weights = {(parent, child): told[frozenset((parent, child))] for child in parents for parent in parents[child]}
+        parents = chow_liu(names, lambda a, b: bits[frozenset((a, b))], least=_LEAST_BITS)
+    weights = {(parent, child): bits[frozenset((parent, child))] for child in parents for parent in parents[child]}
     title = "Dependencies between attributes"
     return Section(
         title=title,

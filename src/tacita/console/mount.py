@@ -51,7 +51,7 @@ def mount(app: FastAPI) -> Sessions:
     ui.add_head_html(f'<link rel="stylesheet" href="{HOME}/static/console.css?{__version__}">', shared=True)
     gui.colors(primary="#1f5f9e")
     install(app, sessions)
-    logging.getLogger("nicegui").setLevel(logging.CRITICAL)  # it prints the messages of errors: see `page._tell`
+    logging.getLogger("nicegui").setLevel(logging.CRITICAL)  # it prints the messages of errors: see `page._show_error`
     ui.run_with(
         app,
         mount_path=HOME,

@@ -155,7 +155,7 @@ def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable
             return RedirectResponse(ENTER, status_code=303)
         session.pages.add(ui.context.client.id)
         visit = Visit(api=api, me=me, session=session, query=dict(request.query_params))
-        ui.on_exception(_tell)
+        ui.on_exception(_show_error)
         with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
             address = f"{request.url.path}?{request.url.query}"
             with kit.drafted(draft_of(session.drafts, address) if known.form else None):
@@ -188,7 +188,7 @@ async def _fill(known: Page, visit: Visit, parts: dict[str, Any]) -> None:
         kit.problem(None)
 
 
-def _tell(error: Exception) -> None:
+def _show_error(error: Exception) -> None:
     """Show the error of a handler, with its hint."""
     client: Client = ui.context.client
     with client:

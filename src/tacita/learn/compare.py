@@ -24,7 +24,7 @@ from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["Compared", "SimulatedRows", "compare", "made_up"]
+__all__ = ["Compared", "SimulatedRows", "compare", "simulate_rows"]
 
 _HELD_OUT = 2000
 
@@ -41,7 +41,9 @@ class SimulatedRows:
     task: Task
 
 
-def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, strength: float = 0.8) -> SimulatedRows:
+def simulate_rows(
+    rows: int, features: int, *, task: Task = "linear", seed: int = 0, strength: float = 0.8
+) -> SimulatedRows:
     """Simulate rows of a linear model with so many features.
 
     Args:
@@ -55,12 +57,12 @@ def made_up(rows: int, features: int, *, task: Task = "linear", seed: int = 0, s
     count = rows + _HELD_OUT
     mix = np.eye(features) + 0.3 * rng.normal(size=(features, features)) / np.sqrt(features)
     x = np.clip(0.3 * rng.normal(size=(count, features)) @ mix, -1, 1)
-    told = x @ rng.normal(size=features)
-    told = told / told.std() * strength + rng.normal(size=count) * np.sqrt(1 - strength**2)
+    signal = x @ rng.normal(size=features)
+    signal = signal / signal.std() * strength + rng.normal(size=count) * np.sqrt(1 - strength**2)
     names = tuple(f"x{place}" for place in range(1, features + 1))
     attributes: list[Any] = [Numeric(name=name, bounds=(-1, 1), bins=8) for name in names]
     attributes.append(Numeric(name="y", bounds=(-1, 1), bins=8) if task == "linear" else Boolean(name="y"))
-    target = np.clip(0.15 + 0.25 * told, -1, 1) if task == "linear" else told > 0.3
+    target = np.clip(0.15 + 0.25 * signal, -1, 1) if task == "linear" else signal > 0.3
     table = pa.table(dict(zip(names, x.T, strict=True)) | {"y": target})
     return SimulatedRows(
         domain=Domain(attributes=attributes),
@@ -116,7 +118,7 @@ def compare(
     for count, columns in product(rows, features):
         if count < 1 or columns < 1:
             raise InvalidInput("must be at least 1", field="rows", value=[count, columns])
-        data = made_up(count, columns, task=task, seed=seed)
+        data = simulate_rows(count, columns, task=task, seed=seed)
         engine = LocalEngine(data.domain, data.rows)
         for budget, method in product(budgets, chosen):
             found = _draws(data, engine, budget, method, neighbours, draws)
@@ -139,8 +141,8 @@ def _draws(
     for draw in range(draws):
         model = plan.run(engine, SeededSource(draw))
         if data.task == "linear":
-            told = model.predict(data.held_out).to_numpy(zero_copy_only=False)
-            errors.append(float(np.sqrt(np.mean((told - truth) ** 2))))
+            predicted = model.predict(data.held_out).to_numpy(zero_copy_only=False)
+            errors.append(float(np.sqrt(np.mean((predicted - truth) ** 2))))
         else:
             errors.append(float(np.mean((model.scores(data.held_out) > 0) != truth)))
         if "convexified" in model.notes:

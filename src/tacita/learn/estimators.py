@@ -227,8 +227,8 @@ class PrivateClassifier(ClassifierMixin, PrivateBase):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row."""
-        told = self.predict_proba(X)
-        return self.classes_[told.argmax(axis=1)]
+        predicted = self.predict_proba(X)
+        return self.classes_[predicted.argmax(axis=1)]
 
 
 class PrivateLogisticRegression(PrivateClassifier):

@@ -24,7 +24,7 @@ from tacita.learn.models import Recipe
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.rehearsal import made_up_people
+from tacita.synthesize.rehearsal import simulate_people
 
 __all__ = ["MOST_REHEARSED", "RehearsedFit", "rehearse_fit"]
 
@@ -103,13 +103,13 @@ def rehearse_fit(
     ]
     found = []
     for draw in range(seed, seed + draws):
-        rows = made_up_people(used, used.countable, people + _HELD_OUT, np.random.default_rng(draw))
+        rows = simulate_people(used, used.countable, people + _HELD_OUT, np.random.default_rng(draw))
         train, test = rows.slice(0, people), rows.slice(people)
         engine = LocalEngine(used, train)
-        told = [plan.run(engine, SeededSource(draw)).predict(test) for plan in plans]
+        predicted = [plan.run(engine, SeededSource(draw)).predict(test) for plan in plans]
         truth = test[target]
         guess = _guess(train[target], numeric, test.num_rows)
-        found.append([_error(each, truth, numeric) for each in (*told, guess)])
+        found.append([_error(each, truth, numeric) for each in (*predicted, guess)])
     errors = np.asarray(found)
     private, without, blind = errors.mean(axis=0).tolist()
     gains = errors[:, 2:] - errors[:, :2]  # on the same people, so most of the chance cancels
@@ -148,10 +148,10 @@ def _guess(values: Any, numeric: bool, rows: int) -> Any:
     return pa.array([labels[counts.argmax()]] * rows)
 
 
-def _error(told: Any, truth: Any, numeric: bool) -> float:
+def _error(predicted: Any, truth: Any, numeric: bool) -> float:
     pairs = [
         (one, other)
-        for one, other in zip(told.to_pylist(), truth.to_pylist(), strict=True)
+        for one, other in zip(predicted.to_pylist(), truth.to_pylist(), strict=True)
         if other is not None and one is not None
     ]
     if numeric:

@@ -86,7 +86,7 @@ def serve_models(
     host: str,
     port: int,
     no_guarantee: bool = False,
-    told: Callable[[list[str]], None] = lambda unguarded: None,
+    warn: Callable[[list[str]], None] = lambda unguarded: None,
 ) -> None:
     """Serve models until a signal ends it.
 
@@ -96,7 +96,7 @@ def serve_models(
     home = Path(tempfile.mkdtemp(prefix="tacita-models-"))
     app = create_models_app(files, trusted=trusted, home=home, no_guarantee=no_guarantee)
     entries = app.state.services.functions.registry.list(limit=1000)
-    told([entry.name for entry in entries if _promises_nothing(entry.about["event"])])
+    warn([entry.name for entry in entries if _promises_nothing(entry.about["event"])])
     listen(app, host=host, port=port)
 
 

@@ -28,7 +28,7 @@ from tacita.server.data.policies import Policies
 from tacita.server.data.sources import ReadingLimits, Sources
 from tacita.server.events import Events
 from tacita.server.http.metrics import Metrics
-from tacita.server.http.shared_reads import SharedLooks
+from tacita.server.http.shared_reads import SharedReads
 from tacita.server.jobs.computing import ComputePool
 from tacita.settings import Settings
 from tacita.store import Database, private_folder
@@ -61,7 +61,7 @@ class Services:
     release_log: ReleaseLog
     campaigns: Campaigns
     commits: GroupCommit
-    looks: SharedLooks[Campaign]
+    shared_reads: SharedReads[Campaign]
     jobs: Jobs
     metrics: Metrics
     limiter: RateLimiter
@@ -110,7 +110,7 @@ class Services:
             release_log=StoredReleaseLog(database),
             campaigns=campaigns,
             commits=GroupCommit(campaigns.accept_all),
-            looks=SharedLooks(campaigns.advance, threads=page_threads),
+            shared_reads=SharedReads(campaigns.advance, threads=page_threads),
             jobs=Jobs(
                 database,
                 queue_file=settings.queue_file,

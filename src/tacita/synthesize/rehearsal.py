@@ -24,7 +24,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.auto import Synthesize
 
-__all__ = ["Rehearsed", "made_up_people", "rehearse"]
+__all__ = ["Rehearsed", "rehearse", "simulate_people"]
 
 _GROUPS = 3
 _MOST_PAIRS = 40
@@ -49,7 +49,7 @@ class Rehearsed:
         return asdict(self)
 
 
-def made_up_people(domain: Domain, names: tuple[str, ...], people: int, rng: np.random.Generator) -> pa.Table:
+def simulate_people(domain: Domain, names: tuple[str, ...], people: int, rng: np.random.Generator) -> pa.Table:
     """Simulate people who fit the schema."""
     group = rng.integers(0, _GROUPS, people)
     columns = {}
@@ -75,7 +75,7 @@ def rehearse(recipe: Synthesize, domain: Domain, budget: Budget, *, people: int,
         raise InvalidInput("must be at least 2", field="people", value=people)
     used = domain.project(recipe.attributes or domain.countable)  # not whose rows are whose
     plan = recipe.calibrate(used, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
-    engine = LocalEngine(used, made_up_people(used, plan.names, people, np.random.default_rng(seed)))
+    engine = LocalEngine(used, simulate_people(used, plan.names, people, np.random.default_rng(seed)))
     model = plan.run(engine, SeededSource(seed)).model
     pairs = list(combinations(plan.names, 2))
     rng = np.random.default_rng(seed)

@@ -116,7 +116,7 @@ class TooManyRequests(TacitaError):
         return {"retry_after": self.retry_after}
 
 
-def from_nobody() -> InternalError:
+def internal_fault() -> InternalError:
     """Return the error that a caller sees for a fault of the server: without any details."""
     return InternalError("the server could not finish this request")
 

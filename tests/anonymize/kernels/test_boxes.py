@@ -15,24 +15,24 @@ from tacita.anonymize.kernels.boxes import NONE, WORD_END, add_box, add_item, cl
 @QUICK
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_the_loss_of_a_box_is_that_of_its_items(tree, data, seed):
-    crowd, shape, _ = read(data.draw(tables(least=2)), tree)
-    d = crowd.codes.shape[1]
+    distinct, shape, _ = read(data.draw(tables(least=2)), tree)
+    d = distinct.codes.shape[1]
     low, high = np.full((3, d), NONE, np.int32), np.full((3, d), -1, np.int32)
     bits, parts = np.zeros((3, shape.meta[d - 1, WORD_END]), np.uint64), np.zeros((3, d))
     boxes = (low, high, bits)
     assert loss(shape.meta, shape.table, *boxes, 0) == 0.0  # of an empty box
-    side = np.random.default_rng(seed).integers(0, 2, len(crowd.codes))
+    side = np.random.default_rng(seed).integers(0, 2, len(distinct.codes))
     for item, box in enumerate(side.tolist()):
-        add_item(shape.meta, crowd.codes, item, *boxes, box)
+        add_item(shape.meta, distinct.codes, item, *boxes, box)
     for box in (0, 1):
         items = np.flatnonzero(side == box).tolist()
         if items:
-            assert loss(shape.meta, shape.table, *boxes, box) == pytest.approx(slow_loss(crowd, items))
-            assert fill_parts(shape.meta, shape.table, *boxes, parts, box) == pytest.approx(slow_loss(crowd, items))
-            assert parts[box].sum() == pytest.approx(slow_loss(crowd, items))
+            assert loss(shape.meta, shape.table, *boxes, box) == pytest.approx(slow_loss(distinct, items))
+            assert fill_parts(shape.meta, shape.table, *boxes, parts, box) == pytest.approx(slow_loss(distinct, items))
+            assert parts[box].sum() == pytest.approx(slow_loss(distinct, items))
     copy_box(*boxes, 2, 0)
     add_box(*boxes, 2, 1)
-    everyone = list(range(len(crowd.codes)))
-    assert loss(shape.meta, shape.table, *boxes, 2) == pytest.approx(slow_loss(crowd, everyone))
+    everyone = list(range(len(distinct.codes)))
+    assert loss(shape.meta, shape.table, *boxes, 2) == pytest.approx(slow_loss(distinct, everyone))
     clear(*boxes, 2)
     assert loss(shape.meta, shape.table, *boxes, 2) == 0.0

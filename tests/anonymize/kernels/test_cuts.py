@@ -20,13 +20,13 @@ from tacita.domain import Categorical, Domain, Numeric
 @QUICK
 @given(data=st.data(), k=st.integers(1, 6))
 def test_no_class_can_be_cut_further(tree, data, k):
-    crowd, shape, who = read(data.draw(tables(least=k)), tree)
-    rules = rules_of(crowd, Conditions(k=k))
-    groups = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
+    distinct, shape, who = read(data.draw(tables(least=k)), tree)
+    rules = rules_of(distinct, Conditions(k=k))
+    groups = groups_of(partition(distinct.codes, distinct.weights, shape, who, rules, CUTS_ONLY, 0))
     for items in groups:
-        assert people(crowd, items) >= k
-        for inside, outside in every_cut(crowd, items):
-            assert min(people(crowd, inside), people(crowd, outside)) < k
+        assert people(distinct, items) >= k
+        for inside, outside in every_cut(distinct, items):
+            assert min(people(distinct, inside), people(distinct, outside)) < k
 
 
 def test_many_values_of_every_kind():
@@ -37,11 +37,11 @@ def test_many_values_of_every_kind():
     table = pa.table({"word": words, "x": rng.permutation(1500) ** 2})
     tree = Hierarchy.from_rows("word", [[word, word[:4], word[:3], "*"] for word in words])
     for trees in ({}, {"word": tree}):
-        crowd = read_distinct_rows(domain, table, domain.names, hierarchies=trees)
-        rules = rules_of(crowd, Conditions(k=4))
-        shape, who = shape_of(crowd), people_of(crowd, values=False)
-        groups = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
-        assert {people(crowd, items) for items in groups} <= set(range(4, 8))
+        distinct = read_distinct_rows(domain, table, domain.names, hierarchies=trees)
+        rules = rules_of(distinct, Conditions(k=4))
+        shape, who = shape_of(distinct), people_of(distinct, values=False)
+        groups = groups_of(partition(distinct.codes, distinct.weights, shape, who, rules, CUTS_ONLY, 0))
+        assert {people(distinct, items) for items in groups} <= set(range(4, 8))
         result = Anonymize(conditions=Conditions(k=4), quasi=domain.names, hierarchies=trees).prepare(domain)
         assert result.run_on(table).achieved.k >= 4
 
@@ -51,12 +51,12 @@ def test_many_values_of_every_kind():
 @given(data=st.data(), k=st.integers(2, 6))
 def test_a_cut_is_the_one_with_the_least_loss(tree, data, k):
     """Below 3k people there is at most one cut, so the best of all is what must be left."""
-    crowd, shape, who = read(data.draw(tables(least=k, most=3 * k - 1)), tree)
-    rules = rules_of(crowd, Conditions(k=k))
-    found = groups_of(partition(crowd.codes, crowd.weights, shape, who, rules, CUTS_ONLY, 0))
-    everyone = list(range(len(crowd.codes)))
-    allowed = [cut for cut in every_cut(crowd, everyone) if min(people(crowd, side) for side in cut) >= k]
+    distinct, shape, who = read(data.draw(tables(least=k, most=3 * k - 1)), tree)
+    rules = rules_of(distinct, Conditions(k=k))
+    found = groups_of(partition(distinct.codes, distinct.weights, shape, who, rules, CUTS_ONLY, 0))
+    everyone = list(range(len(distinct.codes)))
+    allowed = [cut for cut in every_cut(distinct, everyone) if min(people(distinct, side) for side in cut) >= k]
     assert len(found) == (2 if allowed else 1)
-    assert cost(crowd, found) == pytest.approx(
-        min((cost(crowd, cut) for cut in allowed), default=cost(crowd, [everyone]))
+    assert cost(distinct, found) == pytest.approx(
+        min((cost(distinct, cut) for cut in allowed), default=cost(distinct, [everyone]))
     )

@@ -67,14 +67,14 @@ def slow_fits(rows, whole, asked):
 def test_groups_fit_by_definition(asked, rows):
     """People come back: each counts once in a group, and once for each value."""
     table = pa.table(dict(zip(("who", "x", "ill"), map(list, zip(*rows, strict=True)), strict=True)))
-    crowd = read_distinct_rows(DOMAIN, table, ("x",), sensitive=("ill",))
-    judge = Judge.of(crowd, Conditions.of(asked | {"t_distance": "equal"}))
+    distinct = read_distinct_rows(DOMAIN, table, ("x",), sensitive=("ill",))
+    judge = Judge.of(distinct, Conditions.of(asked | {"t_distance": "equal"}))
     people, rules = judge.people, judge.rules
-    count = len(crowd.codes)
+    count = len(distinct.codes)
     seen, mark = stamps(people, rules), np.zeros(count, np.int8)
     for chosen in range(1, 2**count):
         items = [item for item in range(count) if chosen >> item & 1]
-        inside = [row for row, item in zip(rows, crowd.of_row.tolist(), strict=True) if item in items]
+        inside = [row for row, item in zip(rows, distinct.of_row.tolist(), strict=True) if item in items]
         wanted = slow_fits(inside, rows, asked)
         assert fits_all(people, rules, np.array(items)) == wanted
         mark[:] = 0

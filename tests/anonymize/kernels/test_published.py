@@ -19,13 +19,13 @@ from tacita.anonymize.loss import gcp
 @QUICK
 @given(table=tables(), k=st.integers(1, 6))
 def test_relaxed_classes_are_below_2k_unless_all_in_them_are_the_same(table, k):
-    crowd, shape, _ = read(table, False)
-    items = np.repeat(np.arange(len(crowd.codes)), crowd.weights)
-    classes = relaxed(crowd.codes, items, k, shape)
+    distinct, shape, _ = read(table, False)
+    items = np.repeat(np.arange(len(distinct.codes)), distinct.weights)
+    classes = relaxed(distinct.codes, items, k, shape)
     for number, size in Counter(classes.tolist()).items():
         assert size >= min(k, table.num_rows)
         assert size < 2 * k or len(set(items[classes == number].tolist())) == 1
-    assert sorted(items.tolist()) == np.repeat(np.arange(len(crowd.codes)), crowd.weights).tolist()
+    assert sorted(items.tolist()) == np.repeat(np.arange(len(distinct.codes)), distinct.weights).tolist()
 
 
 def slow_legacy(rows, k):
@@ -80,8 +80,8 @@ def test_legacy_is_the_published_algorithm(table, k):
     groups = slow_legacy(rows, k)
     plan = Anonymize(conditions=Conditions(k=k), method=Mondrian(mode="legacy")).prepare(DOMAIN)
     found = plan.run_on(table)
-    crowd = read_distinct_rows(DOMAIN, table, DOMAIN.names, by_appearance=True)
-    assert gcp(crowd, found.recoding, "code range") == pytest.approx(legacy_gcp(rows, groups))
+    distinct = read_distinct_rows(DOMAIN, table, DOMAIN.names, by_appearance=True)
+    assert gcp(distinct, found.recoding, "code range") == pytest.approx(legacy_gcp(rows, groups))
     assert found.achieved.classes == len(groups)
 
 

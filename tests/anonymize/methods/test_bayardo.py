@@ -43,10 +43,10 @@ def test_the_best_set_of_splits_is_found_and_proved(loss, climbing, monkeypatch)
         people, asked = bool(rng.integers(2)), some_conditions(rng)
         budget = int(rng.integers(0, 5))
         domain = PEOPLE if people else ROWS
-        crowd = read_distinct_rows(
+        distinct = read_distinct_rows(
             domain, table, quasi, sensitive=("ill",), hierarchies={name: trees[name] for name in quasi if name in trees}
         )
-        splits = Splits(grouping=Grouping(crowd=crowd, conditions=asked, budget=budget), loss=loss)
+        splits = Splits(grouping=Grouping(distinct=distinct, conditions=asked, budget=budget), loss=loss)
         best = slow_splits(splits)
         if best == math.inf:
             with pytest.raises(InvalidInput, match="not even one class of all people"):
@@ -62,9 +62,9 @@ def test_the_best_set_of_splits_is_found_and_proved(loss, climbing, monkeypatch)
 def test_a_group_that_is_no_class_may_have_parts_that_are(monkeypatch):
     monkeypatch.setattr(Splits, "starts", lambda self: iter(()))
     table = pa.table({"age": [1, 1, 9, 9, 9], "ill": ["flu", "cold", "flu", "flu", "flu"]})
-    crowd = read_distinct_rows(ROWS, table, ("age",), sensitive=("ill",))
+    distinct = read_distinct_rows(ROWS, table, ("age",), sensitive=("ill",))
     asked = Conditions(k=1, alpha=0.6)
-    splits = Splits(grouping=Grouping(crowd=crowd, conditions=asked, budget=5), loss="discernibility")
+    splits = Splits(grouping=Grouping(distinct=distinct, conditions=asked, budget=5), loss="discernibility")
     assert splits.look(frozenset())[0] == 25  # all is suppressed
     found = Bayardo().search(splits)
     assert (found.cost, found.proved) == (2**2 + 3 * 5, True)
@@ -74,8 +74,8 @@ def test_intervals_of_plain_numbers_are_costed_as_a_reader_would():
     rng = np.random.default_rng(7)
     for _ in range(20):
         table = some_table(rng, 15)
-        crowd = read_distinct_rows(ROWS, table, ("age", "pet"))
-        splits = Splits(grouping=Grouping(crowd=crowd, conditions=Conditions(k=2), budget=4), loss="gcp")
+        distinct = read_distinct_rows(ROWS, table, ("age", "pet"))
+        splits = Splits(grouping=Grouping(distinct=distinct, conditions=Conditions(k=2), budget=4), loss="gcp")
         ages, pets = (sorted(set(table[name].to_pylist())) for name in ("age", "pet"))
         chosen = frozenset(i for i in range(len(splits.every)) if rng.integers(2))
         cut_ages = {ages[i + 1] for i in chosen if i < len(ages) - 1}

@@ -29,12 +29,12 @@ from tacita.errors import InvalidInput
 
 def test_what_no_node_holds_is_refused_by_every_method():
     refused = 0
-    for _, _, asked, budget, crowd, _, holding in searched_cases(200, 1):
+    for _, _, asked, budget, distinct, _, holding in searched_cases(200, 1):
         if not holding:
             refused += 1
             for method in (Datafly(), Samarati(), Ola(), Incognito()):
                 with pytest.raises(InvalidInput, match="not even one class of all people"):
-                    method.choose(Lattice.of(crowd, asked, budget=budget))
+                    method.choose(Lattice.of(distinct, asked, budget=budget))
     assert refused
 
 
@@ -65,8 +65,8 @@ def test_what_leaves_holds_what_was_asked(method, labels):
 @pytest.mark.parametrize("method", [Datafly(), Samarati(), Ola(), Incognito()])
 def test_level_labels_are_of_one_level_and_true_of_their_rows(method):
     table = some_table(np.random.default_rng(10), 60)
-    crowd = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
-    lattice = Lattice.of(crowd, Conditions(k=4), budget=10)
+    distinct = read_distinct_rows(ROWS, table, QUASI, hierarchies=TREES)
+    lattice = Lattice.of(distinct, Conditions(k=4), budget=10)
     node = method.choose(lattice)
     result = Anonymize(conditions=Conditions(k=4), hierarchies=TREES, suppress=10 / 60, method=method)
     rows = result.prepare(ROWS).run_on(table).rows.to_pylist()

@@ -16,9 +16,9 @@ from tacita.anonymize.methods.ola import Ola
 
 def test_rolling_up_is_claimed_only_where_it_is_true():
     refuted = 0
-    for table, people, asked, budget, crowd in cases(150, seed=2):
-        grouping = Grouping(crowd=crowd, conditions=asked, budget=budget)
-        lattice = Lattice.of(crowd, asked)
+    for table, people, asked, budget, distinct in cases(150, seed=2):
+        grouping = Grouping(distinct=distinct, conditions=asked, budget=budget)
+        lattice = Lattice.of(distinct, asked)
         gone = {node: slow_node(table, node, asked, people)[0] for node in lattice.nodes()}
         for node, upper in itertools.product(gone, repeat=2):
             if sum(upper) == sum(node) + 1 and np.less_equal(node, upper).all():
@@ -34,8 +34,8 @@ def test_people_who_come_back_can_break_a_condition_on_the_way_up():
     table = pa.table(columns | {"ill": ["flu", "cold", "flu", "cold"]})
     asked = Conditions(k=1, alpha=0.5)
     for domain, rolls_up in ((ROWS, True), (PEOPLE, False)):
-        crowd = read_distinct_rows(domain, table, QUASI, sensitive=("ill",), hierarchies=TREES)
-        lattice = Lattice.of(crowd, asked)
+        distinct = read_distinct_rows(domain, table, QUASI, sensitive=("ill",), hierarchies=TREES)
+        lattice = Lattice.of(distinct, asked)
         assert lattice.holds((0, 0, 0))
         assert lattice.holds((2, 0, 0)) is rolls_up  # together two of three people have the flu
         assert lattice.grouping.rolls_up is rolls_up

@@ -12,15 +12,17 @@ from tacita.anonymize.methods.lattice import Lattice
 
 def test_all_nodes_that_hold_are_found_and_the_least_loss_is_taken():
     searched = pruned = 0
-    for table, people, asked, budget, crowd, nodes, holding in searched_cases(200, 1):
+    for table, people, asked, budget, distinct, nodes, holding in searched_cases(200, 1):
         if not holding:
             continue
         searched += 1
-        lattice = Lattice.of(crowd, asked, budget=budget)
+        lattice = Lattice.of(distinct, asked, budget=budget)
         found = Incognito().holding(lattice)
         pruned += lattice.looked < len(nodes)
         assert [tuple(node) for node in np.argwhere(found).tolist()] == holding
         costs = {node: slow_gcp(table, node, asked, people) for node in holding}
-        assert costs[Incognito().choose(Lattice.of(crowd, asked, budget=budget))] == pytest.approx(min(costs.values()))
+        assert costs[Incognito().choose(Lattice.of(distinct, asked, budget=budget))] == pytest.approx(
+            min(costs.values())
+        )
     assert searched > 100
     assert pruned > 50

@@ -25,7 +25,7 @@ ATTRIBUTES = [
 
 
 @st.composite
-def crowds(draw):
+def distinct_rows_of_people(draw):
     rows = draw(st.integers(2, 30))
     column = lambda some: draw(st.lists(some, min_size=rows, max_size=rows))  # noqa: E731
     table = pa.table(
@@ -37,8 +37,8 @@ def crowds(draw):
     )
     people, part = draw(st.booleans()), draw(st.booleans())
     domain = Domain(attributes=ATTRIBUTES, person="who" if people else None)
-    crowd = read_distinct_rows(domain, table, ("x",), sensitive=("ill", "job"), part="here" if part else None)
-    return crowd, table.to_pylist(), people, part
+    distinct = read_distinct_rows(domain, table, ("x",), sensitive=("ill", "job"), part="here" if part else None)
+    return distinct, table.to_pylist(), people, part
 
 
 def slow_counts(rows, people, part, attribute):
@@ -52,32 +52,32 @@ def slow_counts(rows, people, part, attribute):
 
 @pytest.mark.parametrize("cells", [1 << 23, 4])
 @settings(max_examples=60, deadline=None)
-@given(made=crowds(), seed=st.integers(0, 99))
+@given(made=distinct_rows_of_people(), seed=st.integers(0, 99))
 def test_counts_of_groups_are_those_of_their_rows(cells, made, seed):
-    crowd, rows, people, part = made
+    distinct, rows, people, part = made
     for place, row in enumerate(rows):
         row["place"] = place
     rng = np.random.default_rng(seed)
-    chosen = np.flatnonzero(rng.random(len(crowd.codes)) < 0.8)
+    chosen = np.flatnonzero(rng.random(len(distinct.codes)) < 0.8)
     if not len(chosen):
         return
     of = rng.integers(0, 3, len(chosen))
     before, module._CELLS = module._CELLS, cells  # many small parts, as with very many groups
     try:
-        parts = list(tally(some_people(people_of(crowd, values=True), chosen), of, 3, crowd.attributes))
+        parts = list(tally(some_people(people_of(distinct, values=True), chosen), of, 3, distinct.attributes))
     finally:
         module._CELLS = before
     seen = 0
     for first, classes in parts:
         for place in range(len(classes.people)):
             inside = set(chosen[of == first + place].tolist())
-            mine = [row for row, number in zip(rows, crowd.of_row.tolist(), strict=True) if number in inside]
+            mine = [row for row, number in zip(rows, distinct.of_row.tolist(), strict=True) if number in inside]
             name = "ill" if classes.attribute is None else classes.attribute.name
             persons, released, every, values = slow_counts(mine, people, part, name)
             assert classes.people[place] == persons
             assert (classes.rows[place], classes.population[place]) == (released, every)
             if classes.attribute is not None:
-                axis = crowd.sensitive[("ill", "job").index(name)]
+                axis = distinct.sensitive[("ill", "job").index(name)]
                 assert classes.values[place].tolist() == [values[key] for key in axis.keys]
                 seen += 1
     assert seen == 6
@@ -98,19 +98,19 @@ CONDITIONS = [
 
 @pytest.mark.parametrize("asked", CONDITIONS, ids=str)
 @settings(max_examples=40, deadline=None)
-@given(made=crowds(), seed=st.integers(0, 99))
+@given(made=distinct_rows_of_people(), seed=st.integers(0, 99))
 def test_compiled_tests_say_what_the_criteria_say(asked, made, seed):
     """The same groups, once by compiled code and once by `Criterion.holds`."""
-    crowd, _, _, part = made
+    distinct, _, _, part = made
     if not part:
         asked = {name: value for name, value in asked.items() if name != "presence"}
     conditions = Conditions.of(asked)
-    judge = Judge.of(crowd, conditions)
+    judge = Judge.of(distinct, conditions)
     assert not judge.slow
-    of = np.random.default_rng(seed).integers(0, 3, len(crowd.codes))
+    of = np.random.default_rng(seed).integers(0, 3, len(distinct.codes))
     fast = judge.groups(of, 3)
     slow = np.ones(3, np.bool_)
-    for first, classes in tally(people_of(crowd, values=True), of, 3, crowd.attributes):
+    for first, classes in tally(people_of(distinct, values=True), of, 3, distinct.attributes):
         for criterion in conditions.asked:
             if (criterion.about == "values") == (classes.attribute is not None):
                 slow[first : first + len(classes.people)] &= criterion.holds(classes)

@@ -23,8 +23,8 @@ def test_a_lattice_that_is_too_large_is_refused_and_datafly_still_runs(monkeypat
 
 
 def test_nodes_their_heights_and_what_lies_above_and_below():
-    crowd = read_distinct_rows(ROWS, some_table(np.random.default_rng(1), 20), QUASI, hierarchies=TREES)
-    lattice = Lattice.of(crowd, Conditions(k=2))
+    distinct = read_distinct_rows(ROWS, some_table(np.random.default_rng(1), 20), QUASI, hierarchies=TREES)
+    lattice = Lattice.of(distinct, Conditions(k=2))
     nodes = list(lattice.nodes())
     assert lattice.top == (3, 2, 1)
     assert len(set(nodes)) == 4 * 3 * 2

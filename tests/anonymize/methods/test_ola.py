@@ -12,15 +12,15 @@ from tacita.anonymize.methods.ola import Ola, minimal_nodes
 
 def test_the_least_loss_and_the_lowest_nodes_are_found():
     searched = skipped = falling = 0
-    for table, people, asked, budget, crowd, nodes, holding in searched_cases(200, 1):
+    for table, people, asked, budget, distinct, nodes, holding in searched_cases(200, 1):
         if not holding:
             continue
         searched += 1
         costs = {node: slow_gcp(table, node, asked, people) for node in holding}
-        assert costs[Ola().choose(Lattice.of(crowd, asked, budget=budget))] == pytest.approx(min(costs.values()))
-        best = Ola(loss="discernibility").choose(Lattice.of(crowd, asked, budget=budget, loss="discernibility"))
+        assert costs[Ola().choose(Lattice.of(distinct, asked, budget=budget))] == pytest.approx(min(costs.values()))
+        best = Ola(loss="discernibility").choose(Lattice.of(distinct, asked, budget=budget, loss="discernibility"))
         assert slow_dm(table, best, asked, people) == min(slow_dm(table, node, asked, people) for node in holding)
-        own = Lattice.of(crowd, asked, budget=budget)
+        own = Lattice.of(distinct, asked, budget=budget)
         if own.grouping.rolls_up:
             low = [n for n in holding if not any(m != n and np.less_equal(m, n).all() for m in holding)]
             assert minimal_nodes(own) == low

@@ -11,12 +11,12 @@ from tacita.anonymize.methods.samarati import Samarati
 
 def test_the_least_height_is_found_and_of_its_nodes_the_least_loss():
     searched = 0
-    for table, people, asked, budget, crowd, _, holding in searched_cases(200, 1):
+    for table, people, asked, budget, distinct, _, holding in searched_cases(200, 1):
         if not holding:
             continue
         searched += 1
         least = min(sum(node) for node in holding)
-        chosen = Samarati().choose(Lattice.of(crowd, asked, budget=budget))
+        chosen = Samarati().choose(Lattice.of(distinct, asked, budget=budget))
         assert sum(chosen) == least
         assert chosen in holding
         costs = {node: slow_gcp(table, node, asked, people) for node in holding if sum(node) == least}

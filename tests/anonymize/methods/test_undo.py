@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.anonymize import Conditions, read_distinct_rows
-from tacita.anonymize.kernels.cuts import CutOptions, partition, partition_tree
+from tacita.anonymize.kernels.cuts import Choice, partition, partition_tree
 from tacita.anonymize.methods.judge import Judge
 from tacita.anonymize.methods.mondrian import shape_of
 from tacita.anonymize.methods.undo import undo_cuts
@@ -60,26 +60,26 @@ def test_cuts_are_undone_where_a_side_breaks_a_criterion(data, k, share, budget)
             "ill": data.draw(st.lists(st.sampled_from(ILLS), min_size=rows, max_size=rows)),
         }
     )
-    crowd = read_distinct_rows(DOMAIN, table, ("x",), sensitive=("ill",))
-    judge = Judge.of(crowd, Conditions(k=k, more=(TopTwo(top_two=share),)))
-    everyone = np.arange(len(crowd.codes))
+    distinct = read_distinct_rows(DOMAIN, table, ("x",), sensitive=("ill",))
+    judge = Judge.of(distinct, Conditions(k=k, more=(TopTwo(top_two=share),)))
+    everyone = np.arange(len(distinct.codes))
     if not judge.together(everyone):
         return
     asked = (
-        crowd.codes,
-        crowd.weights,
-        shape_of(crowd),
+        distinct.codes,
+        distinct.weights,
+        shape_of(distinct),
         judge.people,
         judge.rules,
-        CutOptions(False, 0, 1, 1.0),
+        Choice(False, 0, 1, 1.0),
         budget,
     )
     classes, depths = partition_tree(*asked)
     assert (classes == partition(*asked)).all()
 
     def good(numbers):
-        inside = np.isin(classes, numbers)[crowd.of_row]
-        shares = np.bincount(crowd.values[0][inside], minlength=3) / inside.sum()
+        inside = np.isin(classes, numbers)[distinct.of_row]
+        shares = np.bincount(distinct.values[0][inside], minlength=3) / inside.sum()
         return inside.sum() >= k and np.sort(shares)[-2:].sum() <= share + 1e-12
 
     parts = wanted(tree_of(depths.tolist()), good)

@@ -106,21 +106,21 @@ def test_missing_values_fit_the_labels_that_allow_them():
 def test_an_assessment_of_several_releases_joins_them(cases, tables, domain):
     real, control = tables["real"], tables["control"]
     case = read_case(domain, real=real, released=[tables["copied"], real], control=control)
-    wishes = AssessmentOptions(attempts=400, secrets=("ill",), attacks=("intersection",))
-    leaky = assess(case, np.random.default_rng(1), wishes=wishes)
+    options = AssessmentOptions(attempts=400, secrets=("ill",), attacks=("intersection",))
+    leaky = assess(case, np.random.default_rng(1), options=options)
     assert leaky.worst == "intersection of 2 releases, ill"
     assert leaky.risk > 0.9
     case = read_case(domain, real=real, released=[tables["fresh"], tables["marginal"]], control=control)
-    assert assess(case, np.random.default_rng(1), wishes=wishes).shown < 0.02
-    single = assess(cases["copied"], np.random.default_rng(1), wishes=wishes)
+    assert assess(case, np.random.default_rng(1), options=options).shown < 0.02
+    single = assess(cases["copied"], np.random.default_rng(1), options=options)
     assert "two releases" in dict(single.skipped)["intersection"]
 
 
 def test_a_secret_with_labels_is_skipped(cases):
     release = pa.table({"age": [3, 4], "town": ["a", "b"], "ill": ["{no, flu}", "gout"]})
     case = read_case(DOMAIN, real=pa.table(people(60, np.random.default_rng(1))), released=[release, release])
-    wishes = AssessmentOptions(attempts=50, secrets=("ill",), attacks=("intersection",))
-    found = assess(case, np.random.default_rng(1), wishes=wishes)
+    options = AssessmentOptions(attempts=50, secrets=("ill",), attacks=("intersection",))
+    found = assess(case, np.random.default_rng(1), options=options)
     assert "several values" in dict(found.skipped)["intersection, ill"]
     assert next(each.reason for each in found.attacks if each.name == "intersection")
 

@@ -64,7 +64,7 @@ def test_a_cell_of_one_person_is_solved_exactly(noisy, case_of, tables):
 
 def test_an_assessment_of_tables_alone(noisy, case_of):
     case = case_of([each for seed in range(8) for each in noisy([("town", "ill")], 1.0, seed)])
-    found = assess(case, np.random.default_rng(1), wishes=AssessmentOptions(attempts=100, secrets=("ill",)))
+    found = assess(case, np.random.default_rng(1), options=AssessmentOptions(attempts=100, secrets=("ill",)))
     told = found.as_dict()
     assert [each["name"] for each in told["attacks"] if each["ran"]] == ["reconstruction"]
     assert [each["name"] for each in told["risks"]] == ["reconstruction of ill"]
@@ -80,7 +80,7 @@ def test_tables_of_another_schema_are_skipped(noisy, case_of, domain, tables):
     age = Numeric(name="age", bounds=(0, 99), bins=3, integer=True)
     other = Domain(attributes=[age if each.name == "age" else each for each in domain.attributes])
     case = read_case(other, real=tables["real"], released=[], noisy=noisy([("age", "ill")], 1.0))
-    found = assess(case, np.random.default_rng(1), wishes=AssessmentOptions(attempts=100, secrets=("ill",)))
+    found = assess(case, np.random.default_rng(1), options=AssessmentOptions(attempts=100, secrets=("ill",)))
     assert "bins" in dict(found.skipped)["reconstruction"]
     assert not found.risks
 
@@ -89,7 +89,7 @@ def test_tables_without_the_secret_are_skipped(noisy, case_of):
     case = case_of(noisy([("town",)], 1.0))
     with pytest.raises(InvalidInput, match="secret"):
         reconstruct_secret(case, "ill")
-    found = assess(case, np.random.default_rng(1), wishes=AssessmentOptions(attempts=100, secrets=("ill",)))
+    found = assess(case, np.random.default_rng(1), options=AssessmentOptions(attempts=100, secrets=("ill",)))
     assert "reconstruction of ill" in dict(found.skipped)
     assert found.further[0].right.trials == 12
 

@@ -53,10 +53,10 @@ AGES = Attack(name="ages", title="ages", question="Does a person's age occur?", 
 
 def test_a_new_attack_is_in_the_results_the_listing_and_the_report(cases, monkeypatch):
     options = AssessmentOptions(attempts=50, attacks=("copies",))
-    before = assess(cases["fresh"], np.random.default_rng(1), wishes=options)
+    before = assess(cases["fresh"], np.random.default_rng(1), options=options)
     monkeypatch.setattr(registry, "ATTACKS", (*registry.ATTACKS, AGES))
     options = AssessmentOptions(attempts=50, attacks=("ages", "copies"))
-    found = assess(cases["fresh"], np.random.default_rng(1), wishes=options)
+    found = assess(cases["fresh"], np.random.default_rng(1), options=options)
     assert [leak.name for leak in found.leaks] == ["exact copies", "ages of people"]
     assert found.leaks[0] == before.leaks[0]  # the same draws as without it
     assert "ages of people" in [risk["name"] for risk in found.as_dict()["risks"]]
@@ -69,7 +69,7 @@ def test_a_new_attack_is_in_the_results_the_listing_and_the_report(cases, monkey
 def test_selected_attacks_alone_are_run(cases):
     case = cases["copied"]
     options = AssessmentOptions(attempts=50, attacks=("nearest", "copies", "scenario"))
-    found = assess(case, np.random.default_rng(1), wishes=options)
+    found = assess(case, np.random.default_rng(1), options=options)
     assert [leak.name for leak in found.leaks] == ["exact copies"]
     assert (found.memberships, found.nearness is None) == ((), False)
     assert dict(found.skipped)["scenario"].startswith("It needs a scenario")  # it was asked for and does not apply
@@ -81,12 +81,12 @@ def test_selected_attacks_alone_are_run(cases):
 
 
 def test_an_attack_that_does_not_apply_is_named_with_the_reason(cases):
-    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), wishes=AssessmentOptions(attempts=50))
+    found = assess(cases["fresh"].only(["ill"]), np.random.default_rng(1), options=AssessmentOptions(attempts=50))
     why = {each.title: each.reason for each in found.not_tried}
     assert {"inference", "linkability", "scenario"} <= set(why)
     assert "attributes" in why["linkability"]
     alone = Case(real=cases["fresh"].real, released=cases["fresh"].released)
-    found = assess(alone, np.random.default_rng(1), wishes=AssessmentOptions(attempts=50))
+    found = assess(alone, np.random.default_rng(1), options=AssessmentOptions(attempts=50))
     assert {each.name for each in found.attacks if each.reason} >= {"nearest", "membership-distance"}
     assert "nearest rows" in dict(found.skipped)
     assert "nearest rows" not in [each.title for each in found.not_tried]  # named once
@@ -94,8 +94,8 @@ def test_an_attack_that_does_not_apply_is_named_with_the_reason(cases):
 
 def test_unknown_names_are_refused(cases):
     with pytest.raises(InvalidInput, match=r"attacks.*singling-out"):
-        assess(cases["fresh"], np.random.default_rng(1), wishes=AssessmentOptions(attacks=("magic",)))
+        assess(cases["fresh"], np.random.default_rng(1), options=AssessmentOptions(attacks=("magic",)))
     plan = {"data": "d.csv", "schema": "s.yaml", "releases": [{"synthesize": {"epsilon": 1}}]}
-    assert ComparePlan.from_dict(plan | {"attacks": ["copies"]}).wishes.attacks == ("copies",)
+    assert ComparePlan.from_dict(plan | {"attacks": ["copies"]}).options.attacks == ("copies",)
     with pytest.raises(InvalidInput, match="attacks"):
         ComparePlan.from_dict(plan | {"attacks": ["magic"]})

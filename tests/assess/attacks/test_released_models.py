@@ -77,7 +77,7 @@ def test_numbers_are_scored_by_their_residual(domain, people, fitted):
 
 def test_an_assessment_of_a_model_alone(domain, people, fitted):
     model = fitted("bayes", 1.0, features=("age", "town"))
-    found = assess(case_of(domain, people, model), np.random.default_rng(1), wishes=AssessmentOptions(attempts=100))
+    found = assess(case_of(domain, people, model), np.random.default_rng(1), options=AssessmentOptions(attempts=100))
     told = found.as_dict()
     assert (told["rows"], told["kept"], told["margins"], told["learned"]) == (0, None, None, None)
     assert len(told["membership"]) == 3

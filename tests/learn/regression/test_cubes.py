@@ -23,7 +23,7 @@ SHAPES = {"both": (3, 4), "numbers": (4, 0), "levels": (0, 3)}
 
 
 def noise_of(shape=(3, 4), *, budget=ONE, unit=ROW, neighbours=ADD, bounds=(-1.0, 1.0), **more):
-    monomials = Monomials(design=design(*shape, bounds), favour=1, **more)
+    monomials = Monomials(design=design(*shape, bounds), linear_weight=1, **more)
     return CubeNoise.calibrate(monomials, budget, unit=unit, neighbours=neighbours)
 
 
@@ -84,7 +84,7 @@ def test_no_neighbour_loses_more_than_is_charged(shape, neighbours):
 def test_parts_cover_what_leaves_once():
     for intercept in (True, False):
         for shape in SHAPES.values():
-            monomials = Monomials(design=design(*shape), favour=1, intercept=intercept)
+            monomials = Monomials(design=design(*shape), linear_weight=1, intercept=intercept)
             covered = sum(part.cells.astype(int) for part in parts_of(monomials))
             assert np.array_equal(covered == 1, monomials.released)
             assert covered.max() == 1
@@ -189,7 +189,7 @@ def test_numbers_get_less_than_half_of_laplace_noise():
 
     noise = noise_of((12, 0))
     laplace = MomentNoise.calibrate(
-        Monomials(design=design(12, 0), favour=3), "laplace", Budget.pure(1.0), unit=ROW, neighbours=ADD
+        Monomials(design=design(12, 0), linear_weight=3), "laplace", Budget.pure(1.0), unit=ROW, neighbours=ADD
     )
     assert noise.std < 0.5 * laplace.std
     assert noise.linear_std < 0.5 * laplace.linear_std

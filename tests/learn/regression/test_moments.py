@@ -69,7 +69,7 @@ def test_golden_sensitivities():
 @pytest.mark.parametrize("ball", [False, True])
 def test_the_published_sensitivity_is_a_case_of_ours(columns, ball):
     monomials = Monomials(
-        design=design(columns, 0), intercept=False, constant=True, favour=1, norm=1.0 if ball else None
+        design=design(columns, 0), intercept=False, constant=True, linear_weight=1, norm=1.0 if ball else None
     )
     assert 2 * monomials.l1 == pytest.approx(functional_sensitivity(columns, ball=ball), rel=1e-7)
 
@@ -77,9 +77,15 @@ def test_the_published_sensitivity_is_a_case_of_ours(columns, ball):
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("neighbours", [ADD, REPLACE])
 @pytest.mark.parametrize("norm", [None, 1.0, 0.6])
-@pytest.mark.parametrize(("intercept", "constant", "favour"), [(True, False, 3), (False, True, 1), (True, True, 2)])
-def test_no_neighbour_moves_the_monomials_further_than_claimed(noise, neighbours, norm, intercept, constant, favour):
-    monomials = Monomials(design=design(), norm=norm, intercept=intercept, constant=constant, favour=favour)
+@pytest.mark.parametrize(
+    ("intercept", "constant", "linear_weight"), [(True, False, 3), (False, True, 1), (True, True, 2)]
+)
+def test_no_neighbour_moves_the_monomials_further_than_claimed(
+    noise, neighbours, norm, intercept, constant, linear_weight
+):
+    monomials = Monomials(
+        design=design(), norm=norm, intercept=intercept, constant=constant, linear_weight=linear_weight
+    )
     plan = MomentNoise.calibrate(
         monomials, noise, Budget.zcdp(0.5) if noise == "gaussian" else Budget.pure(1.0), unit=ROW, neighbours=neighbours
     )
@@ -194,8 +200,8 @@ def test_what_cannot_be():
     for norm in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(InvalidInput, match="norm"):
             Monomials(design=design(), norm=norm)
-    with pytest.raises(InvalidInput, match="favour"):
-        Monomials(design=design(), favour=0)
+    with pytest.raises(InvalidInput, match="linear_weight"):
+        Monomials(design=design(), linear_weight=0)
     with pytest.raises(InvalidInput, match="two levels"):
         FeatureMap(
             domain=Domain(attributes=[Categorical(name="a", levels=("1", "2", "3")), Boolean(name="b")]),

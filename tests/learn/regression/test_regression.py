@@ -8,7 +8,7 @@ from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.learn import FittedModel, Regression, Trees
-from tacita.learn.compare import made_up
+from tacita.learn.compare import simulate_rows
 from tacita.learn.feature_map import Points
 from tacita.learn.regression.logistic import minimum, probabilities
 from tacita.learn.regression.methods.adassp import exact_parts, moves
@@ -159,7 +159,7 @@ def test_the_tilt_has_the_law_that_is_claimed():
 @pytest.mark.parametrize("task", ["linear", "logistic"])
 @pytest.mark.parametrize("method", PLAIN)
 def test_every_method_learns_and_can_be_stored(method, task):
-    data = made_up(20_000, 3, task=task, seed=4)
+    data = simulate_rows(20_000, 3, task=task, seed=4)
     recipe = Regression(target="y", features=data.features, task=task, method=method, people=20_000)
     budget = budget_for(method) if budget_for(method) is APPROX else Budget.pure(4.0)
     plan = recipe.calibrate(data.domain, budget, unit=ROW, neighbours=ADD)

@@ -5,11 +5,11 @@ import pytest
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.learn import Regression
-from tacita.learn.regression.made_up_points import made_up_points
 from tacita.learn.regression.methods.dpsgd import Sgd, about_noise, descended
 from tacita.learn.regression.methods.functional import FromMoments
 from tacita.learn.regression.moments import NoisyMoments
 from tacita.learn.regression.monomials import ExactMoments
+from tacita.learn.regression.simulated_points import simulate_points
 from tacita.learn.regression.solve import solve_moments
 from tacita.learn.regression.tryout import _tried, can_be_tried, for_one_copy, tried_errors
 from tacita.noise import SeededSource
@@ -30,7 +30,7 @@ def setting_of(budget=APPROX, *, columns=3, people=1200, task="linear", names="x
 
 
 def points_of(setting, rows=200):
-    return made_up_points("spread", rows, setting.design.columns, setting.design.task, np.random.default_rng(3))
+    return simulate_points("spread", rows, setting.design.columns, setting.design.task, np.random.default_rng(3))
 
 
 # -- a few rows stand for all -----------------------------------------------------------------------------------------

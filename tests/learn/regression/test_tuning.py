@@ -9,7 +9,7 @@ from tacita.domain import Domain, Identifier
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import Regression
-from tacita.learn.compare import compare, made_up
+from tacita.learn.compare import compare, simulate_rows
 from tacita.learn.feature_map import Points
 from tacita.learn.regression.monomials import ExactMoments
 from tacita.learn.regression.problem import Coefficients
@@ -20,7 +20,7 @@ from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
-DATA = made_up(20_000, 4, seed=1)
+DATA = simulate_rows(20_000, 4, seed=1)
 RECIPE = TunedRegression(
     base=Regression(target="y", features=DATA.features), penalties=((0.0, 1.0), (1e5, 1.0), (100.0, 0.0))
 )
@@ -65,7 +65,7 @@ def test_rows_that_choose_leave_no_trace_in_what_is_fitted(monkeypatch):
 
 
 def test_an_attack_shows_no_more_than_was_claimed():
-    small = made_up(15, 1, seed=2)
+    small = simulate_rows(15, 1, seed=2)
     recipe = TunedRegression(base=Regression(target="y", features=small.features), penalties=((0.0, 1.0), (9.0, 1.0)))
     plan = recipe.calibrate(small.domain, Budget.pure(1.0), unit=ROW, neighbours=ADD)
     source = SeededSource(3)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tacita.server.http.shared_reads import SharedLooks
+from tacita.server.http.shared_reads import SharedReads
 
 
 class State:
@@ -32,7 +32,7 @@ async def begun(state: State) -> None:
 def test_who_comes_during_a_look_waits_for_the_next() -> None:
     async def story() -> None:
         state = State()
-        shared = SharedLooks(state.look)
+        shared = SharedReads(state.look)
         early = asyncio.create_task(shared.at("a"))
         await begun(state)
         state.value = 1  # after the look has read, before it returns
@@ -51,7 +51,7 @@ def test_who_comes_during_a_look_waits_for_the_next() -> None:
 def test_ids_do_not_wait_for_each_other() -> None:
     async def story() -> None:
         state = State()
-        shared = SharedLooks(lambda id: state.look(id) if id == "slow" else (id, 7))
+        shared = SharedReads(lambda id: state.look(id) if id == "slow" else (id, 7))
         slow = asyncio.create_task(shared.at("slow"))
         await begun(state)
         assert await shared.at("quick") == ("quick", 7)
@@ -69,7 +69,7 @@ def test_what_goes_wrong_reaches_all_and_ends_with_them() -> None:
             state.look(id)
             raise LookupError(id)
 
-        shared = SharedLooks(look)
+        shared = SharedReads(look)
         waiting = [asyncio.create_task(shared.at("a")) for _ in range(3)]
         await begun(state)
         state.go.set()
@@ -84,7 +84,7 @@ def test_what_goes_wrong_reaches_all_and_ends_with_them() -> None:
 def test_one_who_hangs_up_takes_nobody_along() -> None:
     async def story() -> None:
         state = State()
-        shared = SharedLooks(state.look)
+        shared = SharedReads(state.look)
         first, second = asyncio.create_task(shared.at("a")), asyncio.create_task(shared.at("a"))
         await begun(state)
         first.cancel()

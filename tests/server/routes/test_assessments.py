@@ -141,7 +141,7 @@ def test_bad_input(world, release, change) -> None:
     assert ask(world, world.token("steward"), release, **change).status_code in (404, 422)
 
 
-def test_bad_wishes_fail_with_their_field(world, release) -> None:
+def test_bad_options_fail_with_their_field(world, release) -> None:
     steward = world.token("steward")
     place = ask(world, steward, release, secrets=["nobody"]).headers["location"]
     world.work()

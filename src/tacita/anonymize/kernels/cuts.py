@@ -33,7 +33,7 @@ from tacita.anonymize.kernels.boxes import (
 from tacita.anonymize.kernels.holds import People, Rules, Stamps, fits, stamps
 from tacita.common.compiled import compiled
 
-__all__ = ["CutOptions", "partition", "partition_tree"]
+__all__ = ["Choice", "partition", "partition_tree"]
 
 # Boxes of a group that may be cut. Numba compiles a function again for each literal argument, and all that it calls:
 # typed numbers, here and in calls below, halve the seconds that the first use takes.
@@ -42,7 +42,7 @@ _WHOLE, _CUT, _DROP = 0, 1, 2  # what becomes of a group: a class, two groups, o
 _TIE = 1e-12  # losses that differ by less are the same, so that rounding decides nothing
 
 
-class CutOptions(NamedTuple):
+class Choice(NamedTuple):
     """Options for choosing cuts."""
 
     by_span: bool  # the widest attribute at its median, instead of where the loss becomes least
@@ -222,7 +222,7 @@ def _cut_along(
     shape: Shape,
     people: People,
     rules: Rules,
-    choice: CutOptions,
+    choice: Choice,
     desk: _Desk,
     seen: Stamps,
 ) -> float:
@@ -352,7 +352,7 @@ def _gather(
     shape: Shape,
     people: People,
     rules: Rules,
-    choice: CutOptions,
+    choice: Choice,
     desk: _Desk,
     seen: Stamps,
 ) -> float:
@@ -399,7 +399,7 @@ def _look(
     shape: Shape,
     people: People,
     rules: Rules,
-    choice: CutOptions,
+    choice: Choice,
     desk: _Desk,
     seen: Stamps,
 ) -> int:
@@ -464,7 +464,7 @@ def _split(desk: _Desk, first: int, last: int) -> int:
 
 @compiled
 def partition_tree(
-    codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: CutOptions, budget: int
+    codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: Choice, budget: int
 ) -> tuple[Ints, Ints]:
     """The classes of `partition`, and how many cuts made each: classes are numbered as a walk meets them in the tree of
     cuts, so these numbers are the whole tree."""
@@ -493,7 +493,7 @@ def partition_tree(
 
 
 def partition(
-    codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: CutOptions, budget: int
+    codes: Codes, weights: Ints, shape: Shape, people: People, rules: Rules, choice: Choice, budget: int
 ) -> Ints:
     """The class of each item; -1 for those that are suppressed, which are at most `budget` rows."""
     classes: Ints = partition_tree(codes, weights, shape, people, rules, choice, budget)[0]

@@ -107,7 +107,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Splits:
-    """All splits of a crowd, and what a set of them does."""
+    """All splits of some rows, and the effect of a set of them."""
 
     grouping: Grouping
     loss: Literal["discernibility", "gcp"]
@@ -116,7 +116,7 @@ class Splits:
     def every(self) -> tuple[Split, ...]:
         """All splits, each after its parent."""
         found: list[Split] = []
-        for j, (axis, tree) in enumerate(zip(self.grouping.crowd.axes, self.grouping.crowd.trees, strict=True)):
+        for j, (axis, tree) in enumerate(zip(self.grouping.distinct.axes, self.grouping.distinct.trees, strict=True)):
             if tree is None:
                 found += [Split(attribute=j, starts=(code,), parent=-1, level=0) for code in range(1, len(axis))]
                 continue
@@ -146,7 +146,7 @@ class Splits:
 
     def becomes(self, chosen: Chosen) -> list[Ints]:
         """The interval that each code of each attribute lies in."""
-        marks = [np.zeros(len(axis), np.int64) for axis in self.grouping.crowd.axes]
+        marks = [np.zeros(len(axis), np.int64) for axis in self.grouping.distinct.axes]
         for split in chosen:
             marks[self.every[split].attribute][list(self.every[split].starts)] = 1
         return [np.cumsum(mark) for mark in marks]
@@ -155,9 +155,9 @@ class Splits:
         """Loss of a cell of each code; None for discernibility."""
         if self.loss == "discernibility":
             return None
-        crowd, found = self.grouping.crowd, []
-        scale = max(int(self.grouping.rows.sum()), 1) * len(crowd.axes)
-        for axis, tree, parts in zip(crowd.axes, crowd.trees, becomes, strict=True):
+        distinct, found = self.grouping.distinct, []
+        scale = max(int(self.grouping.rows.sum()), 1) * len(distinct.axes)
+        for axis, tree, parts in zip(distinct.axes, distinct.trees, becomes, strict=True):
             first = np.searchsorted(parts, parts)
             last = np.searchsorted(parts, parts, side="right") - 1
             if tree is not None:
@@ -171,9 +171,9 @@ class Splits:
 
     @cached_property
     def _gone(self) -> list[Floats]:
-        crowd = self.grouping.crowd
-        scale = max(int(self.grouping.rows.sum()), 1) * len(crowd.axes)
-        return [np.full(len(axis), 1 / scale) for axis in crowd.axes]
+        distinct = self.grouping.distinct
+        scale = max(int(self.grouping.rows.sum()), 1) * len(distinct.axes)
+        return [np.full(len(axis), 1 / scale) for axis in distinct.axes]
 
     def look(self, chosen: Chosen) -> tuple[float, Groups]:
         """Compute the loss of a set of splits, and its groups."""
@@ -186,20 +186,20 @@ class Splits:
         """The least that a set with the general groups and some of the finest splits can lose."""
         becomes = self.becomes(finest)
         groups = self.grouping.groups(becomes)
-        crowd, rows = self.grouping.crowd, self.grouping.rows
+        distinct, rows = self.grouping.distinct, self.grouping.rows
         lost = ~general.good[general.of] if self.grouping.nested else np.zeros(len(rows), np.bool_)
         if self.loss == "discernibility":
             least = np.maximum(groups.rows[groups.of], self.grouping.conditions.k)  # k people have k rows or more
             return float((rows * np.where(lost, rows.sum(), least)).sum())
         cells = self.cells(becomes)
         assert cells is not None
-        each = sum(cell[crowd.codes[:, j]] for j, cell in enumerate(cells))
+        each = sum(cell[distinct.codes[:, j]] for j, cell in enumerate(cells))
         return float((rows * np.where(lost, 1 / max(int(rows.sum()), 1), each)).sum())
 
     def texts(self, becomes: list[Ints]) -> list[list[str]]:
         """Labels of each interval."""
         words = []
-        for axis, tree, parts in zip(self.grouping.crowd.axes, self.grouping.crowd.trees, becomes, strict=True):
+        for axis, tree, parts in zip(self.grouping.distinct.axes, self.grouping.distinct.trees, becomes, strict=True):
             if tree is None:
                 words.append(words_of(axis, parts))
                 continue
@@ -257,15 +257,15 @@ class Bayardo:
             "labels": self.labels,
         }
 
-    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
-        return self.recode_reporting(crowd, conditions, budget=budget)[0]
+        return self.recode_reporting(distinct, conditions, budget=budget)[0]
 
     def recode_reporting(
-        self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0
+        self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0
     ) -> tuple[Recoding, Search]:
         """The same, with how the search ended."""
-        splits = Splits(grouping=Grouping(crowd=crowd, conditions=conditions, budget=budget), loss=self.loss)
+        splits = Splits(grouping=Grouping(distinct=distinct, conditions=conditions, budget=budget), loss=self.loss)
         found = self.search(splits)
         if not found.proved and self.early == "refuse":
             raise InvalidInput(

@@ -52,9 +52,9 @@ class FullDomain(ABC):
         """Plain data."""
         return {"method": self.method, "loss": self.loss, "labels": self.labels}
 
-    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions, with at most `budget` rows suppressed."""
-        lattice = Lattice.of(crowd, conditions, budget=budget, loss=self.loss)
+        lattice = Lattice.of(distinct, conditions, budget=budget, loss=self.loss)
         return lattice.recoding(self.choose(lattice), self.labels)
 
     @abstractmethod

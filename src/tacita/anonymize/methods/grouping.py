@@ -63,14 +63,14 @@ class Groups:
 class Grouping:
     """People, the conditions on every class, and the number of rows that may be suppressed."""
 
-    crowd: DistinctRows
+    distinct: DistinctRows
     conditions: Conditions
     budget: int = 0
 
     @cached_property
     def judge(self) -> Judge:
         """Judge of these people and conditions."""
-        return Judge.of(self.crowd, self.conditions)
+        return Judge.of(self.distinct, self.conditions)
 
     @cached_property
     def rows(self) -> Ints:
@@ -80,7 +80,7 @@ class Grouping:
     @cached_property
     def counts(self) -> tuple[Floats, ...]:
         """Releasable rows, by the code of each attribute."""
-        each = zip(self.crowd.axes, self.crowd.codes.T, strict=True)
+        each = zip(self.distinct.axes, self.distinct.codes.T, strict=True)
         return tuple(np.bincount(of, weights=self.rows, minlength=len(axis)).astype(np.float64) for axis, of in each)
 
     @cached_property
@@ -91,7 +91,7 @@ class Grouping:
     @cached_property
     def rolls_up(self) -> bool:
         """Whether no more is suppressed when more values become the same."""
-        single = self.crowd.persons is None or self.crowd.people == int(self.crowd.weights.sum())
+        single = self.distinct.persons is None or self.distinct.people == int(self.distinct.weights.sum())
         monotone = all(criterion.monotone for criterion in self.conditions.asked)
         return monotone and (self.nested or (self.budget == 0 and single))
 
@@ -100,7 +100,7 @@ class Grouping:
         of, count = self._number(becomes)
         rows = np.bincount(of, weights=self.rows, minlength=count).astype(np.int64)
         if not self.judge.rules.checked:
-            people = np.bincount(of, weights=self.crowd.weights, minlength=count)
+            people = np.bincount(of, weights=self.distinct.weights, minlength=count)
             return Groups(of=of, rows=rows, good=people >= self.conditions.k)
         return Groups(of=of, rows=rows, good=self.judge.groups(of, count))
 
@@ -110,11 +110,13 @@ class Grouping:
             parts.append(numbers * span)
             span *= int(numbers.max(initial=0)) + 1
             if span >= _MOST:
-                codes = np.stack([of[column] for of, column in zip(becomes, self.crowd.codes.T, strict=True)], axis=1)
+                codes = np.stack(
+                    [of[column] for of, column in zip(becomes, self.distinct.codes.T, strict=True)], axis=1
+                )
                 of = distinct_rows(codes.astype(np.int32), [int(numbers.max()) + 1 for numbers in becomes])[1]
                 return of, int(of.max(initial=-1)) + 1
         at = np.cumsum([0, *(len(part) for part in parts[:-1])])
-        of, count = number_groups(self.crowd.codes, np.concatenate(parts), at)
+        of, count = number_groups(self.distinct.codes, np.concatenate(parts), at)
         return of, int(count)
 
     def recoding(
@@ -123,12 +125,12 @@ class Grouping:
         """The recoding of these groups; texts[j][n] is the label of number n of attribute j."""
         classes = np.where(groups.good, np.cumsum(groups.good) - 1, SUPPRESSED)[groups.of]
         if labels == "tight":
-            return recoding_of(self.crowd, classes, Style.TIGHT)
+            return recoding_of(self.distinct, classes, Style.TIGHT)
         numbers, places = np.unique(classes, return_index=True)
         first = places[numbers != SUPPRESSED]
-        columns = [of[self.crowd.codes[first, j]] for j, of in enumerate(becomes)]
+        columns = [of[self.distinct.codes[first, j]] for j, of in enumerate(becomes)]
         chosen = np.stack(columns, axis=1).astype(np.int32)
-        return Recoding.of(self.crowd.axes, self.crowd.codes, classes, chosen, texts)
+        return Recoding.of(self.distinct.axes, self.distinct.codes, classes, chosen, texts)
 
 
 def words_of(axis: Axis, becomes: Ints) -> list[str]:

@@ -44,14 +44,14 @@ class Judge:
     attributes: tuple[Sensitive, ...]
 
     @classmethod
-    def of(cls, crowd: DistinctRows, conditions: Conditions) -> Judge:
-        """The judge of a crowd."""
+    def of(cls, distinct: DistinctRows, conditions: Conditions) -> Judge:
+        """Return the judge of some rows."""
         about = conditions.about_values
         return cls(
-            people=people_of(crowd, values=about),
-            rules=rules_of(crowd, conditions),
+            people=people_of(distinct, values=about),
+            rules=rules_of(distinct, conditions),
             slow=tuple(criterion for criterion in conditions.asked if not criterion.compiled),
-            attributes=crowd.attributes if about else (),
+            attributes=distinct.attributes if about else (),
         )
 
     def only(self, items: Ints) -> Judge:
@@ -156,16 +156,16 @@ def _sums(of: Ints, numbers: Ints, count: int) -> Ints:
 # -- for compiled code -------------------------------------------------------------------------------------------------
 
 
-def people_of(crowd: DistinctRows, *, values: bool) -> People:
+def people_of(distinct: DistinctRows, *, values: bool) -> People:
     """People of each item; with their sensitive values if there is a condition on them."""
-    m = len(crowd.codes)
-    offsets = np.cumsum([0, *(len(axis) for axis in crowd.sensitive)])
-    rows = np.arange(len(crowd.of_row))
-    part = rows if crowd.part is None else rows[crowd.part]
+    m = len(distinct.codes)
+    offsets = np.cumsum([0, *(len(axis) for axis in distinct.sensitive)])
+    rows = np.arange(len(distinct.of_row))
+    part = rows if distinct.part is None else rows[distinct.part]
     empty = np.zeros(0, np.int64)
-    single, start, person, many = crowd.weights, np.zeros(m + 1, np.int64), empty, None
-    if crowd.persons is not None:
-        place, who = crowd.membership
+    single, start, person, many = distinct.weights, np.zeros(m + 1, np.int64), empty, None
+    if distinct.persons is not None:
+        place, who = distinct.membership
         many = np.bincount(who, minlength=int(who.max(initial=-1)) + 1) > 1
         shared = many[who] if len(who) else np.zeros(0, np.bool_)
         single = np.bincount(place[~shared], minlength=m).astype(np.int64)
@@ -174,10 +174,10 @@ def people_of(crowd: DistinctRows, *, values: bool) -> People:
     pair_start, pair, pair_value = np.zeros(m + 1, np.int64), empty, empty
     if values:
         # one entry for each item, person and value; without a person's key each row is a person of its own
-        who = rows if crowd.persons is None else crowd.persons
+        who = rows if distinct.persons is None else distinct.persons
         span = max(int(offsets[-1]), 1)
-        keyed = [distinct_pairs(crowd.of_row[part] * span + codes[part] + offset, who[part])
-                 for codes, offset in zip(crowd.values, offsets, strict=False)]  # fmt: skip
+        keyed = [distinct_pairs(distinct.of_row[part] * span + codes[part] + offset, who[part])
+                 for codes, offset in zip(distinct.values, offsets, strict=False)]  # fmt: skip
         place = np.concatenate([keys for keys, _ in keyed]) if keyed else empty
         who = np.concatenate([persons for _, persons in keyed]) if keyed else empty
         alone = ~many[who] if many is not None and len(who) else np.ones(len(who), np.bool_)
@@ -199,8 +199,8 @@ def people_of(crowd: DistinctRows, *, values: bool) -> People:
         pair_value=pair_value,
         persons=int(person.max(initial=-1)) + 1,
         pairs=int(pair.max(initial=-1)) + 1,
-        rows=np.bincount(crowd.of_row[part], minlength=m).astype(np.int64),
-        population=crowd.rows,
+        rows=np.bincount(distinct.of_row[part], minlength=m).astype(np.int64),
+        population=distinct.rows,
     )
 
 
@@ -236,9 +236,9 @@ def some_people(people: People, items: Ints) -> People:
     )
 
 
-def rules_of(crowd: DistinctRows, conditions: Conditions) -> Rules:
+def rules_of(distinct: DistinctRows, conditions: Conditions) -> Rules:
     """The criteria that are compiled, as numbers; about values exactly where `people_of` has them."""
-    attributes = crowd.attributes if conditions.about_values else ()
+    attributes = distinct.attributes if conditions.about_values else ()
     segments = np.cumsum([0, *(len(attribute.whole) for attribute in attributes)]).astype(np.int64)
     shares = np.zeros((3, int(segments[-1])))
     shares[2] = 1.0
@@ -252,7 +252,7 @@ def rules_of(crowd: DistinctRows, conditions: Conditions) -> Rules:
             if bounds is not None:
                 shares[1, part] = np.maximum(shares[1, part], bounds[0])
                 shares[2, part] = np.minimum(shares[2, part], bounds[1])
-    several = crowd.persons is not None and crowd.people != int(crowd.weights.sum())
+    several = distinct.persons is not None and distinct.people != int(distinct.weights.sum())
     return Rules(
         checked=bool(several or len(conditions.asked) > 1),
         segments=segments,

@@ -59,16 +59,16 @@ class Lattice:
     _seen: dict[Node, Seen] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0, loss: NodeLoss = "gcp") -> Lattice:
-        """The lattice of a crowd."""
-        return cls(grouping=Grouping(crowd=crowd, conditions=conditions, budget=budget), loss=loss)
+    def of(cls, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0, loss: NodeLoss = "gcp") -> Lattice:
+        """Return the lattice of some rows."""
+        return cls(grouping=Grouping(distinct=distinct, conditions=conditions, budget=budget), loss=loss)
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def top(self) -> Node:
         """The root of every attribute."""
-        return tuple(1 if tree is None else tree.levels - 1 for tree in self.grouping.crowd.trees)
+        return tuple(1 if tree is None else tree.levels - 1 for tree in self.grouping.distinct.trees)
 
     @cached_property
     def shape(self) -> Node:
@@ -103,7 +103,7 @@ class Lattice:
     def _becomes(self) -> tuple[tuple[Ints, ...], ...]:
         """For each attribute and level, the number that each code becomes."""
         found: list[tuple[Ints, ...]] = []
-        for axis, tree in zip(self.grouping.crowd.axes, self.grouping.crowd.trees, strict=True):
+        for axis, tree in zip(self.grouping.distinct.axes, self.grouping.distinct.trees, strict=True):
             if tree is None:
                 found.append((np.arange(len(axis)), np.zeros(len(axis), np.int64)))
                 continue
@@ -112,7 +112,7 @@ class Lattice:
         return tuple(found)
 
     def _texts(self, j: int, level: int) -> list[str]:
-        axis, tree = self.grouping.crowd.axes[j], self.grouping.crowd.trees[j]
+        axis, tree = self.grouping.distinct.axes[j], self.grouping.distinct.trees[j]
         if tree is not None:
             return [tree.labels[node] for node in np.unique(tree.ancestors[:, tree.levels - 1 - level])]
         return words_of(axis, np.arange(len(axis))) if level == 0 else [ROOT]

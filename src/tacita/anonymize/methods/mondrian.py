@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.hierarchy import Tree
 from tacita.anonymize.kernels.boxes import LINE, SET, TREE, Shape
-from tacita.anonymize.kernels.cuts import CutOptions, partition_tree
+from tacita.anonymize.kernels.cuts import Choice, partition_tree
 from tacita.anonymize.kernels.published import legacy_partition, relaxed
 from tacita.anonymize.kernels.settle import settle
 from tacita.anonymize.labels import Style, recoding_of
@@ -77,26 +77,26 @@ class Mondrian:
         """Plain data."""
         return {"method": self.method, "mode": self.mode} | ({"choose": self.choose} if self.mode == "strict" else {})
 
-    def recode(self, crowd: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
+    def recode(self, distinct: DistinctRows, conditions: Conditions, *, budget: int = 0) -> Recoding:
         """Classes that hold the conditions.
 
         Args:
-            crowd: The people.
+            distinct: The rows, each combination once.
             conditions: Conditions on every class.
             budget: Rows that may be suppressed.
         """
         if self.mode != "strict":
-            return self._other_mode(crowd, conditions, budget)
-        shape, judge = shape_of(crowd), Judge.of(crowd, conditions)
-        everyone = np.arange(len(crowd.codes))
+            return self._other_mode(distinct, conditions, budget)
+        shape, judge = shape_of(distinct), Judge.of(distinct, conditions)
+        everyone = np.arange(len(distinct.codes))
         if not judge.together(everyone):
             raise _impossible(conditions)
         by_span = self.choose == "span"
-        alone = np.zeros(len(everyone), np.bool_) if by_span else _alone(crowd, judge)
+        alone = np.zeros(len(everyone), np.bool_) if by_span else _alone(distinct, judge)
         rest = np.flatnonzero(~alone)
         classes = np.full(len(everyone), SUPPRESSED, np.int64)
-        choice = CutOptions(by_span, 0 if by_span else _GATHER, _SEEDS, _SLACK)
-        others, codes, weights = judge.only(rest), crowd.codes[rest], crowd.weights[rest]
+        choice = Choice(by_span, 0 if by_span else _GATHER, _SEEDS, _SLACK)
+        others, codes, weights = judge.only(rest), distinct.codes[rest], distinct.weights[rest]
         inner, depths = partition_tree(codes, weights, shape, others.people, judge.rules, choice, budget)
         if judge.slow:
             inner = undo_cuts(inner, depths, others)
@@ -105,26 +105,26 @@ class Mondrian:
             settle(codes, weights, inner, count, judge.rules.k, shape, _WINDOW, _GATHER, _ROUNDS)
         classes[rest] = inner
         classes[alone] = count + np.arange(alone.sum())
-        return recoding_of(crowd, classes, Style.TIGHT)
+        return recoding_of(distinct, classes, Style.TIGHT)
 
-    def _other_mode(self, crowd: DistinctRows, conditions: Conditions, budget: int) -> Recoding:
+    def _other_mode(self, distinct: DistinctRows, conditions: Conditions, budget: int) -> Recoding:
         if len(conditions.asked) > 1 or budget:
             raise InvalidInput(
                 "holds no condition but k and suppresses nothing", field="mode", value=self.mode, hint="Use strict"
             )
-        if crowd.people != len(crowd.of_row):
+        if distinct.people != len(distinct.of_row):
             raise InvalidInput("needs one row for each person", field="mode", value=self.mode, hint="Use strict")
         if self.mode == "legacy":
-            if any(tree is not None for tree in crowd.trees):
+            if any(tree is not None for tree in distinct.trees):
                 raise InvalidInput("knows no hierarchies", field="mode", value=self.mode, hint="Use strict")
-            shape = shape_of(crowd, plain=True)
-            classes = legacy_partition(crowd.codes, crowd.weights, conditions.k, shape)
-            return recoding_of(crowd, classes, Style.RANGE)
-        items = np.repeat(np.arange(len(crowd.codes)), crowd.weights)
-        classes = relaxed(crowd.codes, items, conditions.k, shape_of(crowd))
+            shape = shape_of(distinct, plain=True)
+            classes = legacy_partition(distinct.codes, distinct.weights, conditions.k, shape)
+            return recoding_of(distinct, classes, Style.RANGE)
+        items = np.repeat(np.arange(len(distinct.codes)), distinct.weights)
+        classes = relaxed(distinct.codes, items, conditions.k, shape_of(distinct))
         count = int(classes.max(initial=-1)) + 1
         pairs, shares = np.unique(items * max(count, 1) + classes, return_counts=True)
-        return recoding_of(crowd, pairs % max(count, 1), Style.TIGHT, items=pairs // max(count, 1), shares=shares)
+        return recoding_of(distinct, pairs % max(count, 1), Style.TIGHT, items=pairs // max(count, 1), shares=shares)
 
 
 def _impossible(conditions: Conditions) -> InvalidInput:
@@ -136,10 +136,10 @@ def _impossible(conditions: Conditions) -> InvalidInput:
     )
 
 
-def _alone(crowd: DistinctRows, judge: Judge) -> NDArray[np.bool_]:
+def _alone(distinct: DistinctRows, judge: Judge) -> NDArray[np.bool_]:
     """Combinations that may be a class by themselves, if the remaining people may be one too."""
-    many = np.flatnonzero(crowd.weights >= judge.rules.k)
-    alone = np.zeros(len(crowd.codes), np.bool_)
+    many = np.flatnonzero(distinct.weights >= judge.rules.k)
+    alone = np.zeros(len(distinct.codes), np.bool_)
     alone[many[judge.each(many)]] = True
     rest = np.flatnonzero(~alone)
     if len(rest) and not judge.together(rest):
@@ -150,12 +150,12 @@ def _alone(crowd: DistinctRows, judge: Judge) -> NDArray[np.bool_]:
 # -- what the kernels need ---------------------------------------------------------------------------------------------
 
 
-def shape_of(crowd: DistinctRows, *, plain: bool = False) -> Shape:
+def shape_of(distinct: DistinctRows, *, plain: bool = False) -> Shape:
     """Tables of losses; `plain` takes the codes of values without an order for positions on a line."""
-    meta, tables, levels = [], [], max((tree.levels for tree in crowd.trees if tree is not None), default=1)
-    ancestors = np.zeros((sum(len(axis) for axis in crowd.axes), levels), np.int32)
+    meta, tables, levels = [], [], max((tree.levels for tree in distinct.trees if tree is not None), default=1)
+    ancestors = np.zeros((sum(len(axis) for axis in distinct.axes), levels), np.int32)
     at = word = offset = 0
-    for axis, tree in zip(crowd.axes, crowd.trees, strict=True):
+    for axis, tree in zip(distinct.axes, distinct.trees, strict=True):
         kind, size, deep = _kind(axis, tree, plain), len(axis), 1
         if kind == TREE and tree is not None:
             table, deep = _ranges(tree), tree.levels

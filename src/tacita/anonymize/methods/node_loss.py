@@ -55,8 +55,8 @@ def cells_of(grouping: Grouping, loss: NodeLoss) -> Cells | None:
         return None
     levels: list[Floats] = []
     gone: list[Floats] = []
-    crowd, total = grouping.crowd, max(int(grouping.rows.sum()), 1)
-    for axis, tree, counts in zip(crowd.axes, crowd.trees, grouping.counts, strict=True):
+    distinct, total = grouping.distinct, max(int(grouping.rows.sum()), 1)
+    for axis, tree, counts in zip(distinct.axes, distinct.trees, grouping.counts, strict=True):
         height = 1 if tree is None else tree.levels - 1
         table = np.zeros((height + 1, len(axis)))
         lost = np.ones(len(axis))
@@ -106,7 +106,7 @@ def cost_of(
         whole = float((groups.rows**2).sum())
         return float(discernibility(groups.rows[groups.good], groups.suppressed)), whole
     bad = np.flatnonzero(~groups.good[groups.of])
-    rows, codes = grouping.rows[bad], grouping.crowd.codes[bad]
+    rows, codes = grouping.rows[bad], grouping.distinct.codes[bad]
     whole = sum(float(counts @ cells) for counts, cells in zip(grouping.counts, chosen, strict=True))
     more = sum(
         float(rows @ (lost - cells)[codes[:, j]]) for j, (cells, lost) in enumerate(zip(chosen, gone, strict=True))

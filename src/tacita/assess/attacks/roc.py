@@ -124,11 +124,11 @@ class Membership:
     def tpr_words(self, fpr: float) -> str:
         """Describe the share found and its interval in words."""
         rate, (low, high) = self.tpr(fpr), self.tpr_interval(fpr)
-        found = f"{rate.share:.2%} ({low:.2%} to {high:.2%})" if rate else self._untold
+        found = f"{rate.share:.2%} ({low:.2%} to {high:.2%})" if rate else self._unmeasured
         return f"{found} at {fpr:.1%} false alarms"
 
     @property
-    def _untold(self) -> str:
+    def _unmeasured(self) -> str:
         return f"cannot be estimated from {len(self.outside)} people"
 
     def _allowed(self, fpr: float) -> int:
@@ -143,7 +143,7 @@ class Membership:
 
     def _tpr_dict(self, fpr: float) -> dict[str, Any] | str:
         rate, (low, high) = self.tpr(fpr), self.tpr_interval(fpr)
-        return rate.as_dict() | {"low": low, "high": high} if rate else self._untold
+        return rate.as_dict() | {"low": low, "high": high} if rate else self._unmeasured
 
     @property
     def advantage(self) -> float:

@@ -65,7 +65,7 @@ class ComparePlan:
     seed: int = 0
     scenario: Scenario | None = None
     most_risk: float = 0.1
-    wishes: AssessmentOptions = field(init=False)
+    options: AssessmentOptions = field(init=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.control < 1:
@@ -89,7 +89,7 @@ class ComparePlan:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidInput("is there twice: give it a name", field="releases", value=twice)
-        wishes = AssessmentOptions(
+        options = AssessmentOptions(
             attempts=self.attempts,
             secrets=self.sensitive,
             target=self.target,
@@ -97,7 +97,7 @@ class ComparePlan:
             scenario=self.scenario,
             attacks=self.attacks,
         )
-        object.__setattr__(self, "wishes", wishes)
+        object.__setattr__(self, "options", options)
 
     @property
     def trials(self) -> str:

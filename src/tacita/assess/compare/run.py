@@ -242,8 +242,8 @@ def compare(
         source: The schema and the source of the rows, instead of the files that the plan names.
         progress: Called with the share done, between 0 and 1, and the name of the next step.
     """
-    tell = progress or (lambda share, what: None)
-    tell(0.0, plan.trials)
+    notify = progress or (lambda share, what: None)
+    notify(0.0, plan.trials)
     domain = Domain.read(plan.schema) if source is None else source[0]
     engine = connect(str(plan.data), domain) if source is None else source[1]
     names = domain.check_countable(plan.attributes or domain.countable)
@@ -276,10 +276,10 @@ def compare(
     jobs += [(None, name, maker) for name, maker in _references(material, rng)]
     found: list[Result] = []
     for place, (wanted, name, maker) in enumerate(jobs):
-        tell(place / len(jobs), name)
+        notify(place / len(jobs), name)
         way = "reference" if wanted is None else wanted.way
         found.append(_one(name, way, maker, plan, material, control))
-    tell(1.0, "done")
+    notify(1.0, "done")
     return Comparison(
         plan=plan,
         results=tuple(each for each in found if each.way != "reference"),
@@ -303,8 +303,8 @@ def _one(
         # rows that belong to no one cannot be matched with a person; the page states for which releases this holds
         scenario = None if made.belongs is None else plan.scenario
         kind: CombiningKind = made.kind if len(made.tables) > 1 else "plain"
-        wishes = replace(plan.wishes, scenario=scenario, kind=kind)
-        assessed = assess(case, rng, wishes=wishes, belongs=made.belongs)
+        options = replace(plan.options, scenario=scenario, kind=kind)
+        assessed = assess(case, rng, options=options, belongs=made.belongs)
         return Result(name=name, way=way, made=made, assessment=assessed, seconds=time.monotonic() - start)
     except TacitaError as error:
         return Result(

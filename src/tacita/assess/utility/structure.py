@@ -59,10 +59,10 @@ def _edges(frame: Any, least: float) -> frozenset[frozenset[str]]:
         cells, counts = np.unique(codes[:, i] * sizes[j] + codes[:, j], return_counts=True)
         one, other = (np.bincount(codes[:, place]) / len(frame) for place in (i, j))
         shares = counts / len(frame)
-        told = float((shares * np.log2(shares / (one[cells // sizes[j]] * other[cells % sizes[j]]))).sum())
+        information = float((shares * np.log2(shares / (one[cells // sizes[j]] * other[cells % sizes[j]]))).sum())
         # a finite sample makes attributes look dependent: 2 n ln(2) bits of chance are a chi-square
         freedom = float(np.prod([(law > 0).sum() - 1.0 for law in (one, other)]))
-        return float(told - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2)))
+        return float(information - (freedom + _SURE * np.sqrt(2 * freedom)) / (2 * len(frame) * np.log(2)))
 
     parents = chow_liu(frame.names, bits, least=least)
     return frozenset(frozenset((child, parent)) for child, above in parents.items() for parent in above)

@@ -49,8 +49,8 @@ def key_texts(values: pa.Array | pa.ChunkedArray, nulls: Sequence[str], name: st
     elif not _is_utf8(texts):
         texts = pa.array([read_text(raw) for raw in texts.cast(pa.binary()).to_pylist()], pa.string())
     absent = pc.or_kleene(texts.is_null(), pc.is_in(texts, value_set=pa.array(list(nulls), pa.string())))
-    nobody = pc.take(absent, encoded.indices)
-    indices = pc.if_else(nobody, pa.scalar(None, encoded.indices.type), encoded.indices)
+    missing = pc.take(absent, encoded.indices)
+    indices = pc.if_else(missing, pa.scalar(None, encoded.indices.type), encoded.indices)
     return pa.DictionaryArray.from_arrays(indices, texts)
 
 

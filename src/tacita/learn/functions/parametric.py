@@ -57,13 +57,13 @@ class ParametricModel:
         """Predictions for points in the units of the data: numbers, or shares of classes with the likeliest."""
         fitted = self.fitted
         rows = rows_of(fitted.domain, fitted.features, queries)
-        told = fitted.predict(rows).to_pylist()
+        predicted = fitted.predict(rows).to_pylist()
         if fitted.classes is None:
-            return Predictions(values=tuple(told), labels=None, noise_std=None)
+            return Predictions(values=tuple(predicted), labels=None, noise_std=None)
         shares = np.asarray(fitted.probabilities(rows))
         shares = np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares
         return Predictions(
-            values=tuple(tuple(row) for row in shares.tolist()), labels=tuple(map(str, told)), noise_std=None
+            values=tuple(tuple(row) for row in shares.tolist()), labels=tuple(map(str, predicted)), noise_std=None
         )
 
     def parameters(self) -> dict[str, Any]:

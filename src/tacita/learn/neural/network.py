@@ -134,8 +134,8 @@ class NeuralNetwork:
         )
 
     def _check_size(self, design: FeatureMap) -> None:
-        given, told = shape_of(design)
-        weights = sum((before + 1) * after for before, after in pairwise((given, *self.hidden, told)))
+        given, outputs = shape_of(design)
+        weights = sum((before + 1) * after for before, after in pairwise((given, *self.hidden, outputs)))
         if weights > _MOST_WEIGHTS:
             raise InvalidInput(f"may make {_MOST_WEIGHTS:,} weights at most", field="hidden", value=f"{weights:,}")
         if weights * self.steps > _MOST_NOISE:
@@ -154,8 +154,8 @@ class NeuralNetwork:
 
     def start(self, design: FeatureMap, rng: np.random.Generator) -> Layers:
         """The network before it has seen a row."""
-        given, told = shape_of(design)
-        return Layers.drawn((given, *self.hidden, told), rng)
+        given, outputs = shape_of(design)
+        return Layers.drawn((given, *self.hidden, outputs), rng)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

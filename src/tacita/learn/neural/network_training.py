@@ -48,10 +48,10 @@ def loss_of(module: Any, *, classes: bool) -> UnitLoss:
     torch = load_torch()
 
     def loss(weights: Any, row: Any, target: Any) -> Any:
-        told = torch.func.functional_call(module, weights, (row,))
+        output = torch.func.functional_call(module, weights, (row,))
         if classes:
-            return torch.nn.functional.cross_entropy(told, target)
-        return (told[0] - target) ** 2 / 2
+            return torch.nn.functional.cross_entropy(output, target)
+        return (output[0] - target) ** 2 / 2
 
     return loss
 
@@ -100,8 +100,8 @@ def train_plainly(
     def step() -> None:
         chosen = torch.from_numpy(rng.choice(len(y), _ROWS, p=chances))
         optimiser.zero_grad()
-        told = module(rows[chosen])
-        loss(told if classes else told[:, 0], targets[chosen]).backward()
+        output = module(rows[chosen])
+        loss(output if classes else output[:, 0], targets[chosen]).backward()
         optimiser.step()
 
     return _mean_of(module, _STEPS, step)

@@ -118,8 +118,8 @@ class CubeNoise:
         """The least noise that epsilon allows, on the finest grid that exact noise can have; a delta is not used."""
         if budget.epsilon is None:
             raise InvalidInput("noise on a cube needs a budget in epsilon", field="budget", hint="Use Gaussian noise")
-        if monomials.constant or monomials.favour != 1:
-            raise InvalidInput("noise on a cube has neither y^2 nor a favour", field="monomials")
+        if monomials.constant or monomials.linear_weight != 1:
+            raise InvalidInput("noise on a cube has neither y^2 nor a linear weight above 1", field="monomials")
         for bits in BITS:
             plan = cls(monomials=monomials, bits=bits, size=1 / exact(budget.epsilon), unit=unit, neighbours=neighbours)
             try:

@@ -247,7 +247,7 @@ class MomentNoise:
     @property
     def linear_std(self) -> float:
         """Standard deviation of the noise on a column times the target."""
-        return self.std / self.monomials.favour
+        return self.std / self.monomials.linear_weight
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

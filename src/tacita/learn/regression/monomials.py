@@ -61,20 +61,20 @@ class Monomials:
         norm: The longest that a row of features may be; longer ones are scaled down. None: no scaling.
         intercept: Whether the model has one.
         constant: Whether y^2 is released too.
-        favour: How many times less noise the terms linear in the coefficients get.
+        linear_weight: How many times less noise the terms linear in the coefficients get.
     """
 
     design: FeatureMap
     norm: float | None = None
     intercept: bool = True
     constant: bool = False
-    favour: int = 3
+    linear_weight: int = 3
 
     def __post_init__(self) -> None:
         if self.norm is not None and not 0 < self.norm < math.inf:
             raise InvalidInput("must be positive and finite", field="norm", value=self.norm)
-        if type(self.favour) is not int or not 1 <= self.favour <= 16:
-            raise InvalidInput("must be a whole number from 1 to 16", field="favour", value=self.favour)
+        if type(self.linear_weight) is not int or not 1 <= self.linear_weight <= 16:
+            raise InvalidInput("must be a whole number from 1 to 16", field="linear_weight", value=self.linear_weight)
 
     @property
     def reach(self) -> float:
@@ -91,12 +91,12 @@ class Monomials:
     @property
     def l1(self) -> float:
         """L1 sensitivity of the coefficients of the monomials to adding or removing one row."""
-        return self.reach**2 + 2 * self.favour * self.reach * (1 + self.intercept) + self.constant
+        return self.reach**2 + 2 * self.linear_weight * self.reach * (1 + self.intercept) + self.constant
 
     @property
     def l2(self) -> float:
         """The same as a length, with products counted over sqrt 2: the Frobenius norm of the matrix of moments."""
-        linear = 2 * self.favour**2 * self.square * (1 + self.intercept)
+        linear = 2 * self.linear_weight**2 * self.square * (1 + self.intercept)
         return math.sqrt(self.square**2 + linear + self.constant)
 
     @property
@@ -115,7 +115,7 @@ class Monomials:
     def weights(self) -> Integers:
         """Factor of each entry of the matrix over (1, x, y) before noise is added."""
         found = np.ones((self.design.columns + 2,) * 2, np.int64)
-        found[0, 1:-1] = found[1:-1, -1] = self.favour
+        found[0, 1:-1] = found[1:-1, -1] = self.linear_weight
         return found
 
     def scaled(self, x: Array) -> Array:

@@ -243,8 +243,8 @@ def _named(design: FeatureMap, limits: Array) -> Mapping[str, list[float | str]]
     found = ends.mean(axis=1, keepdims=True) + limits * (ends[:, 1:] - ends[:, :1]) / 2
     names = (*design.names, design.target)
     inside = (limits[:, 0] > -1) | (limits[:, 1] < 1)
-    told = zip(names, found.tolist(), inside, strict=True)
-    return {name: [_said(design, name, end) for end in each] for name, each, moved in told if moved}
+    bounds = zip(names, found.tolist(), inside, strict=True)
+    return {name: [_said(design, name, end) for end in each] for name, each, moved in bounds if moved}
 
 
 def _said(design: FeatureMap, name: str, end: float) -> float | str:

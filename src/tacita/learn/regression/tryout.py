@@ -1,6 +1,6 @@
 """Choose the best method at an epsilon with a delta: try all that are allowed on synthetic rows of a public size.
 
-For each kind of `made_up_points` there are some draws, of people and of noise, all from fixed seeds: a setting always
+For each kind of `simulate_points` there are some draws, of people and of noise, all from fixed seeds: a setting always
 has the same figures. The figure of a method is its median error, and over all kinds their geometric mean. Error is the
 root mean squared one, of the target or of the chance of a yes.
 
@@ -25,11 +25,11 @@ from tacita.domain import Boolean, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import FeatureMap, Points
 from tacita.learn.regression.logistic import probabilities
-from tacita.learn.regression.made_up_points import KINDS, made_up_points
 from tacita.learn.regression.methods.dpsgd import check_allowed, descended
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
 from tacita.learn.regression.problem import Coefficients, Problem
+from tacita.learn.regression.simulated_points import KINDS, simulate_points
 from tacita.noise import SeededSource
 
 __all__ = ["can_be_tried", "for_one_copy", "tried_errors"]
@@ -71,7 +71,7 @@ def _tried(setting: Problem) -> tuple[tuple[str, float], ...]:
         errors: dict[str, list[float]] = {}
         for draw in range(_DRAWS):
             rng = np.random.default_rng([_SEED, place, draw])
-            points = made_up_points(kind, rows, setting.design.columns, setting.design.task, rng)
+            points = simulate_points(kind, rows, setting.design.columns, setting.design.task, rng)
             found = {"dpsgd": descended(setting, points, round(copies), rng)}
             found |= {name: plan.fit([points], SeededSource(draw)) for name, plan in moments.items()}
             for name, each in found.items():

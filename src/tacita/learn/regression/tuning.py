@@ -47,8 +47,8 @@ def errors_of(candidates: Sequence[Coefficients], points: Points) -> Array:
     """Total error of each candidate over all rows: at most 1 a row; exact, and sensitive."""
     found = []
     for each in candidates:
-        told = np.clip(points.x @ each.coefficients + each.intercept, -1, 1)
-        found.append(float(((told - points.y) ** 2 / 4).sum()))
+        predicted = np.clip(points.x @ each.coefficients + each.intercept, -1, 1)
+        found.append(float(((predicted - points.y) ** 2 / 4).sum()))
     return np.array(found)
 
 

@@ -30,7 +30,7 @@ from tacita.wire.roles import Role
 __all__ = ["IssuedToken", "Role", "Token", "Tokens"]
 
 _FORM = re.compile(r"tct_([0-9a-f]{16})_([0-9a-f]{64})")
-_NOBODY = "0" * 64  # compared with when there is no such token, so that both cases take the same time
+_NO_DIGEST = "0" * 64  # compared with when there is no such token, so that both cases take the same time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class Tokens:
             raise _refuse("is not a token of this form: tct_<id>_<secret>")
         with self._database.reading() as connection:
             row = connection.execute(tokens.select().where(tokens.c.id == match[1])).one_or_none()
-        known = hmac.compare_digest(_digest(match[2]), _NOBODY if row is None else row.digest)
+        known = hmac.compare_digest(_digest(match[2]), _NO_DIGEST if row is None else row.digest)
         if row is None or not known:
             raise _refuse("is not known")
         return _current(_read(row))

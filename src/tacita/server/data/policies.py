@@ -129,7 +129,7 @@ class Policy:
         return plain | more
 
     @property
-    def told(self) -> dict[str, Any]:
+    def audit_details(self) -> dict[str, Any]:
         """The policy as the audit log states it: with only the names of the hierarchies."""
         return self.as_dict() | {"hierarchies": sorted(self.hierarchies)}
 
@@ -161,7 +161,7 @@ class Policies:
             changed = connection.execute(policies.update().where(policies.c.dataset == dataset).values(row))
             if changed.rowcount == 0:
                 connection.execute(policies.insert().values(row | {"dataset": dataset}))
-            append(connection, "policy-set", dataset, principal, **policy.told)
+            append(connection, "policy-set", dataset, principal, **policy.audit_details)
         return policy
 
     def get(self, dataset: str) -> Policy:

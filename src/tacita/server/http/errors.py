@@ -30,7 +30,7 @@ from tacita.wire.refusals import (
     NotJson,
     TooLarge,
     TooManyRequests,
-    from_nobody,
+    internal_fault,
     invalid_input,
 )
 
@@ -84,7 +84,7 @@ def respond(error: TacitaError, scope: Scope, headers: Mapping[str, str] | None 
 
 def _presentable(error: TacitaError) -> TacitaError:
     if error.status == 500:
-        return from_nobody()
+        return internal_fault()
     if isinstance(error, SourceUnavailable):  # its value is an address: the caller knows the name, not the place
         return SourceUnavailable(error.rule, field=error.field, hint=error.hint)
     return error

@@ -21,7 +21,7 @@ from tacita.errors import InvalidInput, SourceUnavailable, TacitaError
 from tacita.server.http import logs
 from tacita.server.http.errors import RefusedBody, respond
 from tacita.server.http.metrics import Metrics
-from tacita.wire.refusals import NotJsonMedia, TooLarge, from_nobody
+from tacita.wire.refusals import NotJsonMedia, TooLarge, internal_fault
 
 __all__ = ["Gate"]
 
@@ -149,7 +149,7 @@ def _refusal_of(error: Exception) -> TacitaError:
     """Return the error that a caller sees for an exception that no route handled."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SourceUnavailable("the server's disk is full", field="disk", hint="Try again later")
-    return from_nobody()
+    return internal_fault()
 
 
 def _media(scope: Scope) -> bytes:

@@ -44,7 +44,7 @@ from tacita.server.jobs.queue import Queue
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
 from tacita.store.schema import jobs
-from tacita.wire.refusals import from_nobody
+from tacita.wire.refusals import internal_fault
 
 if TYPE_CHECKING:
     from tacita.server.services import Services
@@ -55,7 +55,7 @@ __all__ = ["Cancelled", "Job", "JobRunner", "Jobs", "Progress", "State", "Task",
 State = Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
 
 _ACTIVE = ("running", "cancelling")
-_TOLD = ("budget", "k", "l", "t", "purpose", "release")
+_RECORDED = ("budget", "k", "l", "t", "purpose", "release")
 """Fields of a request that the audit log holds. A new field of some request is not logged until it is listed here."""
 
 
@@ -191,9 +191,9 @@ class Jobs:
         try:
             with self._database.writing() as connection:
                 connection.execute(jobs.insert().values(row))
-                told = {name: request.get(name) for name in _TOLD}
+                recorded = {name: request.get(name) for name in _RECORDED}
                 subject, principal = _subject(connection, request), principal_of(connection, owner)
-                append(connection, "job-asked", subject, principal, job=row["id"], asked=kind, **told)
+                append(connection, "job-asked", subject, principal, job=row["id"], asked=kind, **recorded)
         except sa.exc.IntegrityError:
             before = self.get(str(row["id"]))
             if (before.kind, json.dumps(before.request, sort_keys=True)) != (kind, text):
@@ -285,7 +285,7 @@ class Jobs:
         if job.state == "cancelling":
             self._move(job.id, ("cancelling",), {"state": "cancelled", "finished": now()}, *still)
         elif job.attempts >= self._most:
-            error = from_nobody().as_dict() | {"status": 500}
+            error = internal_fault().as_dict() | {"status": 500}
             end = {"state": "failed", "finished": now(), "error": json.dumps(error)}
             end["note"] = f"gave up after {job.attempts} attempts"
             self._move(job.id, ("running",), end, *still, attempt=job.attempts)
@@ -313,11 +313,11 @@ class Jobs:
         except Cancelled:
             return {"state": "cancelled", "note": "cancelled while it ran"}
         except TacitaError as error:
-            shown = from_nobody() if error.status == 500 else error
+            shown = internal_fault() if error.status == 500 else error
             return {"state": "failed", "error": json.dumps(shown.as_dict() | {"status": shown.status})}
         except Exception as error:  # one bad job must not take the worker along
             logs.fault(error, job=job.id)
-            return {"state": "failed", "error": json.dumps(from_nobody().as_dict() | {"status": 500})}
+            return {"state": "failed", "error": json.dumps(internal_fault().as_dict() | {"status": 500})}
 
     def _finish(self, job: Job, end: Mapping[str, Any]) -> None:
         self._move(job.id, _ACTIVE, {**end, "finished": now()}, attempt=job.attempts)

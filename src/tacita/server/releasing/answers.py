@@ -186,8 +186,8 @@ def _may_leave(mark: bytes | None) -> bool:
     if mark is None or mark in _MARKS:
         return mark is not None
     said = json.loads(mark)
-    made_up = said.get("synthetic") is True and not said.get("simulated", False)
-    return made_up and said.get("event", {}).get("kind", "non-private") != "non-private"
+    synthetic = said.get("synthetic") is True and not said.get("simulated", False)
+    return synthetic and said.get("event", {}).get("kind", "non-private") != "non-private"
 
 
 def _batches(found: pq.ParquetFile, limit: int | None) -> Iterator[pa.RecordBatch]:

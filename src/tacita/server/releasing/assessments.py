@@ -91,7 +91,7 @@ def _assess(task: Task) -> str:
         names=names,
         rng=np.random.default_rng(request.seed),
     )
-    wishes = AssessmentOptions(
+    options = AssessmentOptions(
         attempts=request.attempts,
         secrets=tuple(request.secrets or ()),
         target=request.target,
@@ -100,10 +100,10 @@ def _assess(task: Task) -> str:
         kind="plain" if request.others else _kind_of(services, request.release),
     )
 
-    def tell(share: float, what: str) -> None:
+    def report(share: float, what: str) -> None:
         task.progress.step(0.1 + 0.85 * share, what)
 
-    found = assess(case, np.random.default_rng(request.seed), wishes=wishes, progress=tell)
+    found = assess(case, np.random.default_rng(request.seed), options=options, progress=report)
     page = page_of(services, task.job.id)
     page.parent.mkdir(parents=True, exist_ok=True)
     kind = "a model or tables" if request.release is None else f"{services.jobs.get(request.release).kind} release"
@@ -120,11 +120,11 @@ def _compare(task: Task) -> str:
     dataset = services.datasets.get(request.dataset)
     plan = ComparePlan.from_dict(request.plan())
 
-    def tell(share: float, what: str) -> None:
+    def report(share: float, what: str) -> None:
         task.progress.step(min(0.99, share), what)
 
     try:
-        found = compare(plan, source=(dataset.domain, services.engine(dataset, "assessment")), progress=tell)
+        found = compare(plan, source=(dataset.domain, services.engine(dataset, "assessment")), progress=report)
     except (SourceUnavailable, DataError) as error:
         rule = "the data of this dataset cannot be read now"
         raise type(error)(rule, field="dataset", value=dataset.name, hint="Check the source") from error

@@ -26,7 +26,7 @@ __all__ = ["FUNCTION", "MODEL", "ReleasePlan", "fit_plan_of", "plan_of"]
 
 ReleasePlan = FunctionPlan | FittedPlan
 
-_TELL_SECONDS = 0.5
+_PROGRESS_SECONDS = 0.5
 _OF_THE_RELEASE = {"dataset", "name", "budget", "kernel", "purpose", "features"}
 
 
@@ -63,21 +63,21 @@ def _make_function(task: Task, request: FunctionRequest) -> str:
 def _make_model(task: Task, request: FitRequest) -> str:
     plan = fit_plan_of(task.services.datasets.get(request.dataset), request)
     if isinstance(plan, CalibratedNetwork):  # the only kind that takes long
-        plan = plan.watched(_telling(task))
+        plan = plan.watched(_progress_writer(task))
     return _kept(task, request, plan)
 
 
-def _telling(task: Task) -> Callable[[float], None]:
+def _progress_writer(task: Task) -> Callable[[float], None]:
     """Say how far training is, now and again; ends it when the job was cancelled. What was charged stays spent."""
     last = time.monotonic()
 
-    def tell(share: float) -> None:
+    def write(share: float) -> None:
         nonlocal last
-        if time.monotonic() - last >= _TELL_SECONDS:
+        if time.monotonic() - last >= _PROGRESS_SECONDS:
             task.progress.step(0.1 + 0.85 * share, "training")
             last = time.monotonic()
 
-    return tell
+    return write
 
 
 def _kept(task: Task, request: FunctionRequest | FitRequest, plan: ReleasePlan) -> str:

@@ -96,12 +96,12 @@ def keep_made(task: Task, made: Synthesized, wanted: int | None, decode: Decode)
 def _write(task: Task, made: Synthesized, rows: int, decode: Decode) -> None:
     target, model = rows_of(task.services, task.job.id), model_of(task.services, task.job.id)
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         task.progress.step(0.5 + 0.5 * done / max(rows, 1), "writing rows")
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        made.write(target, rows, np.random.default_rng(), policy=decode, progress=tell)
+        made.write(target, rows, np.random.default_rng(), policy=decode, progress=report)
         write_text(model, made.to_json())
     except (OSError, InvalidInput) as error:
         if isinstance(error, InvalidInput) and error.field != "path":  # not the disk: the request

@@ -128,7 +128,7 @@ class _Page:
 
 async def _is_known(services: Services, id: str) -> bool:
     try:
-        await services.looks.at(id)
+        await services.shared_reads.at(id)
     except UnknownName:
         return False
     return True

@@ -64,7 +64,7 @@ def anonymize_file(
     policy = Policy.from_dict(chosen.policy())
     policy.check(public)
     recipe = policy.recipe(method=chosen.method_made())
-    plan, about = recipe.prepare(public), recipe.method.as_dict() | policy.told
+    plan, about = recipe.prepare(public), recipe.method.as_dict() | policy.audit_details
     try:
         made = plan.run_on(_read(file, plan.reading, services.reading, _IN_MEMORY * services.settings.max_upload_bytes))
     except TacitaError as error:  # its code alone: its words may be about rows

@@ -29,7 +29,7 @@ class _Sheet:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         services: Services = scope["app"].state.services
         check_anonymous(scope, services)
-        campaign = await services.looks.at(scope["path_params"]["id"])
+        campaign = await services.shared_reads.at(scope["path_params"]["id"])
         questions = [question.to_dict() for question in services.campaigns.draw_sheet(campaign)]
         content = _ENCODER.encode({"title": campaign.title, "questions": questions, "digests": campaign.digests})
         await Response(content, media_type="application/json")(scope, receive, send)

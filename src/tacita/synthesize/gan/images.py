@@ -181,10 +181,10 @@ class ImageGanPlan(CalibratedPlan[Any]):
         maker_steps = torch.optim.Adam(maker.parameters(), _MAKER_RATE, betas=(0.5, 0.9))
 
         def drawn(count: int) -> tuple[Any, Any]:
-            told = np.eye(recipe.labels, dtype=np.float32)[rng.choice(recipe.labels, count, p=shares)]
-            labels_told = torch.from_numpy(told).to(device)
+            one_hot = np.eye(recipe.labels, dtype=np.float32)[rng.choice(recipe.labels, count, p=shares)]
+            one_hot_labels = torch.from_numpy(one_hot).to(device)
             latent = torch.randn((count, recipe.latent), generator=random, device=device)
-            return maker(torch.cat([latent, labels_told], 1)), labels_told
+            return maker(torch.cat([latent, one_hot_labels], 1)), one_hot_labels
 
         def beside(count: int) -> tuple[Any, ...]:
             maker.eval()  # one by one: over a batch, one image more would move the others
@@ -197,8 +197,8 @@ class ImageGanPlan(CalibratedPlan[Any]):
 
         def take(chosen: NDArray[np.int64]) -> tuple[Any, ...]:
             pictures = torch.from_numpy(images[chosen].astype(np.float32) / 127.5 - 1)[:, None]
-            told = torch.from_numpy(np.eye(recipe.labels, dtype=np.float32)[labels[chosen]])
-            return (_with_label(pictures, told).to(device),)
+            one_hot = torch.from_numpy(np.eye(recipe.labels, dtype=np.float32)[labels[chosen]])
+            return (_with_label(pictures, one_hot).to(device),)
 
         critic_steps = torch.optim.RMSprop(critic.parameters(), _CRITIC_RATE)
         parts = {"maker": maker, "maker_steps": maker_steps, "critic": critic, "critic_steps": critic_steps}
@@ -278,8 +278,8 @@ class MadeImages(Stated):
         device = next(self.network.parameters()).device
         for start in range(0, count, _CHUNK):
             part = labels[start : start + _CHUNK]
-            told = np.eye(self.recipe.labels, dtype=np.float32)[part]
-            inputs = np.concatenate([rng.standard_normal((len(part), self.recipe.latent), np.float32), told], axis=1)
+            one_hot = np.eye(self.recipe.labels, dtype=np.float32)[part]
+            inputs = np.concatenate([rng.standard_normal((len(part), self.recipe.latent), np.float32), one_hot], axis=1)
             with torch.no_grad():
                 made = self.network(torch.from_numpy(inputs).to(device)).cpu().numpy()[:, 0]
             pictures[start : start + _CHUNK] = np.rint((made + 1) * 127.5)
@@ -320,9 +320,9 @@ def critic_network(recipe: ImageGan, rng: np.random.Generator) -> Any:
     )
 
 
-def _with_label(pictures: Any, told: Any) -> Any:
+def _with_label(pictures: Any, one_hot: Any) -> Any:
     """Images with a plane for each label, of ones for their own."""
-    planes = told[:, :, None, None].expand(-1, -1, *pictures.shape[2:])
+    planes = one_hot[:, :, None, None].expand(-1, -1, *pictures.shape[2:])
     return load_torch().cat([pictures, planes.to(pictures.device)], 1)
 
 

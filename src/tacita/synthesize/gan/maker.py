@@ -77,8 +77,8 @@ class Maker:
         name, chances = self._given
         # numpy draws the codes: torch cannot draw none
         codes = torch.from_numpy(self.rng.choice(len(chances), count, p=chances)).to(self.device)
-        told = torch.nn.functional.one_hot(codes, len(chances)).to(latent.dtype)
-        return shares_of_codes(self.encoding, self.network(torch.cat([latent, told], 1)), name, codes)
+        one_hot = torch.nn.functional.one_hot(codes, len(chances)).to(latent.dtype)
+        return shares_of_codes(self.encoding, self.network(torch.cat([latent, one_hot], 1)), name, codes)
 
     def rows(self, count: int) -> Any:
         """So many rows, as a critic sees them."""

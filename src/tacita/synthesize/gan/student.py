@@ -68,8 +68,8 @@ def student_score(
         order = rng.permutation(len(made[0]))
         for start in range(0, len(order), _BATCH):
             part = order[start : start + _BATCH]
-            told = torch.from_numpy(made[1][part].astype(np.int64)).to(device)
-            loss = nn.functional.cross_entropy(student(_pixels(torch, made[0][part], device)), told)
+            targets = torch.from_numpy(made[1][part].astype(np.int64)).to(device)
+            loss = nn.functional.cross_entropy(student(_pixels(torch, made[0][part], device)), targets)
             steps.zero_grad(set_to_none=True)
             loss.backward()
             steps.step()

@@ -9,7 +9,7 @@ from tacita.assess.audit import audit
 from tacita.domain import Domain, Identifier
 from tacita.errors import InvalidInput
 from tacita.learn import Regression
-from tacita.learn.compare import made_up
+from tacita.learn.compare import simulate_rows
 from tacita.learn.feature_map import Points
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost, epsilon_at
@@ -30,7 +30,7 @@ def plan_of(data, **more):
 
 @pytest.mark.parametrize("task", ["linear", "logistic"])
 def test_it_learns_within_its_budget(task):
-    data = made_up(5000, 3, task=task, seed=4)
+    data = simulate_rows(5000, 3, task=task, seed=4)
     plan = plan_of(data)
     assert 0.98 < cost([(plan.event, 1)], APPROX, ADD) <= 1
     found = plan.method.fit([plan.setting.design.points(data.rows)], SeededSource(0))
@@ -43,7 +43,7 @@ def test_it_learns_within_its_budget(task):
 
 
 def test_an_attack_shows_no_more_than_was_claimed_and_catches_a_broken_one():
-    data = made_up(20, 2, seed=1)
+    data = simulate_rows(20, 2, seed=1)
     plan = plan_of(data)
     one = plan.setting.design.points(data.rows)
     other = Points(x=np.concatenate([one.x, [[1.0, 1.0]]]), y=np.append(one.y, 1.0), outside=0)
@@ -66,7 +66,7 @@ def test_an_attack_shows_no_more_than_was_claimed_and_catches_a_broken_one():
 
 
 def test_it_refuses_what_it_cannot_protect():
-    data = made_up(20, 2)
+    data = simulate_rows(20, 2)
     with pytest.raises(InvalidInput, match="add-remove"):
         plan_of(data, neighbours=REPLACE)
     domain = Domain(person="who", attributes=[Identifier(name="who"), *data.domain.attributes])

@@ -33,7 +33,7 @@ __all__ = ["FromMoments", "functional", "linear_weight"]
 
 
 def linear_weight(setting: Problem, noise: Noise) -> int:
-    """The favour that makes noise in c and in C b least together, for coefficients of length 1/2.
+    """The weight of linear terms that makes noise in c and in C b least together, for coefficients of length 1/2.
 
     With B features, the noise on both adds up to least where f is (2 B)^(1/3) for Laplace and (2 B)^(1/4) for Gaussian
     noise: what is linear has a sensitivity of 2 B, what is quadratic one of B^2.
@@ -65,8 +65,10 @@ class FromMoments:
     @classmethod
     def plan(cls, setting: Problem, noise: Noise) -> FromMoments:
         """Fix the noise."""
-        favour = 1 if noise == "cube" else linear_weight(setting, noise)
-        monomials = Monomials(design=setting.design, norm=setting.norm, intercept=setting.intercept, favour=favour)
+        weight = 1 if noise == "cube" else linear_weight(setting, noise)
+        monomials = Monomials(
+            design=setting.design, norm=setting.norm, intercept=setting.intercept, linear_weight=weight
+        )
         unit, neighbours = setting.unit, setting.neighbours
         fixed: MomentNoise | CubeNoise
         if noise == "cube":

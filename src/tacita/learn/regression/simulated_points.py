@@ -18,13 +18,13 @@ from scipy.special import ndtr
 
 from tacita.learn.feature_map import Points, Task
 
-__all__ = ["KINDS", "Kind", "made_up_points"]
+__all__ = ["KINDS", "PointKind", "simulate_points"]
 
-Kind = Literal["even", "spread", "piled", "flags"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+PointKind = Literal["even", "spread", "piled", "flags"]
+KINDS: tuple[PointKind, ...] = get_args(PointKind)
 
 # the middle of the target, its spread, and its correlation with the linear predictor
-_TARGETS: dict[Kind, tuple[float, float, float]] = {
+_TARGETS: dict[PointKind, tuple[float, float, float]] = {
     "even": (0.15, 0.25, 0.8),
     "spread": (-0.1, 0.3, 0.7),
     "piled": (-0.3, 0.2, 0.6),
@@ -32,7 +32,7 @@ _TARGETS: dict[Kind, tuple[float, float, float]] = {
 }
 
 
-def made_up_points(kind: Kind, rows: int, columns: int, task: Task, rng: np.random.Generator) -> Points:
+def simulate_points(kind: PointKind, rows: int, columns: int, task: Task, rng: np.random.Generator) -> Points:
     """Rows with features and target from -1 to 1."""
     own, slopes = rng.normal(size=(rows, columns)), rng.normal(size=columns)
     hung = own + rng.normal(size=(rows, 1)) * rng.normal(0, 0.6, columns)
@@ -47,7 +47,7 @@ def made_up_points(kind: Kind, rows: int, columns: int, task: Task, rng: np.rand
         slopes = slopes * (rng.permutation(columns) < math.ceil(columns / 3))
     x = np.clip(x, -1, 1)
     middle, width, strength = _TARGETS[kind]
-    told = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-9) @ slopes
-    told = strength * told / max(float(told.std()), 1e-9) + math.sqrt(1 - strength**2) * rng.normal(size=rows)
-    y = np.clip(middle + width * told, -1, 1) if task == "linear" else np.where(told > -middle, 1.0, -1.0)
+    signal = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-9) @ slopes
+    signal = strength * signal / max(float(signal.std()), 1e-9) + math.sqrt(1 - strength**2) * rng.normal(size=rows)
+    y = np.clip(middle + width * signal, -1, 1) if task == "linear" else np.where(signal > -middle, 1.0, -1.0)
     return Points(x=x, y=y, outside=0)
