@@ -16,6 +16,7 @@ LINT = [
     ("types", ["-m", "mypy"]),
     ("imports", ["tools/check_imports.py"]),
     ("words", ["tools/check_words.py"]),
+    ("mirror", ["tools/check_mirror.py"]),
     ("docs", ["tools/wrap_docs.py", "--check"]),
     ("generated files", ["tools/generate.py", "--check"]),
 ]
