@@ -38,6 +38,9 @@ test: $(NETS) ## Run all tests, linters and checks
 quick: $(READY) ## Run the tests of the library that take no time: no service, no database, no networks
 	$(BIN)/python tools/check.py --quick
 
+pythons: $(READY) ## Run the quick tests under every Python on the PATH: make pythons [ONLY=3.13]
+	$(BIN)/python tools/pythons.py $(ONLY)
+
 test-browser: $(READY) ## Run the tests in a real browser (part of `make test`; installs Chromium where it may)
 	$(BIN)/python tools/check.py --browser
 
@@ -72,7 +75,7 @@ docs: $(READY) ## Write the generated reference pages and published files anew
 	$(BIN)/python tools/generate.py
 
 clean: ## Remove the environment and what runs have left
-	rm -rf $(VENV) .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .pythons .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test quick test-browser pictures lint format serve fuzz faults bench study docs clean
+.PHONY: help setup nets demo test quick pythons test-browser pictures lint format serve fuzz faults bench study docs clean

@@ -16,10 +16,13 @@ LINT = [
     ("types", ["-m", "mypy"]),
     ("imports", ["tools/check_imports.py"]),
     ("words", ["tools/check_words.py"]),
+    ("mirror", ["tools/check_mirror.py"]),
     ("docs", ["tools/wrap_docs.py", "--check"]),
     ("generated files", ["tools/generate.py", "--check"]),
 ]
-TESTS = [("tests", ["-m", "pytest", "-n", "2", "--dist", "loadfile"])]
+# a file stays with one worker, and files begin in the order that tests/conftest.py gives them: the longest first
+SHARED = ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+TESTS = [("tests", [*SHARED])]
 # the library below the surfaces, without databases
 ROOMS = ("common", "domain", "noise", "tables", "privacy", "plans", "models", "query", "anonymize", "report")
 QUICK = [
@@ -31,15 +34,19 @@ QUICK = [
 # on their own: each starts a service and a browser, and would starve the others
 BROWSER = [
     ("a browser", ["tools/browser.py"]),
-    ("tests in the browser", ["-m", "pytest", "-n", "2", "--dist", "loadfile", "tests/browser"]),
+    ("tests in the browser", [*SHARED, "tests/browser"]),
 ]
 
 
 def main(arguments: list[str]) -> int:
     failed = []
     chosen = {"--lint": LINT, "--quick": QUICK, "--browser": BROWSER}
+    # the linters leave a core idle, and on a fresh checkout the tests begin with half a minute of compiling
+    compiling = None if arguments else subprocess.Popen([sys.executable, "tools/compile_kernels.py"], cwd=ROOT)
     for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER:
         print(f"== {name}", flush=True)
+        if compiling is not None and name == "tests" and compiling.wait():
+            failed.append("compile kernels")
         start = time.monotonic()
         if subprocess.run([sys.executable, *command], cwd=ROOT, check=False).returncode:
             failed.append(name)
