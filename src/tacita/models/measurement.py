@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.tables.consistency import weighted_mean
 from tacita.tables.simplex import to_distribution
 
 __all__ = ["Measurement", "singles_of"]
@@ -45,6 +46,13 @@ class Measurement:
         if np.shape(self.variance) not in ((), self.values.shape) or not (np.asarray(self.variance) > 0).all():
             raise InvalidInput("must be positive, one for each cell or one for all", field="variance")
 
+    def margin(self, name: str) -> tuple[Array, float]:
+        """The measured shares of one attribute, and the mean variance of one of them."""
+        axis = self.attributes.index(name)
+        others = tuple(other for other in range(self.values.ndim) if other != axis)
+        summed = self.values.size // self.values.shape[axis]
+        return self.values.sum(axis=others), summed * float(np.mean(self.variance))
+
     def reweighted(self, table: Array) -> Measurement:
         """The same estimate with the variance that it has if this table is the truth, where that is known."""
         return self if self.variance_at is None else replace(self, variance=self.variance_at(table))
@@ -55,17 +63,11 @@ def singles_of(domain: Domain, measurements: Sequence[Measurement]) -> dict[str,
 
     Every level keeps a small share, so that a level that noise pushed to 0 can come back.
     """
-    sums = {name: np.zeros(domain[name].size) for name in domain.names}
-    known = dict.fromkeys(domain.names, 0.0)
-    for each in measurements:
-        for axis, name in enumerate(each.attributes):
-            variance = each.values.size // domain[name].size * float(np.mean(each.variance))
-            others = tuple(other for other in range(each.values.ndim) if other != axis)
-            sums[name] += each.values.sum(axis=others) / variance
-            known[name] += 1 / variance
     found = {}
-    for name, total in sums.items():
-        shares = to_distribution(total) if known[name] else np.full(total.size, 1 / total.size)
-        shares = np.maximum(shares, _LEAST / total.size)
+    for name in domain.names:
+        size = domain[name].size
+        margins = [each.margin(name) for each in measurements if name in each.attributes]
+        mean = weighted_mean(*zip(*margins, strict=True))[0] if margins else np.ones(size)
+        shares = np.maximum(to_distribution(mean), _LEAST / size)
         found[name] = shares / shares.sum()
     return found

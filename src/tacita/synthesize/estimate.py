@@ -16,6 +16,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.measurement import Measurement
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import weighted_mean
 from tacita.tables.release import Release
 from tacita.tables.simplex import to_distribution
 
@@ -100,8 +101,8 @@ class _Totals:
 
 
 def _pooled(totals: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[float, float]:
-    precision = errors**-2
-    return float((totals * precision).sum() / precision.sum()), 1 / math.sqrt(precision.sum())
+    mean, variance = weighted_mean(totals.tolist(), (errors**2).tolist())
+    return float(mean), math.sqrt(variance)
 
 
 def shares_of(release: Release) -> Cells:

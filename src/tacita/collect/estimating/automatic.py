@@ -38,12 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tacita.collect.estimating.consistency import possible, settle
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.pooled import Pooling
 from tacita.collect.estimating.publish import FittedTables, fit_model
 from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import possible, settle
 
 __all__ = ["Automatic", "Way", "choose_way", "choosing_seconds", "make_way"]
 

@@ -22,7 +22,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.estimating.consistency import settle
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.shrink import shrink_weighted
@@ -34,6 +33,7 @@ from tacita.models.mixture import Mixture
 from tacita.models.mixture_fit import Fitted, fit_latent_classes
 from tacita.privacy.event import Event, Pure
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import settle
 from tacita.tables.release import Release, Releases
 from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated, anchored
