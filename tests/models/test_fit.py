@@ -5,7 +5,7 @@ import pytest
 
 from tacita.errors import InvalidInput
 from tacita.models import fit_network
-from tacita.models.fit import clipped, rake
+from tacita.models.fit import clipped
 from tacita.tables.cells import Cells
 
 
@@ -27,16 +27,6 @@ def test_margins_of_single_attributes_are_kept(survey):
     fitted = fit_network(survey.domain, tree, tables)
     for name in survey.domain.names:
         np.testing.assert_allclose(fitted.project([name]).values, survey.project([name]).values, atol=1e-8)
-
-
-def test_raking_keeps_the_odds_and_reaches_the_margins(survey):
-    table = survey.project(["E", "T"])
-    wanted = [Cells(table.domain.project(["E"]), [0.5, 0.5]), Cells(table.domain.project(["T"]), [0.2, 0.3, 0.5])]
-    found = rake(table, wanted)
-    for margin in wanted:
-        np.testing.assert_allclose(found.project(margin.attributes).values, margin.values, atol=1e-9)
-    odds = [t.values[0, 0] * t.values[1, 1] / t.values[0, 1] / t.values[1, 0] for t in (table, found)]
-    assert odds[0] == pytest.approx(odds[1])
 
 
 def test_parents_without_mass_back_off(survey):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.errors import InvalidInput
-from tacita.tables.simplex import norm_sub
+from tacita.tables.simplex import norm_sub, to_distribution
 
 VECTORS = st.lists(st.floats(-5, 5), min_size=1, max_size=20)
 
@@ -52,3 +52,14 @@ def test_bad_frequencies_are_refused(vector):
 def test_bad_totals_are_refused(total):
     with pytest.raises(InvalidInput, match="total"):
         norm_sub([1.0], total=total)
+
+
+def test_noisy_counts_become_the_nearest_distribution():
+    """Against a search over all distributions on a grid."""
+    values = np.array([0.9, 0.3, -0.2])
+    found = to_distribution(values)
+    grid = [np.array([i, j, 40 - i - j]) / 40 for i in range(41) for j in range(41 - i)]
+    best = min(np.sum((values - point) ** 2) for point in grid)
+    assert np.sum((values - found) ** 2) <= best + 1e-12
+    assert found.sum() == pytest.approx(1)
+    assert to_distribution(np.array([-1.0, 0.5])) == pytest.approx([0.5, 0.5])

@@ -1,4 +1,4 @@
-"""Bayesian networks over a domain: mutual information, structures, parameters, synthetic rows.
+"""Bayesian networks and mixtures over a domain: structures, fits to tables, inference, synthetic rows.
 
 Works on tables of shares from any source. Nothing here reads rows or adds noise: a model costs what its tables cost,
 and exact tables make a network that is as sensitive as they are.
@@ -14,13 +14,16 @@ from tacita.models.greedy import greedy_parents, useful_cells
 from tacita.models.hill_climb import hill_climb
 from tacita.models.inference import conditional, rejected_rows, weighted_rows
 from tacita.models.information import bias_bits, entropy, mutual_information, noise_bits
+from tacita.models.measurement import Measurement
 from tacita.models.mixture import Mixture
+from tacita.models.mixture_fit import fit_latent_classes, fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.synthetic import synthetic_rows
 
 __all__ = [
     "BayesianNetwork",
     "Blend",
+    "Measurement",
     "Mixture",
     "best_parents",
     "bias_bits",
@@ -28,6 +31,8 @@ __all__ = [
     "conditional",
     "draw_network",
     "entropy",
+    "fit_latent_classes",
+    "fit_mixture",
     "fit_network",
     "greedy_parents",
     "hill_climb",

@@ -10,7 +10,7 @@ Utility: what is wrong with a noisy table is repaired in this order:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.network import BayesianNetwork
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import rake
 
-__all__ = ["Tables", "clipped", "fit_network", "rake"]
+__all__ = ["Tables", "clipped", "fit_network"]
 
 Tables = Callable[[tuple[str, ...]], Cells]
 """Whatever gives the table over some attributes, such as `Releases.project(..).estimate` or `Modelled.project`."""
-
-_ROUNDS = 50
-_CLOSE = 1e-10
 
 
 def clipped(table: Cells) -> Cells:
@@ -34,22 +32,6 @@ def clipped(table: Cells) -> Cells:
     if not values.sum() > 0:
         raise InvalidInput("must have a positive cell", field="table", value=list(table.attributes))
     return Cells(table.domain, values / values.sum())
-
-
-def rake(table: Cells, margins: Sequence[Cells], *, rounds: int = _ROUNDS, tolerance: float = _CLOSE) -> Cells:
-    """The table scaled to some margins, again and again until it has them: the nearest such one in relative entropy.
-
-    [Deming, Stephan 1940]. A cell that is 0 stays 0, so margins that need it are reached as nearly as can be.
-    """
-    for _ in range(rounds):
-        worst = 0.0
-        for margin in margins:
-            held = table.project(margin.attributes)
-            worst = max(worst, float(np.abs(held.values - margin.values).max()))
-            table = Cells(table.domain, (table * (margin / held)).project(table.attributes).values)
-        if worst < tolerance:
-            break
-    return table.normalize()
 
 
 def fit_network(

@@ -8,7 +8,7 @@ Cost: a table of c cells costs c for each component; a row one look-up for each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -56,11 +56,19 @@ class Mixture:
         object.__setattr__(self, "tables", MappingProxyType(checked))
 
     @classmethod
-    def average(cls, mixtures: Iterable[Mixture]) -> Mixture:
-        """Mix several with equal weights, which averages out their random differences."""
+    def average(cls, mixtures: Iterable[Mixture], shares: Sequence[float] | None = None) -> Mixture:
+        """Mix several over one domain: the components of all of them.
+
+        Args:
+            mixtures: At least one.
+            shares: Of each; equal ones by default, which average out random differences.
+        """
         several = list(mixtures)
         first = several[0]
-        weights = np.concatenate([each.weights for each in several]) / len(several)
+        if shares is None:
+            weights = np.concatenate([each.weights for each in several]) / len(several)
+        else:
+            weights = np.concatenate([share * each.weights for share, each in zip(shares, several, strict=True)])
         tables = {name: np.concatenate([each.tables[name] for each in several]) for name in first.domain.names}
         return cls(domain=first.domain, weights=weights, tables=tables)
 
@@ -68,6 +76,11 @@ class Mixture:
     def components(self) -> int:
         """Number of products that are mixed."""
         return int(self.weights.size)
+
+    @property
+    def parameters(self) -> int:
+        """Number of free parameters."""
+        return self.components - 1 + self.components * sum(size - 1 for size in self.domain.shape)
 
     # -- sampling -------------------------------------------------------------------------------------------------
 

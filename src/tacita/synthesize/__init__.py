@@ -26,7 +26,6 @@ _HOMES = {
     "Synthesized": "result",
     "Synthesizer": "synthesizer",
     "Wgan": "gan.wgan",
-    "fit_mixture": "estimate",
 }
 
 __all__ = sorted(_HOMES)

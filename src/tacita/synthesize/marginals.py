@@ -22,6 +22,8 @@ from tacita import check
 from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.models.measurement import singles_of
+from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, Family, NoisyTables
@@ -29,7 +31,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
-from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, shares_of, singles_of, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, measurements_of, shares_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
 from tacita.synthesize.result import Model
 from tacita.tables.cells import Cells
@@ -151,7 +153,7 @@ class PairsPlan(SynthesisPlan):
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
         """All tables in one pass, then the fit."""
         releases = list(self.tables.run(engine, source).values())
-        targets, people, error = targets_of(releases)
+        targets, people, error = measurements_of(releases)
         domain = self.domain.project(self.names)
         empty = people < 3 * error
         notes = ((EMPTY,) if empty else ()) + lost_rows(releases)

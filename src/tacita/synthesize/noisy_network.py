@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from tacita.domain import Domain
 from tacita.models.fit import fit_network
+from tacita.models.measurement import singles_of
 from tacita.models.network import BayesianNetwork
-from tacita.synthesize.estimate import singles_of, targets_of
+from tacita.synthesize.estimate import measurements_of
 from tacita.tables.cells import Cells
 from tacita.tables.release import Release
 from tacita.tables.simplex import to_distribution
@@ -21,7 +22,7 @@ __all__ = ["network_of"]
 
 def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release]) -> BayesianNetwork:
     """The network with these parents that released counts over families, and over singles, give."""
-    targets, _, _ = targets_of(releases)
+    targets, _, _ = measurements_of(releases)
     singles = singles_of(domain, targets)
     by_set = {frozenset(release.attributes): release.estimate for release in releases}
 

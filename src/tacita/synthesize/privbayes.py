@@ -34,7 +34,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.estimate import lost_rows, targets_of
+from tacita.synthesize.estimate import lost_rows, measurements_of
 from tacita.synthesize.marginals import EMPTY
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
@@ -217,7 +217,7 @@ class PrivBayesPlan(SynthesisPlan):
         parents, note = self._structure(engine, source)
         keys = list(dict.fromkeys((*parents[name], name) for name in self.names))
         releases = self.measured(engine, source, _distinct(keys), self.tables)
-        _, people, error = targets_of(releases)
+        _, people, error = measurements_of(releases)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(releases) + note
         if self.recipe.structure is None and len(self.names) > 1 and not any(parents.values()):
             notes += (BARE,)

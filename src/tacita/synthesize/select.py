@@ -26,6 +26,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.models.chow_liu import chow_liu
+from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.noise import Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
@@ -34,7 +35,7 @@ from tacita.privacy.event import Event, Repeated
 from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, mixture_step, scaled
-from tacita.synthesize.estimate import check_width, fit_mixture, lost_rows, rows_of, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, measurements_of, rows_of
 from tacita.synthesize.marginals import EMPTY, product_of
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes, generator
@@ -173,7 +174,7 @@ class ChosenPlan(SynthesisPlan):
         """Singles, choices, pairs, fit."""
         domain = self.domain.project(self.names)
         singles = self.measured(engine, source, [(name,) for name in self.names], self.ones)
-        _, people, error = targets_of(singles)
+        _, people, error = measurements_of(singles)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(singles)
         product = product_of(domain, singles)
         if self.pairs is None or self.choice is None:
@@ -243,5 +244,5 @@ class ChosenPlan(SynthesisPlan):
             found += self.measured(engine, source, [key], self.pairs)
             last = len(chosen) == self.rounds
             size = {} if last else _BETWEEN
-            current = fit_mixture(domain, targets_of(found)[0], rng, **size).model
+            current = fit_mixture(domain, measurements_of(found)[0], rng, **size).model
         return current, chosen

@@ -16,7 +16,7 @@ from tacita.privacy.budget import Budget, exact  # noqa: E402
 from tacita.privacy.event import DiscreteGaussianNoise, Repeated  # noqa: E402
 from tacita.privacy.unit import Neighbours, Unit  # noqa: E402
 from tacita.synthesize import PateGan  # noqa: E402
-from tacita.synthesize.estimate import targets_of  # noqa: E402
+from tacita.synthesize.estimate import measurements_of  # noqa: E402
 from tacita.synthesize.gan.encode import Encoding  # noqa: E402
 from tacita.synthesize.gan.maker import Maker  # noqa: E402
 from tacita.synthesize.gan.pate_gan import Teachers, assigned, noisy_votes  # noqa: E402
@@ -48,7 +48,7 @@ def taught():
     """Votes of teachers for given units and teachers, everything else the same."""
     engine = LocalEngine(DOMAIN, rows(150))
     plan = planned()
-    targets, _, _ = targets_of(list(plan.tables.run(engine, SeededSource(1)).values()))
+    targets, _, _ = measurements_of(list(plan.tables.run(engine, SeededSource(1)).values()))
     units = coded_units(engine, DOMAIN.names, ROW)
 
     def votes(codes, teacher_of):

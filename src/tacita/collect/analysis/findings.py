@@ -21,7 +21,7 @@ from tacita.collect.analysis.learn_network import Learned, candidate_families, l
 from tacita.collect.analysis.poisoning import excess_support, influence
 from tacita.collect.channels.protocol import respondents_of
 from tacita.collect.estimating.automatic import Automatic, Way, choose_way, make_way
-from tacita.collect.estimating.consistency import complete, possible
+from tacita.collect.estimating.consistency import complete
 from tacita.collect.estimating.evidence import Evidence
 from tacita.collect.estimating.pooled import Pooling, pool_tables
 from tacita.collect.estimating.publish import model
@@ -31,6 +31,7 @@ from tacita.errors import InvalidInput
 from tacita.models import synthetic_rows
 from tacita.privacy.event import Pure
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import possible
 from tacita.tables.release import Release, Releases
 from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Anchored, Covariance, Uncertainty, Unknown, anchored

@@ -38,12 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tacita.collect.estimating.consistency import possible, settle
 from tacita.collect.estimating.evidence import Evidence, Key
-from tacita.collect.estimating.latent import LatentClasses
 from tacita.collect.estimating.pooled import Pooling
-from tacita.collect.estimating.publish import Fitted, fit_model
+from tacita.collect.estimating.publish import FittedTables, fit_model
+from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import possible, settle
 
 __all__ = ["Automatic", "Way", "choose_way", "choosing_seconds", "make_way"]
 
@@ -84,7 +84,7 @@ class Automatic:
     tables: Tables = field(repr=False)
     scores: Mapping[str, float]
     classes: int | None
-    latent: LatentClasses | None = field(repr=False)
+    latent: Mixture | None = field(repr=False)
     why: str
     to_independence: tuple[Key, ...]
 
@@ -162,12 +162,12 @@ def _is_product(table: Cells) -> bool:
 class _Ways:
     """The tables of every way, made when they are asked for."""
 
-    def __init__(self, evidence: Evidence, pooling: Pooling, near: Sequence[LatentClasses] = ()) -> None:
+    def __init__(self, evidence: Evidence, pooling: Pooling, near: Sequence[Mixture] = ()) -> None:
         self.evidence, self.pooling, self._near = evidence, pooling, near
         self.variances = {key: float(np.mean(c.variance())) for key, c in pooling.covariances.items()}
 
     @cached_property
-    def fitted(self) -> Fitted:
+    def fitted(self) -> FittedTables:
         """The latent classes."""
         return fit_model(self.evidence, near=self._near)
 
@@ -196,25 +196,26 @@ class _Ways:
             shares=dict(shares),
             tables=found if way == "singles" else settle(found, self.variances),
             scores=scores or {},
-            classes=self.fitted.best.classes if "modelled" in shares else None,
+            classes=self.fitted.best.model.components if "modelled" in shares else None,
             latent=self._latent(shares),
             why=why,
             to_independence=tuple(key for key, table in found.items() if len(key) > 1 and _is_product(table)),
         )
 
-    def _latent(self, shares: Mapping[Way, float]) -> LatentClasses | None:
+    def _latent(self, shares: Mapping[Way, float]) -> Mixture | None:
         if "consistent" in shares:
             return None
         if len(shares) == 2:
-            return self.fitted.one.mix(self.fitted.best, shares["modelled"])
-        return self.fitted.one if "singles" in shares else self.fitted.best
+            both = (self.fitted.one, self.fitted.best.model)
+            return Mixture.average(both, [shares["singles"], shares["modelled"]])
+        return self.fitted.one if "singles" in shares else self.fitted.best.model
 
     def moved(self, errors: Mapping[Key, Array]) -> _Ways:
         """The same from measurements with further errors; fits begin at one class and around the best number."""
         values = {key: table + errors[key] for key, table in self.evidence.values.items()}
         fits = self.fitted.fits
         best = fits.index(self.fitted.best)
-        near = [fits[0], *fits[max(1, best - 1) : best + 2]]
+        near = [fit.model for fit in (fits[0], *fits[max(1, best - 1) : best + 2])]
         return _Ways(self.evidence.with_values(values), self.pooling, near)
 
 

@@ -1,21 +1,15 @@
-"""Tables that agree where they overlap: post-processing, so it costs no privacy.
+"""Consistent releases of a collection, and tables that were not asked for.
 
-Two stages, because asking for non-negative tables with given margins has no solution while the margins disagree:
+`consistent` makes the releases of a collection agree where they overlap (`tacita.tables.consistency`). `complete`
+derives a table that was not asked for from those that were: the one with the largest entropy among all with these
+margins, by iterative scaling. `complete_min_norm` takes the one with the smallest sum of squares instead, as the views
+of PriView do [Qardaji, Yang, Li 2014]; entropy keeps independent attributes independent, the norm does not.
 
-1. *Agree.* For every set of attributes that several tables share, from the smallest (the total) to the largest, the
-   shared margin becomes the average of what the tables say, weighted by inverse variance, and each table spreads its
-   correction evenly over the cells. Averaging a larger set does not disturb a smaller one that agrees already.
-2. *No negative shares.* Each table is projected onto the simplex, which disturbs the margins a little; the two stages
-   are repeated a few times. The remaining disagreement is then scaled away (`settle`), which keeps shares positive.
-
-`complete` derives a table that was not asked for from those that were: the one with the largest entropy among all with
-these margins, by iterative scaling. `complete_min_norm` takes the one with the smallest sum of squares instead, as the
-views of PriView do [Qardaji, Yang, Li 2014]; entropy keeps independent attributes independent, the norm does not.
+Privacy: post-processing of reports; nothing is spent.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -25,112 +19,18 @@ from scipy import sparse
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.fit import rake
 from tacita.privacy.accountant import pure_epsilon
 from tacita.privacy.event import Event
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import agree, possible, rake, settle
 from tacita.tables.release import Provenance, Release, Releases
-from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import anchored
 
-__all__ = ["agree", "complete", "complete_min_norm", "consistent", "possible", "settle"]
+__all__ = ["complete", "complete_min_norm", "consistent"]
 
 Array = NDArray[np.float64]
-Tables = dict[tuple[str, ...], Cells]
-Weights = dict[tuple[str, ...], float]
 
 _ROUNDS = 5
-_SCALINGS = 500
-_TRACE = 1e-9
-
-
-def _overlaps(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Sets of attributes that at least two tables share, closed under intersection, smallest first."""
-    sets = {frozenset(key) for key in keys}
-    shared = {frozenset[str]()} | {a & b for a, b in itertools.combinations(sets, 2)}
-    while True:
-        more = {a & b for a, b in itertools.combinations(shared, 2)} - shared
-        if not more:
-            break
-        shared |= more
-    return [tuple(sorted(s)) for s in sorted(shared, key=lambda s: (len(s), sorted(s)))]
-
-
-def agree(tables: Tables, variances: Weights, total: float | None = 1.0) -> Tables:
-    """Make shared margins equal.
-
-    Args:
-        tables: One table for each key.
-        variances: Variance of one cell of each table; a margin's is that times the number of cells summed.
-        total: What all must sum to, when it is known.
-    """
-    found = dict(tables)
-    for shared in _overlaps(list(found)):
-        members = [key for key in found if set(shared) <= set(key)]
-        if len(members) < 2 and shared:
-            continue
-        margins = {key: found[key].project(shared) for key in members}
-        merged = {key: found[key].domain.size // margins[key].domain.size for key in members}
-        precision = {key: 1 / (variances[key] * merged[key]) for key in members}
-        weight = sum(precision.values())
-        average = sum(
-            (precision[key] / weight * margins[key].values for key in members), np.zeros(margins[members[0]].shape)
-        )
-        if not shared and total is not None:
-            average = np.asarray(total)
-        for key in members:
-            correction = Cells(margins[key].domain, (average - margins[key].values) / merged[key])
-            found[key] = (found[key] + correction).project(key)
-    return found
-
-
-def settle(tables: Tables, variances: Weights) -> Tables:
-    """Non-negative tables that agree on every single attribute, and on larger shared sets as far as such tables can.
-
-    For every shared set of attributes, from the smallest to the largest, what all hold is the average of their margins,
-    weighted as in `agree` and scaled to the smaller sets; then every table is scaled to all of them, and at last to the
-    single attributes. Those it can always have. Three pairs that agree one by one may have no non-negative triple, so
-    that where pairs and triples share two attributes a little may be left.
-
-    Args:
-        tables: Non-negative tables, each with a sum of 1.
-        variances: Variance of one cell of each table.
-    """
-    # a cell that is 0 stays 0 under scaling, and its margin may need it: a trace of the uniform keeps all reachable
-    found = {k: Cells(t.domain, (1 - _TRACE) * t.values + _TRACE / t.domain.size) for k, t in tables.items()}
-    held: Tables = {}
-    for shared in _overlaps(list(found)):
-        members = [key for key in found if shared and set(shared) <= set(key)]
-        if len(members) < 2:
-            continue
-        margins = [found[key].project(shared) for key in members]
-        merged = [found[key].domain.size / margin.domain.size for key, margin in zip(members, margins, strict=True)]
-        precision = np.array([1 / (variances[key] * cells) for key, cells in zip(members, merged, strict=True)])
-        weights = precision / precision.sum()
-        average = sum((w * m.values for w, m in zip(weights, margins, strict=True)), np.zeros(margins[0].shape))
-        held[shared] = rake(Cells(margins[0].domain, average), _inside(held, shared), rounds=_SCALINGS)
-    near = {key: rake(table, _inside(held, key)) for key, table in found.items()}
-    single: Tables = {shared: margin for shared, margin in held.items() if len(shared) == 1}
-    return {key: rake(table, _inside(single, key), rounds=_SCALINGS) for key, table in near.items()}
-
-
-def _inside(held: Tables, key: tuple[str, ...]) -> list[Cells]:
-    """Margins over parts of some attributes."""
-    return [margin for shared, margin in held.items() if set(shared) <= set(key)]
-
-
-def possible(tables: Tables, variances: Weights, *, rounds: int = _ROUNDS) -> Tables:
-    """Non-negative tables that nearly agree: the two stages above, in turns.
-
-    Args:
-        tables: One table for each key.
-        variances: Variance of one cell of each table.
-        rounds: How often.
-    """
-    for _ in range(rounds):
-        tables = agree(tables, variances)
-        tables = {key: project_table(table) for key, table in tables.items()}
-    return tables
 
 
 def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
@@ -141,7 +41,7 @@ def consistent(releases: Releases, *, rounds: int = _ROUNDS) -> Releases:
     """
     event = _joint_event(list(releases.values()))
     variances = {key: float(np.mean(release.std() ** 2)) for key, release in releases.items()}
-    tables: Tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
+    tables = {key: Cells(r.domain, r.values.astype(float)) for key, r in releases.items()}
     tables = settle(possible(tables, variances, rounds=rounds), variances)
     return Releases(_published(releases[key], table, event) for key, table in tables.items())
 

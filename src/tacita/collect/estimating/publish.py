@@ -22,21 +22,23 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.estimating.consistency import settle
 from tacita.collect.estimating.evidence import Evidence, Key
-from tacita.collect.estimating.latent import LatentClasses, Measurement, fit_latent_classes
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.shrink import shrink_weighted
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.models.measurement import Measurement
+from tacita.models.mixture import Mixture
+from tacita.models.mixture_fit import Fitted, fit_latent_classes
 from tacita.privacy.event import Event, Pure
 from tacita.tables.cells import Cells
+from tacita.tables.consistency import settle
 from tacita.tables.release import Release, Releases
 from tacita.tables.simplex import project_table
 from tacita.tables.uncertainty import Correlated, anchored
 
-__all__ = ["CLASSES", "Fitted", "Modelled", "fit_model", "measurements_of", "model"]
+__all__ = ["CLASSES", "FittedTables", "Modelled", "fit_model", "measurements_of", "model"]
 
 Array = NDArray[np.float64]
 Tables = dict[Key, Cells]
@@ -73,28 +75,28 @@ def _variance_at(evidence: Evidence, key: Key, table: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """A model fitted to some evidence.
+class FittedTables:
+    """Models fitted to some evidence, and the tables that the best of them gives.
 
     Attributes:
-        best: The model with the number of classes that Akaike's rule takes.
+        best: The fit with the number of classes that Akaike's rule takes.
         fits: One for each number of classes that was tried, the smallest first.
         tables: Of all tables that were asked; corrected where one stands out of its noise, before they are settled.
     """
 
-    best: LatentClasses
-    fits: tuple[LatentClasses, ...]
+    best: Fitted
+    fits: tuple[Fitted, ...]
     tables: Tables = field(repr=False)
 
     @property
-    def one(self) -> LatentClasses:
+    def one(self) -> Mixture:
         """The model of one class: all attributes independent."""
-        return self.fits[0]
+        return self.fits[0].model
 
 
 def fit_model(
-    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, near: Sequence[LatentClasses] = ()
-) -> Fitted:
+    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, near: Sequence[Mixture] = ()
+) -> FittedTables:
     """Fit latent classes to all tables, and correct each table by what stands out of its noise.
 
     Args:
@@ -108,19 +110,17 @@ def fit_model(
         raise InvalidInput("holds no table of one or two attributes", field="tally")
     domain = evidence.domain
     fits = tuple(
-        (fit_latent_classes(domain, measurements, classes=fit.classes, near=fit) for fit in near)
+        (fit_latent_classes(domain, measurements, classes=model.components, near=model) for model in near)
         if near
         else _fits(domain, measurements, classes, seed)
     )
     best = min(fits, key=_akaike)
-    tables = {m.attributes: _corrected(domain, best, m) for m in measurements if m.attributes in evidence.values}
+    tables = {m.attributes: _corrected(domain, best.model, m) for m in measurements if m.attributes in evidence.values}
     larger = {key: project_table(Cells(domain.project(key), evidence.values[key])) for key in evidence.larger()}
-    return Fitted(best=best, fits=fits, tables=tables | larger)
+    return FittedTables(best=best, fits=fits, tables=tables | larger)
 
 
-def _fits(
-    domain: Domain, measurements: Sequence[Measurement], classes: Iterable[int], seed: int
-) -> Iterator[LatentClasses]:
+def _fits(domain: Domain, measurements: Sequence[Measurement], classes: Iterable[int], seed: int) -> Iterator[Fitted]:
     """Fits with more and more classes, until more are no better."""
     least = math.inf
     for number in sorted(classes):
@@ -131,19 +131,14 @@ def _fits(
         least = _akaike(fit)
 
 
-def _akaike(fit: LatentClasses) -> float:
-    return fit.misfit + _parameters(fit)
+def _akaike(fit: Fitted) -> float:
+    return fit.misfit + fit.model.parameters
 
 
-def _parameters(fit: LatentClasses) -> int:
-    return fit.classes - 1 + fit.classes * sum(len(table) - 1 for table in fit.conditionals.values())
-
-
-def _corrected(domain: Domain, fit: LatentClasses, measured: Measurement) -> Cells:
-    base = fit.project(measured.attributes)
-    table = base.values
+def _corrected(domain: Domain, fitted: Mixture, measured: Measurement) -> Cells:
+    table = fitted.project(measured.attributes).values
     if len(measured.attributes) == 2:
-        variance = measured.variance_at(table) if measured.variance_at else measured.variance
+        variance = np.asarray(measured.reweighted(table).variance)
         table = table + shrink_weighted(measured.values - table, variance)
     return project_table(Cells(domain.project(measured.attributes), table))
 
@@ -153,7 +148,7 @@ class Modelled:
     """Published tables: a latent-class model, corrected where a table that was asked stands out of its noise."""
 
     domain: Domain = field(repr=False)
-    latent: LatentClasses
+    latent: Mixture
     corrected: Tables = field(repr=False)
     pooled: Releases = field(repr=False)
     event: Event
@@ -176,7 +171,7 @@ class Modelled:
 
     def _publish(self, key: tuple[str, ...], table: Cells) -> Release:
         source = self.pooled[key]
-        recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.latent.classes}
+        recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.latent.components}
         provenance = replace(source.provenance, recipe=recipe)
         # every table was made from all reports, so it costs what the dearest question does
         uncertainty = anchored(source.estimate, source.uncertainty)
@@ -197,4 +192,4 @@ def model(tally: Tally, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> M
     variances = {key: float(np.mean(evidence.covariance(key).variance())) for key in evidence.values}
     agreed = settle(fitted.tables, variances)
     cost = Pure(epsilon=tally.design.epsilon_upper)
-    return Modelled(domain=tally.design.domain, latent=fitted.best, corrected=agreed, pooled=pooled, event=cost)
+    return Modelled(domain=tally.design.domain, latent=fitted.best.model, corrected=agreed, pooled=pooled, event=cost)

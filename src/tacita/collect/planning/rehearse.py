@@ -13,11 +13,11 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.collect.estimating.latent import LatentClasses
 from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.design import CollectionDesign
 from tacita.domain import Domain
+from tacita.models.mixture import Mixture
 from tacita.noise import SeededSource
 from tacita.tables.workload import Workload
 
@@ -28,15 +28,15 @@ Array = NDArray[np.float64]
 MOST_PEOPLE = 1_000_000
 
 
-def _tilted(bases: dict[str, Array], tilts: dict[str, Array], domain: Domain, strength: float) -> LatentClasses:
-    conditionals = {}
+def _tilted(bases: dict[str, Array], tilts: dict[str, Array], domain: Domain, strength: float) -> Mixture:
+    tables = {}
     for name, base in bases.items():
-        both = np.stack([base * np.exp(sign * strength * tilts[name]) for sign in (1, -1)], axis=1)
-        conditionals[name] = both / both.sum(axis=0)
-    return LatentClasses(domain=domain, weights=np.array([0.5, 0.5]), conditionals=conditionals, misfit=0.0)
+        both = np.stack([base * np.exp(sign * strength * tilts[name]) for sign in (1, -1)])
+        tables[name] = both / both.sum(axis=1, keepdims=True)
+    return Mixture(domain=domain.project(bases), weights=np.array([0.5, 0.5]), tables=tables)
 
 
-def _dependence(population: LatentClasses, pairs: list[tuple[str, str]]) -> float:
+def _dependence(population: Mixture, pairs: list[tuple[str, str]]) -> float:
     """Mean total variation distance between pair tables and the products of their margins."""
     gaps = []
     for pair in pairs:
@@ -45,7 +45,7 @@ def _dependence(population: LatentClasses, pairs: list[tuple[str, str]]) -> floa
     return float(np.mean(gaps))
 
 
-def made_up(domain: Domain, attributes: tuple[str, ...], *, dependence: float, seed: int) -> LatentClasses:
+def made_up(domain: Domain, attributes: tuple[str, ...], *, dependence: float, seed: int) -> Mixture:
     """Simulated population of two classes whose pair tables lie about `dependence` from independence, if they can."""
     rng = np.random.default_rng(seed)
     bases, tilts = {}, {}

@@ -20,9 +20,10 @@ import numpy as np
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.privacy.unit import Neighbours
-from tacita.synthesize.estimate import MAX_LEVELS, fit_mixture, lost_rows, targets_of
+from tacita.synthesize.estimate import MAX_LEVELS, lost_rows, measurements_of
 from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
 from tacita.synthesize.federated.rounds import FederatedRounds, Party
@@ -122,7 +123,7 @@ class _Run:
 
     def _shared_tables(self) -> tuple[Model, float, float, tuple[str, ...]]:
         tables, asked = self._measured(Step(kind="tables"))
-        targets, people, error = targets_of(list(tables.values()))
+        targets, people, error = measurements_of(list(tables.values()))
         notes = (f"{asked} holders shared {len(tables)} tables.", *lost_rows(list(tables.values())))
         if self._mixture and people >= 3 * error:  # where noise hides even the total there is nothing to fit
             fitted = fit_mixture(self._domain, targets, self._rng)
@@ -139,7 +140,7 @@ class _Run:
     def _voted(self) -> tuple[Model, float, float, tuple[str, ...]]:
         placed, notes = self._structure()
         tables, asked = self._measured(Step(kind="tables", placed=placed))
-        _, people, error = targets_of(list(tables.values()))
+        _, people, error = measurements_of(list(tables.values()))
         network = network_of(self._domain, dict(placed), list(tables.values()))
         notes += (f"{asked} holders shared a table for each attribute.", *lost_rows(list(tables.values())))
         return network, people, error, notes + _structure_notes(network)

@@ -51,7 +51,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, network_step, scaled
-from tacita.synthesize.estimate import check_width, lost_rows, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, measurements_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
@@ -221,7 +221,7 @@ class AdversarialPlan(SynthesisPlan):
         own = source_of_run(source, state.runs)
         released = self._released(state, engine, own)
         state = replace(state, released=released.to_json())
-        targets, people, error = targets_of(list(released.values()))
+        targets, people, error = measurements_of(list(released.values()))
         training = _Training(self, targets, max(people, error, 1.0), engine, own)
         training.run(state)
         notes = ((EMPTY,) if people < 3 * error else ()) + lost_rows(list(released.values()))

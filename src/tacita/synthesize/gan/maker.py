@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tacita.models.measurement import Measurement, singles_of
 from tacita.models.neural.backend import load_torch, pick_device
 from tacita.models.neural.training import check_finite
 from tacita.noise import Source
-from tacita.synthesize.estimate import Target, singles_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.gan.matching import Matching
@@ -42,7 +42,7 @@ class Maker:
     def __init__(
         self,
         encoding: Encoding,
-        targets: Sequence[Target],
+        targets: Sequence[Measurement],
         given: str | None,
         *,
         latent: int,

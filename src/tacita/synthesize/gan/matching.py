@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tacita.models.measurement import Measurement
 from tacita.models.neural.backend import load_torch
-from tacita.synthesize.estimate import Target
 from tacita.synthesize.gan.encode import Encoding
 
 __all__ = ["Matching"]
@@ -28,16 +28,16 @@ __all__ = ["Matching"]
 class Matching:
     """Released tables laid out over all codes, once for each level of the given attribute if there is one."""
 
-    def __init__(self, encoding: Encoding, targets: Sequence[Target], given: str | None, device: Any) -> None:
+    def __init__(self, encoding: Encoding, targets: Sequence[Measurement], given: str | None, device: Any) -> None:
         torch, width = load_torch(), encoding.width
         self._given = encoding.blocks[given] if given else None
         levels = encoding.domain[given].size if given else 1
         pairs, pair_weights = np.zeros((2, levels, width, width), np.float32)
         ones, one_weights = np.zeros((2, width), np.float32)
-        cells = sum(target.shares.size for target in targets)
+        cells = sum(target.values.size for target in targets)
         for target in targets:
-            weight = 1 / (cells * target.std**2)
-            shares = target.shares
+            weight = 1 / (cells * target.variance)
+            shares = target.values
             if len(target.attributes) == 1:
                 block = encoding.blocks[target.attributes[0]]
                 ones[block], one_weights[block] = shares, weight

@@ -41,7 +41,7 @@ from tacita.privacy.calibrate import narrowest
 from tacita.privacy.event import Event, Repeated, Sequence
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds, network_step, scaled
-from tacita.synthesize.estimate import check_width, lost_rows, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, measurements_of
 from tacita.synthesize.gan.encode import Encoding
 from tacita.synthesize.gan.maker import Maker
 from tacita.synthesize.gan.networks import layers
@@ -166,7 +166,7 @@ class PateGanPlan(SynthesisPlan):
         """Tables, then rounds of teaching and voting."""
         recipe: PateGan = self.recipe
         released = list(self.tables.run(engine, source).values())
-        targets, people, error = targets_of(released)
+        targets, people, error = measurements_of(released)
         encoding = Encoding(domain=self.domain.project(self.names))
         maker = Maker(
             encoding,

@@ -20,13 +20,16 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacita import check
 from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.linked import Linked, child_names, linked_domain, parent_names
 from tacita.errors import InvalidInput
+from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
+from tacita.models.mixture_fit import fit_mixture
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, NoisyTables
 from tacita.plans.recipe import CalibratedPlan
@@ -34,7 +37,7 @@ from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.estimate import Target, check_width, fit_mixture, lost_rows, singles_of, targets_of
+from tacita.synthesize.estimate import check_width, lost_rows, measurements_of
 from tacita.synthesize.marginals import EMPTY, HIDDEN, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, generator
 from tacita.synthesize.relational.related import Related
@@ -182,12 +185,12 @@ class RelationalPlan(CalibratedPlan[Related]):
     def _children(self, releases: list[Release], parents: Model, source: Source) -> tuple[Mixture, tuple[str, ...]]:
         """The model of children with their parents."""
         domain = self.domain.project(self.domain.countable)
-        targets, rows, error = targets_of(releases)
+        targets, rows, error = measurements_of(releases)
         if rows < 3 * error:
             singles = singles_of(domain, targets)
             tables = {name: shares[None] for name, shares in singles.items()}
             return Mixture(domain=domain, weights=np.ones(1), tables=tables), (EMPTY, *lost_rows(releases), HIDDEN)
-        targets += self._of_parents(parents, targets[0].std)
+        targets += self._of_parents(parents, targets[0].variance)
         fitted = fit_mixture(
             domain,
             targets,
@@ -199,7 +202,7 @@ class RelationalPlan(CalibratedPlan[Related]):
         note = f"{len(releases)} pairs were measured; the fit leaves {fitted.loss:.2f} of the noise's variance."
         return fitted.model, (note, *lost_rows(releases), *((HIDDEN,) if fitted.hidden else ()))
 
-    def _of_parents(self, parents: Model, std: float) -> list[Target]:
+    def _of_parents(self, parents: Model, variance: NDArray[np.float64] | float) -> list[Measurement]:
         """Pairs of a parent's attributes as children see them: weighted by the number of children. Costs nothing."""
         count, found = self.recipe.count, []
         for pair in itertools.combinations(self.above, 2):
@@ -208,7 +211,7 @@ class RelationalPlan(CalibratedPlan[Related]):
             shares = (wide.values * number).reshape(wide.shape)
             table = shares if count in pair else shares.sum(axis=-1)
             if table.sum() > 0:
-                found.append(Target(attributes=pair, shares=table / table.sum(), std=std))
+                found.append(Measurement(attributes=pair, values=table / table.sum(), variance=variance))
         return found
 
     def parts(self) -> dict[str, Any]:
