@@ -102,7 +102,6 @@ TOGETHER = {
     "synthesize/test_marginals.py": ("noisy_network", "plan"),
     "synthesize/test_flaws.py": ("select",),
     "synthesize/test_rules.py": ("ruled",),
-    "synthesize/test_synthesizer.py": ("kinds",),
     "tables/recoding/test_recoding.py": ("axis", "render"),
 }
 

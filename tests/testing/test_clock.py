@@ -21,7 +21,7 @@ from tacita.query.kmeans import KMeans
 from tacita.query.pca import PCA
 from tacita.query.sql import compile_sql
 from tacita.synthesize import Adaptive, Pairs, PateGan, Synthesize, Wgan
-from tacita.synthesize.auto import METHODS
+from tacita.synthesize.kinds import METHODS, QUALITY
 from tacita.tables.workload import Workload
 from tacita.testing.clock import SlowEngine, assert_no_clock, moved_clock
 
@@ -73,7 +73,7 @@ def recipes():
     yield "k-means", KMeans(columns=("age", "pay"), clusters=2)
     yield "pca", PCA(columns=("age", "pay"))
     yield "naive bayes", NaiveBayes(target="ill", features=("smokes", "age"))
-    for method in METHODS:
+    for method in (QUALITY, *METHODS):
         if method not in NETS:
             yield method, Synthesize(method=method, attributes=("job", "ill", "smokes", "age"), seconds=1.0)
     yield "aim in little time", Adaptive(attributes=("job", "ill", "smokes", "age"), seconds=0.05)

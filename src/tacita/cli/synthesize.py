@@ -38,7 +38,7 @@ from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
 from tacita.synthesize.auto import Synthesize
-from tacita.synthesize.kinds import Method
+from tacita.synthesize.kinds import Method, method_help
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import check_parts, check_target
@@ -64,7 +64,7 @@ def synthesize(
     rows: Annotated[
         int | None, typer.Option("--rows", "-n", help="Number of rows; about as many as the data has if not given.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="The method; `quality` picks one.")] = "quality",
+    method: Annotated[Method, typer.Option(help=method_help())] = "quality",
     attributes: Annotated[
         str | None, typer.Option(help="Attributes: age,sex. All that can be counted by default.")
     ] = None,

@@ -12,10 +12,9 @@ Privacy:  the choice reads the schema, the budget and what the caller states is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from tacita import check
 from tacita.domain import Domain
@@ -23,25 +22,12 @@ from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.effort import check_seconds
-from tacita.synthesize.gan.conditional import ConditionalGan
-from tacita.synthesize.gan.pate_gan import PateGan
-from tacita.synthesize.gan.wgan import Wgan
-from tacita.synthesize.kinds import Method
+from tacita.synthesize.kinds import METHODS, QUALITY, Method, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
-from tacita.synthesize.privbayes import PrivBayes
-from tacita.synthesize.select import Adaptive, SpanningTree
+from tacita.synthesize.select import SpanningTree
 
-__all__ = ["METHODS", "OPTIONS", "Synthesize"]
-
-METHODS: tuple[Method, ...] = get_args(Method)
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "privbayes": ("degree", "theta", "score", "split", "structure"),
-    "aim": ("rounds",),
-    "pairs": ("family",),
-    "independent": ("family",),
-}
-"""Options of a method that a user may set, by method; see the method's own class."""
+__all__ = ["Synthesize"]
 
 _MOST_PAIRS = 5000
 _DROWNED = 0.1
@@ -58,32 +44,33 @@ class Synthesize:
         attributes: Attributes to synthesise; all that can be counted if None.
         people: Approximate number of rows, where that is public. It decides whether pairs stand out from noise.
         seconds: Approximate time of fitting; decides how many steps are planned, and no run reads a clock.
-        options: Options of a named method, such as `degree` of PrivBayes; see `OPTIONS`.
+        options: Options of a named method, such as `degree` of PrivBayes: see `kinds.METHODS`.
     """
 
-    method: Method = "quality"
+    method: Method = QUALITY
     attributes: Key | None = None
     people: int | None = None
     seconds: float = math.inf
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check.one_of(self.method, "method", METHODS)
+        check.one_of(self.method, "method", (QUALITY, *METHODS))
         if self.people is not None and (type(self.people) is not int or self.people < 2):
             rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)
         check_seconds(self.seconds)
+        own = METHODS[self.method].options if self.method in METHODS else ()
         for name in self.options:
-            if name not in OPTIONS.get(self.method, ()):
-                known = ", ".join(OPTIONS.get(self.method, ())) or "no options"
+            if name not in own:
+                known = ", ".join(own) or "no options"
                 raise InvalidInput(f"is no option of {self.method}, which has {known}", field="options", value=name)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
         """The plan of the method; reads no data. Its `reason` says why this one."""
         names = check_attributes(domain, self.attributes, unit)
         chosen: Any
-        if self.method != "quality":
-            chosen, reason = self._named(self.method), ""
+        if self.method != QUALITY:
+            chosen, reason = self._named(METHODS[self.method]), ""
         elif len(names) == 1:
             chosen, reason = Independent(attributes=names), "There is one attribute: its table is released."
         elif len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
@@ -94,18 +81,9 @@ class Synthesize:
         plan: SynthesisPlan = chosen.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
         return plan
 
-    def _named(self, method: Method) -> Any:
-        known: dict[str, Callable[..., Any]] = {
-            "privbayes": partial(PrivBayes, people=self.people),
-            "mst": SpanningTree,
-            "aim": partial(Adaptive, seconds=self.seconds),
-            "pairs": partial(Pairs, seconds=self.seconds),
-            "independent": Independent,
-            "gan": partial(ConditionalGan, seconds=self.seconds),
-            "wgan": partial(Wgan, seconds=self.seconds),
-            "pate-gan": partial(PateGan, seconds=self.seconds),
-        }
-        return known[method](attributes=self.attributes, **self.options)
+    def _named(self, method: SynthesisMethod) -> Any:
+        shared = {name: getattr(self, name) for name in method.shared}
+        return method.recipe(attributes=self.attributes, **shared, **self.options)
 
     def _pairs_or_less(
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key

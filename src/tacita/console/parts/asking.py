@@ -25,6 +25,8 @@ from tacita.learn.models import recipe_of
 from tacita.learn.rehearsal import RehearsedFit, rehearse_fit
 from tacita.privacy.budget import Budget
 from tacita.synthesize.auto import Synthesize
+from tacita.synthesize.kinds import METHODS as SYNTHESIS_METHODS
+from tacita.synthesize.kinds import QUALITY
 from tacita.synthesize.rehearsal import rehearse
 
 __all__ = [
@@ -154,15 +156,10 @@ class SyntheticForm(ReleaseForm):
         names = list(self.domain.countable)
         with kit.row():
             self.spend_field()
-            options = {
-                "quality": "automatic (recommended)",
-                "privbayes": "Bayesian network (PrivBayes)",
-                "mst": "tree of pairs (MST)",
-                "aim": "selected tables (AIM)",
-                "pairs": "all pairs",
-                "independent": "single attributes",
-            }
-            self.method = kit.choice("Method", options, self.query.get("method", "quality"), change=self.change)
+            # a rehearsal would train those that need an extra
+            titles = {name: each.title for name, each in SYNTHESIS_METHODS.items() if not each.extra}
+            options = {QUALITY: "automatic (recommended)"} | titles
+            self.method = kit.choice("Method", options, self.query.get("method", QUALITY), change=self.change)
         with kit.row():
             self.people = kit.number(
                 "Approximate number of people (if public)", None, low=2, step=1, change=self.change

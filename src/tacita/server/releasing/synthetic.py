@@ -20,6 +20,7 @@ from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.synthesize.auto import Synthesize
+from tacita.synthesize.kinds import METHODS
 from tacita.synthesize.plan import SynthesisPlan
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.rules import Rules
@@ -119,10 +120,9 @@ def _find(services: Services, token: Token, body: SyntheticRequest) -> Dataset:
 
 
 def _seconds(request: SyntheticRequest) -> float:
-    trained = {"gan": 6.0, "wgan": 3.0, "pate-gan": 1.0}  # to account for private training, measured on one core
     if request.method == "independent" and request.budget.delta:
         return LOSS_SECONDS
-    return trained.get(request.method, QUICK_SECONDS)
+    return (request.method in METHODS and METHODS[request.method].plan_seconds) or QUICK_SECONDS
 
 
 SYNTHETIC = ReleaseKind(
