@@ -156,4 +156,4 @@ def _row(number: str, each: dict[str, Any], kind: str, dataset: str) -> list[obj
 
 
 def _make(name: str, path: str) -> None:
-    kit.said(kit.link("Make this release", path), **{"aria-label": f"Make this release: {name}"})
+    kit.said(kit.link("Make", path), **{"aria-label": f"Make: {name}"})
