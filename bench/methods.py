@@ -3,7 +3,7 @@
 Each table has its own number of rows (2,000 to 50,000) and of columns (3 to 17), its own kinds of columns, bounds that
 fit them well or badly, one or two hidden traits that columns share, and a target that follows some of them. Epsilon is
 drawn too (0.1 to 4, log-uniform), with and without a delta of 1e-5. A table's figure is the median error of `auto` over
-that of the best method, on the same seven draws of noise. DP-SGD is run as its steps without torch (`descended`).
+that of the best method, on the same seven draws of noise. DP-SGD is run as its steps without torch (`descend`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Points
 from tacita.learn.regression.auto import choose
-from tacita.learn.regression.methods.dpsgd import check_allowed, descended
+from tacita.learn.regression.methods.dpsgd import check_allowed, descend
 from tacita.learn.regression.methods.functional import FromMoments
 from tacita.learn.regression.problem import Coefficients, Method, Problem
 from tacita.learn.regression.regression import METHODS, Regression
@@ -72,7 +72,7 @@ def _one(number: int, delta: float) -> tuple[float, dict[str, float]]:
             errors[method] = _median([plan.fit([points], SeededSource(draw)) for draw in range(DRAWS)], points)
     try:
         check_allowed(setting)
-        steps = [descended(setting, points, 1, np.random.default_rng([number, draw])) for draw in range(DRAWS)]
+        steps = [descend(setting, points, 1, np.random.default_rng([number, draw])) for draw in range(DRAWS)]
         errors["dpsgd"] = _median(steps, points)
     except InvalidInput:
         pass

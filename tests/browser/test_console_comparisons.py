@@ -68,7 +68,7 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
         == 0
     )
 
-    page.get_by_role("link", name="Make this release: synthesize epsilon 1").click()
+    page.get_by_role("link", name="Make: synthesize epsilon 1").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Make a release")
     assert f"dataset={SAMPLE}&kind=synthetic&epsilon=1" in page.url
     console.visit(page, service, "/comparisons", "Compare releases")

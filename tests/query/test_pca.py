@@ -12,7 +12,7 @@ from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.model import PointModel
-from tacita.query.pca import PCA, shortened, triangle
+from tacita.query.pca import PCA, shorten, triangle
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
 NAMES = ("a", "b", "c")
@@ -27,7 +27,7 @@ def test_no_neighbour_moves_the_triangle_further_than_was_claimed(columns, norm,
     rng = np.random.default_rng(2)
     corners = np.array(list(itertools.product([0.0, 0.5, 1.0], repeat=columns)))
     places = np.concatenate([corners, rng.random((300, columns)), rng.integers(0, 2, (50, columns))])
-    rows = triangle(shortened(places, recipe.radius)).astype(float)
+    rows = triangle(shorten(places, recipe.radius)).astype(float)
     if neighbours is REPLACE:
         pairs = rng.integers(0, len(rows), (3000, 2))
         rows = np.concatenate([rows, rows[pairs[:, 0]] - rows[pairs[:, 1]]])
@@ -67,7 +67,7 @@ def test_measured_error_is_predicted_error():
 
 
 def test_rows_longer_than_the_norm_are_scaled_down():
-    rows = shortened(np.random.default_rng(1).random((500, 3)), 0.7)
+    rows = shorten(np.random.default_rng(1).random((500, 3)), 0.7)
     assert np.sqrt((rows**2).sum(axis=1)).max() <= 0.7 + 1e-12
 
 

@@ -36,7 +36,7 @@ from tacita.learn.functions.inputs import MOST_QUERIES
 from tacita.learn.functions.predicted_error import warning
 from tacita.learn.functions.recipe import Form, FunctionKind
 from tacita.learn.functions.registry import Entry, Registry, check_name
-from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.functions.releasing import KeptPlan, activate
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
@@ -133,7 +133,7 @@ def release(
         again=again,
     )
     kept = KeptPlan(plan=plan, registry=registry, name=name)
-    entry = activated(registry, session.ask(kept, purpose="release a function", key=key))
+    entry = activate(registry, session.ask(kept, purpose="release a function", key=key))
     if json:
         show.print_json(entry.as_dict() | {"balance": session.balance().as_dict()})
         return

@@ -158,7 +158,7 @@ def _shown(known: Page, app: Any, sessions: Sessions) -> Callable[..., Awaitable
         ui.on_exception(_show_error)
         with kit.frame(known.title, known.path, visit, sorted(PAGES, key=_place)):
             address = f"{request.url.path}?{request.url.query}"
-            with kit.drafted(draft_of(session.drafts, address) if known.form else None):
+            with kit.use_draft(draft_of(session.drafts, address) if known.form else None):
                 await _fill(known, visit, request.path_params)
         return None
 

@@ -37,7 +37,7 @@ from tacita.learn.regression.regression import Regression
 from tacita.learn.regression.solve import Penalty, coordinate_descent
 from tacita.learn.regression.tuning import TunedRegression
 from tacita.learn.trees.fitted_trees import FittedTrees, Tree
-from tacita.learn.trees.splitting import grow, shrunk, splits_of
+from tacita.learn.trees.splitting import grow, shrink_leaves, splits_of
 from tacita.learn.trees.trees import Trees
 from tacita.privacy.event import Event, NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
@@ -360,7 +360,7 @@ def _trees(
             lambda scores: int(np.argmax(scores)),
             weights[mine],
         )
-        return Tree(splits=chosen, shares=shrunk(counts, 1 / math.sqrt(2)))
+        return Tree(splits=chosen, shares=shrink_leaves(counts, 1 / math.sqrt(2)))
 
     return FittedTrees(
         domain=domain.project(names),

@@ -34,7 +34,7 @@ from tacita.query.numbers import Array
 from tacita.query.points import STEPS, CalibratedPoints, box, fit_noise, points
 from tacita.tables.release import Provenance
 
-__all__ = ["PCA", "CalibratedPCA", "shortened", "triangle"]
+__all__ = ["PCA", "CalibratedPCA", "shorten", "triangle"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class PCA:
         return {"method": "pca"} | plain_fields(self)
 
 
-def shortened(places: Array, radius: float) -> Array:
+def shorten(places: Array, radius: float) -> Array:
     """Places from 0 to 1 as rows from -1 to 1, none longer than the radius."""
     rows = 2 * places - 1
     lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
@@ -107,7 +107,7 @@ class CalibratedPCA(CalibratedPoints):
         """Sum once, add noise once."""
         check_engine(self, engine)
         recipe: PCA = self.recipe
-        rows = shortened(points(engine, recipe.columns, self.unit), recipe.radius)
+        rows = shorten(points(engine, recipe.columns, self.unit), recipe.radius)
         exact = triangle(rows).sum(axis=0)
         noisy = (exact + self.law.draw(exact.size, source)) * float(self.law.step)
         return self._model(noisy, source.simulated)

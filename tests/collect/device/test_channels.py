@@ -257,7 +257,7 @@ def by_chance(channel, truth):
 @pytest.mark.parametrize("name", SMALL)
 def test_what_a_person_is_told_is_the_law(name):
     channel, cells = SMALL[name]
-    rows, kept = law(channel, cells), channel.kept(cells)
+    rows, kept = law(channel, cells), channel.keep_probability(cells)
     if isinstance(channel, Matrix | Wave | Duchi | Piecewise | Hybrid | Chain):
         told = sum(min(row.get(answer, 0) for row in rows) for answer in rows[0])
         assert kept == 1 - told
@@ -266,7 +266,7 @@ def test_what_a_person_is_told_is_the_law(name):
         for truth, row in enumerate(rows):
             named = sum(p for answer, p in row.items() if names_the_truth(channel, cells, truth, answer))
             assert named == kept + by_chance(channel, truth)
-    assert f"probability {float(told):.3g}" in channel.said(cells)
+    assert f"probability {float(told):.3g}" in channel.describe(cells)
 
 
 @pytest.mark.parametrize("name", SMALL)

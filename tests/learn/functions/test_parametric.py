@@ -17,7 +17,7 @@ from tacita.learn.functions.bundle import export_bundle, load_bundle
 from tacita.learn.functions.inputs import points_of
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.functions.registry import Registry
-from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.functions.releasing import KeptPlan, activate
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
@@ -70,7 +70,7 @@ def released(database, recipe, seal=None, name="model"):
         ledger.open("people", budget=Budget.pure(50.0), **notion)
     plan = recipe.calibrate(DOMAIN, Budget.pure(1.0), **notion)
     session = Session(engine=engine(), ledger=ledger, account="people", principal="me", source=SecureSource())
-    return registry, activated(registry, session.ask(KeptPlan(plan=plan, registry=registry, name=name)))
+    return registry, activate(registry, session.ask(KeptPlan(plan=plan, registry=registry, name=name)))
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: f"{type(recipe).__name__} {recipe.target}")
@@ -240,7 +240,7 @@ def test_what_was_paid_for_is_not_forgotten(database):
     registry.put(ParametricModel.of_fitted(kept.plan.run(engine(), SecureSource())), "other")
     with database.reading() as connection:
         assert orphan not in connection.execute(sa.select(models.c.id)).scalars().all()
-    entry = activated(registry, session.ask(kept, key="k"))
+    entry = activate(registry, session.ask(kept, key="k"))
     assert entry.state == "active"
     assert FunctionService(registry, SecureSource()).predict("model", [POINT]).labels is not None
 

@@ -12,7 +12,7 @@ from tacita.errors import Conflict, Forbidden, InvalidInput, UnknownName
 from tacita.learn.functions import ReleaseFunction
 from tacita.learn.functions.bundle import export_bundle, load_bundle
 from tacita.learn.functions.registry import Registry
-from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.functions.releasing import KeptPlan, activate
 from tacita.learn.functions.sealing import Seal
 from tacita.learn.functions.service import FunctionService
 from tacita.noise import SecureSource
@@ -236,14 +236,14 @@ def paying(registry: Registry, kit) -> tuple[Session, KeptPlan]:
 
 def test_a_function_is_charged_once_and_answers_are_free(kit, registry) -> None:
     session, plan = paying(registry, kit)
-    entry = activated(registry, session.ask(plan, key="k"))
+    entry = activate(registry, session.ask(plan, key="k"))
     spent = session.balance().spent
     assert 0.9 < spent <= 1
     for _ in range(3):
         serve(registry).predict("people", POINTS)
     assert session.balance().spent == spent
     assert (entry.dataset, entry.state, entry.about["simulated"]) == ("d", "active", False)
-    assert activated(registry, session.ask(plan, key="k")) == registry.get("people")
+    assert activate(registry, session.ask(plan, key="k")) == registry.get("people")
     assert session.balance().spent == spent
 
 
@@ -258,7 +258,7 @@ def test_a_run_that_was_cut_off_gives_no_second_function(kit, registry, monkeypa
         session.ask(plan, key="k")
     monkeypatch.undo()
     assert registry.list() == []
-    activated(registry, session.ask(plan, key="k"))
+    activate(registry, session.ask(plan, key="k"))
     with registry.database.reading() as connection:
         states = sorted(connection.execute(sa.select(models.c.state)).scalars())
     assert states == ["active", "pending"]

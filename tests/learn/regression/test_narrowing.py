@@ -10,7 +10,7 @@ from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.learn import NarrowedRegression, Regression, read_model, recipe_of
 from tacita.learn.feature_map import Points
-from tacita.learn.regression.narrowing import narrowed, reach_of, shells_of, widened
+from tacita.learn.regression.narrowing import narrow_points, reach_of, shells_of, widened
 from tacita.learn.regression.problem import Coefficients
 from tacita.noise import DiscreteLaplace, SeededSource
 from tacita.privacy.accountant import cost
@@ -128,10 +128,10 @@ def test_whatever_the_ends_are_rows_stay_inside():
     points = Points(x=rng.uniform(-1, 1, (500, 3)), y=rng.uniform(-1, 1, 500), outside=3)
     for _ in range(50):
         limits = np.sort(rng.uniform(-1, 1, (4, 2)), axis=1)
-        found = narrowed(points, limits, target=True)
+        found = narrow_points(points, limits, target=True)
         assert max(np.abs(found.x).max(), np.abs(found.y).max()) <= 1
         assert found.outside == 3
-        one = narrowed(Points(x=points.x[:1], y=points.y[:1], outside=0), limits, target=True)
+        one = narrow_points(Points(x=points.x[:1], y=points.y[:1], outside=0), limits, target=True)
         assert np.array_equal(one.x[0], found.x[0])  # by that row alone
 
 
@@ -206,7 +206,7 @@ def test_a_widened_line_predicts_what_the_narrow_one_does(target):
     limits = np.sort(rng.uniform(-1, 1, (4, 2)), axis=1)
     line = Coefficients(coefficients=rng.normal(size=3), intercept=0.3, notes={})
     inside = rng.uniform(limits[:-1, 0], limits[:-1, 1], (40, 3))
-    points = narrowed(Points(x=inside, y=np.zeros(40), outside=0), limits, target=target)
+    points = narrow_points(Points(x=inside, y=np.zeros(40), outside=0), limits, target=target)
     told = points.x @ line.coefficients + line.intercept
     wide = widened(line, limits, target=target)
     middle, half = limits[-1].mean(), np.ptp(limits[-1]) / 2

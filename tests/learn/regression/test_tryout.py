@@ -5,7 +5,7 @@ import pytest
 
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.learn import Regression
-from tacita.learn.regression.methods.dpsgd import Sgd, about_noise, descended
+from tacita.learn.regression.methods.dpsgd import Sgd, about_noise, descend
 from tacita.learn.regression.methods.functional import FromMoments
 from tacita.learn.regression.moments import NoisyMoments
 from tacita.learn.regression.monomials import ExactMoments
@@ -78,7 +78,7 @@ def test_steps_without_torch_are_those_with_it(task):
     setting, steps = setting_of(task=task), Steps(steps=12, rate=1.0, noise_multiplier=1e-3)
     points = points_of(setting)
     long = Sgd(setting=setting, steps=steps).fit([points] * COPIES, SeededSource(0))
-    short = descended(setting, points, COPIES, np.random.default_rng(0), steps)
+    short = descend(setting, points, COPIES, np.random.default_rng(0), steps)
     assert short.coefficients == pytest.approx(long.coefficients, abs=2e-3)
     assert short.intercept == pytest.approx(long.intercept, abs=2e-3)
     assert np.abs(long.coefficients).max() > 0.05
@@ -92,7 +92,7 @@ def test_sampled_and_noisy_steps_have_the_same_spread_without_torch():
     points, plan = points_of(setting), Sgd(setting=setting, steps=steps)
     slow = np.array([plan.fit([points] * COPIES, SeededSource(seed)).coefficients for seed in range(60)])
     fast = np.array(
-        [descended(setting, points, COPIES, np.random.default_rng(seed), steps).coefficients for seed in range(600)]
+        [descend(setting, points, COPIES, np.random.default_rng(seed), steps).coefficients for seed in range(600)]
     )
     assert fast.std(axis=0) == pytest.approx(slow.std(axis=0), rel=0.35)
     assert np.abs(fast.mean(axis=0) - slow.mean(axis=0)).max() < 4 * slow.std() / np.sqrt(60)

@@ -8,7 +8,7 @@ from tacita.assess.audit import audit
 from tacita.domain import Boolean, Categorical, Domain, Identifier, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn.trees.splitting import scores_of, shrunk, splits_of
+from tacita.learn.trees.splitting import scores_of, shrink_leaves, splits_of
 from tacita.learn.trees.trees import CalibratedTrees, Trees
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost
@@ -133,7 +133,7 @@ def test_a_person_is_protected_with_all_rows():
 
 def test_shares_of_drowned_leaves_follow_the_node_above():
     counts = np.array([[90.0, 10.0], [-3.0, 1.0]])
-    shares = shrunk(counts, 5.0)
+    shares = shrink_leaves(counts, 5.0)
     assert shares.sum(axis=1) == pytest.approx(1)
     assert shares[1, 0] > 0.5
 

@@ -19,7 +19,7 @@ from tacita.synthesize import PateGan  # noqa: E402
 from tacita.synthesize.estimate import measurements_of  # noqa: E402
 from tacita.synthesize.gan.encode import Encoding  # noqa: E402
 from tacita.synthesize.gan.maker import Maker  # noqa: E402
-from tacita.synthesize.gan.pate_gan import Teachers, assigned, noisy_votes  # noqa: E402
+from tacita.synthesize.gan.pate_gan import Teachers, assign_units, noisy_votes  # noqa: E402
 
 from .conftest import DOMAIN, SMALL, rows  # noqa: E402
 
@@ -61,7 +61,7 @@ def taught():
             found.append(teachers.votes(maker.rows(40)))
         return np.concatenate(found)
 
-    return units.codes, assigned(len(units), 12, SeededSource(3)), votes
+    return units.codes, assign_units(len(units), 12, SeededSource(3)), votes
 
 
 def test_a_unit_that_comes_goes_or_changes_moves_each_count_by_at_most_one(taught):
@@ -93,9 +93,9 @@ def test_one_shared_network_would_break_that(taught):
 
 
 def test_teachers_are_drawn_evenly_and_each_unit_for_itself():
-    drawn = assigned(12_000, 12, SeededSource(5))
+    drawn = assign_units(12_000, 12, SeededSource(5))
     assert stats.chisquare(np.bincount(drawn, minlength=12)).pvalue > 1e-3
-    assert (assigned(11_999, 12, SeededSource(5)) == drawn[:-1]).all()
+    assert (assign_units(11_999, 12, SeededSource(5)) == drawn[:-1]).all()
 
 
 def test_noise_on_votes_has_the_calibrated_law():

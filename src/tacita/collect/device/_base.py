@@ -24,7 +24,7 @@ __all__ = [
     "check_packed",
     "check_total",
     "check_weight",
-    "said_of_reports",
+    "describe_reports",
 ]
 
 MAX_CELLS = 2**20
@@ -74,11 +74,11 @@ class DeviceChannel:
         """The same rounded outward: what a ledger books."""
         return draw.log_upper(self.worst_ratio(cells))
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """Probability that the report is made from the truth: kept by the coin, or held in the report."""
         raise NotImplementedError
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """Describe in plain words what is sent and how it is drawn."""
         raise NotImplementedError
 
@@ -103,7 +103,7 @@ class DeviceChannel:
         return None
 
 
-def said_of_reports(reports: int, kept: Fraction) -> str:
+def describe_reports(reports: int, kept: Fraction) -> str:
     """Describe a channel that sends one of so many reports."""
     return (
         f"One of {reports} possible reports and a random number leave this device."

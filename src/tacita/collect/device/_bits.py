@@ -46,15 +46,15 @@ class Unary(DeviceChannel):
         scale = 2**self.bits
         return Fraction(self.on * (scale - self.off), (scale - self.on) * self.off)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """on / T."""
         return Fraction(self.on, 2**self.bits)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """A yes or no for each answer."""
         return (
             "A yes or a no for each of these answers and a random number leave this device."
-            f" Yours is a yes with probability {float(self.kept(cells)):.3g},"
+            f" Yours is a yes with probability {float(self.keep_probability(cells)):.3g},"
             f" each other one with probability {self.off / 2**self.bits:.3g}."
         )
 
@@ -102,15 +102,16 @@ class Subset(DeviceChannel):
         # by each other, and C(k-1, w) / C(k-1, w-1) = (k - w) / w.
         return Fraction(self.on * (cells - self.size), (2**self.bits - self.on) * self.size)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """on / T."""
         return Fraction(self.on, 2**self.bits)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """A set of answers."""
         return (
             f"A set of {self.size} of these answers and a random number leave this device. Your own is in it with"
-            f" probability {float(self.kept(cells)):.3g}; by chance alone it would be with {self.size / cells:.3g}."
+            f" probability {float(self.keep_probability(cells)):.3g}; by chance alone it would be with"
+            f" {self.size / cells:.3g}."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:

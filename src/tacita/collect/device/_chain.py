@@ -20,7 +20,7 @@ from tacita.collect.device._base import (
     check_index,
     check_total,
     check_weight,
-    said_of_reports,
+    describe_reports,
 )
 from tacita.collect.device.refusal import Refusal, is_integer
 
@@ -123,14 +123,14 @@ class Chain(DeviceChannel):
             prod((Fraction(keep + fake, fake) for keep, fake, _ in row), start=Fraction(1)) for row in self._rows()
         )
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """1 less the part of the law that all cells share: all coins fall on a fake."""
         shared = (prod((Fraction(fake, total) for _, fake, total in row), start=Fraction(1)) for row in self._rows())
         return 1 - sum(shared, Fraction(0))
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """One of the rows."""
-        return said_of_reports(cells, self.kept(cells))
+        return describe_reports(cells, self.keep_probability(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """One die for each segment, in order."""

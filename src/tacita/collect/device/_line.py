@@ -24,7 +24,7 @@ from tacita.collect.device._base import (
     check_index,
     check_total,
     check_weight,
-    said_of_reports,
+    describe_reports,
 )
 from tacita.collect.device.refusal import Refusal, is_integer
 
@@ -34,9 +34,9 @@ __all__ = ["Duchi", "Hybrid", "Piecewise", "Wave"]
 class _OnLine(DeviceChannel):
     """Base class: an answer is one of a row of reports, and all of them may be sent."""
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """One of the reports."""
-        return said_of_reports(self.index_end(cells), self.kept(cells))
+        return describe_reports(self.index_end(cells), self.keep_probability(cells))
 
     def check_answer(self, cells: int, answer: object) -> None:
         """One of the reports."""
@@ -93,7 +93,7 @@ class Wave(_OnLine):
         # Claim: all cells have one total, and report 0 is near for cell 0 and far for the last.
         return Fraction(self.near, self.far)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """1 less the part of the law that all cells share."""
         return window_kept(self.width, self.near, self.far, cells - 1)
 
@@ -170,7 +170,7 @@ class Duchi(_WithPoints):
         # total; both ends are points of some cell.
         return Fraction(self.least + self.step * self.last, self.least)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """1 less the part of the law that all cells share."""
         return Fraction(self.step * self.last, 2 * self.least + self.step * self.last)
 
@@ -208,7 +208,7 @@ class Piecewise(_WithPoints):
         # Claim: all cells have one total, and report 0 is near for point 0 and far for P; both are points of a cell.
         return Fraction(self.near, self.far)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """1 less the part of the law that all points share."""
         return window_kept(self.width, self.near, self.far, self.last)
 
@@ -256,7 +256,7 @@ class Hybrid(_WithPoints):
         # of its own part.
         return max(Fraction(self.least + self.step * self.last, self.least), Fraction(self.near, self.far))
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """The mean over both parts."""
         share = Fraction(self.mix, 2**self.bits)
         coin = Fraction(self.step * self.last, 2 * self.least + self.step * self.last)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from tacita.collect.device import draw
-from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight, said_of_reports
+from tacita.collect.device._base import MAX_CELLS, Answer, DeviceChannel, check_index, check_weight, describe_reports
 from tacita.collect.device.draw import WORD_RANGE
 from tacita.collect.device.refusal import Refusal
 from tacita.errors import InvalidInput
@@ -60,14 +60,14 @@ class Matrix(DeviceChannel):
         columns = (column for column in zip(*self.weights, strict=True) if column[0])
         return max(Fraction(max(column), min(column)) for column in columns)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """1 less the part of the law that all cells share; keep / total where the table is randomized response."""
         total = sum(self.weights[0])
         return 1 - Fraction(sum(map(min, zip(*self.weights, strict=True))), total)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """One of the reports."""
-        return said_of_reports(self.index_end(cells), self.kept(cells))
+        return describe_reports(self.index_end(cells), self.keep_probability(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """One die, with the sides of the truth's row."""

@@ -59,16 +59,16 @@ class RR(DeviceChannel):
         """1 + keep / min(fake)."""
         return draw.ratio(self.keep, self.fake)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """keep / total."""
         return Fraction(self.keep, self.keep + sum(self.fake))
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """An answer, one's own or one by chance."""
         return (
             "One of these answers and a random number leave this device."
-            f" With probability {float(self.kept(cells)):.3g} it is your own; otherwise it is drawn by chance,"
-            " and no one who sees it can know which."
+            f" With probability {float(self.keep_probability(cells)):.3g} it is your own; otherwise it is drawn by"
+            " chance, and no one who sees it can know which."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
@@ -122,16 +122,16 @@ class Hash(_Inner):
             raise Refusal("hash-cells", "must be an integer from 2 to 2**20", field="channel.cells", value=self.cells)
         self._check_inner(self.cells)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """keep / total."""
         return Fraction(self.keep, self.keep + self.cells * self.fake)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """A grouping, and a group."""
         return (
             f"Random numbers leave this device that sort these answers into {self.cells} groups, and the number of one"
-            f" group. With probability {float(self.kept(cells)):.3g} it is the group of your own answer; otherwise it"
-            " is drawn by chance, and no one who sees it can know which."
+            f" group. With probability {float(self.keep_probability(cells)):.3g} it is the group of your own answer;"
+            " otherwise it is drawn by chance, and no one who sees it can know which."
         )
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
@@ -171,13 +171,13 @@ class Hadamard(_Inner):
         if self.keep == 0:
             raise Refusal("threshold", "must be at least 1", field="channel.keep", value=0)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """keep / total."""
         return Fraction(self.keep, self.keep + 2 * self.fake)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """A split, and a side."""
-        return said_of_groups(self.kept(cells))
+        return describe_groups(self.keep_probability(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """A word for the row, then a die of two sides."""
@@ -218,13 +218,13 @@ class Fourier(_Inner):
         if self.keep == 0:
             raise Refusal("threshold", "must be at least 1", field="channel.keep", value=0)
 
-    def kept(self, cells: int) -> Fraction:
+    def keep_probability(self, cells: int) -> Fraction:
         """keep / total."""
         return Fraction(self.keep, self.keep + 2 * self.fake)
 
-    def said(self, cells: int) -> str:
+    def describe(self, cells: int) -> str:
         """A split, and a side."""
-        return said_of_groups(self.kept(cells))
+        return describe_groups(self.keep_probability(cells))
 
     def draw(self, cells: int, truth: int, words: Iterator[int]) -> tuple[Answer, int]:
         """A die for the set, then a die of two sides."""
@@ -256,7 +256,7 @@ def fourier_masks(attributes: int, order: int) -> tuple[int, ...]:
     return tuple(sum(1 << (attributes - 1 - place) for place in chosen) for chosen in sets)
 
 
-def said_of_groups(kept: Fraction) -> str:
+def describe_groups(kept: Fraction) -> str:
     """Describe a channel that names one of two groups of the answers."""
     return (
         "A random number leaves this device that splits these answers into two groups, and a bit that names one"

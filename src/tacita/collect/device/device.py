@@ -424,7 +424,7 @@ def _offer(question: Question, remaining: float, known: Entry | None) -> Offer:
         asks=question.asks,
         loss=question.charge,
         charge=question.charge if known is None else 0.0,
-        kept=float(question.channel.kept(question.cells)),
+        kept=float(question.channel.keep_probability(question.cells)),
         odds=float(question.channel.worst_ratio(question.cells)),
         remaining=remaining,
         statement=_statement(question, remaining, known),
@@ -436,7 +436,7 @@ def _statement(question: Question, remaining: float, known: Entry | None) -> str
     odds = float(question.channel.worst_ratio(question.cells))
     lines = [
         f"The campaign {question.campaign!r} asks for {names} ({question.cells} possible answers).",
-        question.channel.said(question.cells),
+        question.channel.describe(question.cells),
         "Whatever is sent, it changes the odds between any two answers you may have"
         f" by a factor of {odds:.4g} at most (epsilon {question.charge:.6g}).",
     ]

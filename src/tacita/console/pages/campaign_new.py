@@ -189,7 +189,7 @@ class _Builder:
             if row.fixed:
                 answers.props("readonly")
             taken = ui.button(on_click=remove, icon="close", color=None).props("flat round dense")
-            kit.said(taken, **{"aria-label": f"Remove attribute {number}"})
+            kit.set_attributes(taken, **{"aria-label": f"Remove attribute {number}"})
 
     # -- which tables -------------------------------------------------------------------------------------------------
 

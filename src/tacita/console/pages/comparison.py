@@ -31,7 +31,9 @@ async def comparison(visit: Visit, id: str) -> None:
     with room, kit.panel("Running", "You can leave this page. The comparison continues."):
         with ui.element("div").props("aria-live=polite"):
             line = kit.text(_line(job))
-        bar = kit.said(ui.element("progress").props("max=100"), value=_percent(job), **{"aria-label": "Progress"})
+        bar = kit.set_attributes(
+            ui.element("progress").props("max=100"), value=_percent(job), **{"aria-label": "Progress"}
+        )
 
         async def cancel() -> None:
             words = "Results so far are lost. No budget was spent."
@@ -156,4 +158,4 @@ def _row(number: str, each: dict[str, Any], kind: str, dataset: str) -> list[obj
 
 
 def _make(name: str, path: str) -> None:
-    kit.said(kit.link("Make this release", path), **{"aria-label": f"Make this release: {name}"})
+    kit.set_attributes(kit.link("Make", path), **{"aria-label": f"Make: {name}"})

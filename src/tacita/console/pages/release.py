@@ -50,7 +50,7 @@ async def watch(visit: Visit, job: dict[str, Any], show: Callable[[dict[str, Any
     with room, kit.panel("Running"):
         line = kit.text("")
         bar = ui.linear_progress(0.0, show_value=False)
-        kit.said(bar, **{"aria-label": "Progress"})
+        kit.set_attributes(bar, **{"aria-label": "Progress"})
 
         async def stop() -> None:
             if await kit.confirm("Cancel this job?", "Budget that it has spent is not refunded.", "Cancel the job"):
@@ -165,10 +165,10 @@ def _download(visit: Visit, id: str, found: dict[str, Any], synthetic: bool) -> 
                 link = kit.link(
                     f"Download {name}", f"{_FILES}/v1/releases/{id}/rows?format={format}".removeprefix(HOME)
                 )
-                kit.said(link.classes("main-button" if format == "csv" else ""), download=f"{id}.{format}")
+                kit.set_attributes(link.classes("main-button" if format == "csv" else ""), download=f"{id}.{format}")
         with kit.row():
             statement = kit.link("Privacy statement, signed", f"/files/v1/releases/{id}/statement")
-            kit.said(statement, download=f"{id}.statement.json")
+            kit.set_attributes(statement, download=f"{id}.statement.json")
             if synthetic:
                 kit.link("What-if questions", f"/network?release={id}")
         kit.note(
@@ -190,7 +190,7 @@ async def _old_tables(visit: Visit, job: dict[str, Any]) -> None:
     """Show tables of a query job of an earlier version."""
     path = f"/v1/jobs/{job['id']}/result"
     with kit.panel("Download"):
-        kit.said(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
+        kit.set_attributes(kit.link("Download JSON", f"/files{path}", "main-button"), download=f"{job['id']}.json")
     found = Releases.from_json(await visit.api.text(path))
     _bars(found)
     await _assess_tables(visit, job, found)
@@ -203,9 +203,13 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
         with kit.panel("Guarantee"):
             kit.facts(_promise(await visit.api.get(f"{path}/statement")))
         with kit.panel("Download"), kit.row():
-            kit.said(kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv")
-            kit.said(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
-            kit.said(kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json")
+            kit.set_attributes(
+                kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv"
+            )
+            kit.set_attributes(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
+            kit.set_attributes(
+                kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json"
+            )
     if job["kind"] == "tables":
         found = Releases.from_json(await visit.api.text(path))
         _bars(found)

@@ -87,6 +87,6 @@ def _show_once(text: str) -> None:
         with kit.row():
             kit.button("Copy", lambda: ui.clipboard.write(text))
             kit.button("Done", dialog.close, main=True)
-    kit.said(dialog.props("persistent"), **{"aria-label": "The token"})
+    kit.set_attributes(dialog.props("persistent"), **{"aria-label": "The token"})
     # a token that is shown once must not stay in the page
     dialog.on_value_change(lambda event: None if event.value else dialog.delete())

@@ -259,7 +259,7 @@ def read_by_respondents(body: Mapping[str, Any], mode: str) -> list[Read]:
         found.append(
             Read(
                 asks=tuple((ask.attribute, ask.levels) for ask in question.asks),
-                said=question.channel.said(question.cells),
+                said=question.channel.describe(question.cells),
                 odds=float(question.channel.worst_ratio(question.cells)),
                 epsilon=question.charge,
                 share=asked.share,

@@ -155,7 +155,7 @@ def _files(id: str, several: bool) -> None:
                 (f"{_ROWS:,} synthetic rows (CSV)", f"{place}/synthetic?rows={_ROWS}", f"{id}-rows.csv"),
             ):
                 with ui.element("li"):
-                    kit.said(kit.link(words, path), download=name)
+                    kit.set_attributes(kit.link(words, path), download=name)
         if several:
             kit.link("Network and what-if questions", f"/network?campaign={quote(id)}")
 

@@ -30,7 +30,6 @@ __all__ = [
     "choice",
     "confirm",
     "draft",
-    "drafted",
     "empty",
     "facts",
     "field",
@@ -49,7 +48,7 @@ __all__ = [
     "problem_dialog",
     "reword",
     "row",
-    "said",
+    "set_attributes",
     "slider",
     "soon",
     "state",
@@ -57,6 +56,7 @@ __all__ = [
     "text",
     "title",
     "upload",
+    "use_draft",
 ]
 
 E = TypeVar("E", bound=ui.element)
@@ -147,7 +147,7 @@ def note(words: str) -> ui.html:
 def link(words: str, path: str, classes: str = "", *, new: bool = False) -> ui.element:
     """A link to a page of the console, or to one of its files."""
     target = f"{_HOME}{path}" if path.startswith("/") else path
-    found = said(ui.element("a").classes(classes), href=target)
+    found = set_attributes(ui.element("a").classes(classes), href=target)
     if new:
         found.props('target="_blank" rel="noopener"')
     with found:
@@ -160,7 +160,7 @@ def state(word: str) -> ui.html:
     return text(word, f"state state-{word}", tag="span")
 
 
-def said(found: E, **attributes: str) -> E:
+def set_attributes(found: E, **attributes: str) -> E:
     """Give an element attributes whose words are not ours: they are no part of a line that is read as code."""
     for name, words in attributes.items():
         found.props[name] = words
@@ -211,7 +211,7 @@ def facts(pairs: Mapping[str, object]) -> ui.html:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str) -> ui.element:
     """A plain table; a column whose name begins with > holds numbers. A cell that is an element's maker is called."""
-    room = said(ui.element("div").classes("wide").props("tabindex=0 role=region"), **{"aria-label": caption})
+    room = set_attributes(ui.element("div").classes("wide").props("tabindex=0 role=region"), **{"aria-label": caption})
     styles = ["num" if column.startswith(">") else "" for column in columns]
     with room, ui.element("table") as found:
         text(caption, "unseen", tag="caption")
@@ -243,7 +243,7 @@ def picture(svg: str) -> ui.html:
 
 
 @contextmanager
-def drafted(found: Draft | None) -> Iterator[None]:
+def use_draft(found: Draft | None) -> Iterator[None]:
     """While the block builds a page, its fields take from this draft what they held before; then say that they did."""
     kept = found or Draft()
     app.storage.client["draft"] = kept
@@ -272,7 +272,7 @@ def draft() -> Draft:
 def _named(found: E, name: str, words: str) -> E:
     """A label above a field, for eyes and for ears."""
     found.props("outlined dense hide-bottom-space")
-    return said(found, **{"aria-label": name} | ({"hint": words} if words else {}))
+    return set_attributes(found, **{"aria-label": name} | ({"hint": words} if words else {}))
 
 
 def _noted(found: V, key: str) -> V:
@@ -393,9 +393,9 @@ def slider(
 
     with ui.element("div").classes("field slider"):
         label = ui.html("", sanitize=False, tag="div")
-        bar = said(ui.element("input"), type="range", min="0", max=str(len(places) - 1), step="1")
+        bar = set_attributes(ui.element("input"), type="range", min="0", max=str(len(places) - 1), step="1")
         # as an attribute (^): the framework puts a property back to where it was whenever it draws the page
-        said(bar, **{"^value": str(chosen), "aria-label": name, "aria-valuetext": texts[chosen]})
+        set_attributes(bar, **{"^value": str(chosen), "aria-label": name, "aria-valuetext": texts[chosen]})
         label_js = f"event.target.setAttribute('aria-valuetext', {json.dumps(texts)}[event.target.value])"
         bar.on("input", moved, js_handler=f"(event) => {{ {label_js}; emit(event.target.value) }}", throttle=0.1)
         if words:
@@ -436,7 +436,7 @@ def upload(words: str, brought: Handler, *, accept: str) -> None:
         on_upload=brought,
         on_rejected=lambda: ui.notify(f"The file must be {accept.replace(',', ' or ')}."),
     )
-    said(hidden.style("display: none"), accept=accept)
+    set_attributes(hidden.style("display: none"), accept=accept)
     made = ui.button(words, color=None).props("no-caps outline").classes("quiet-button")
     # picked in the browser itself, because a browser opens its files only for a click
     made.on("click", js_handler=f"() => runMethod({hidden.id}, 'pickFiles', [])")
@@ -454,7 +454,7 @@ async def confirm(question: str, words: str, yes: str) -> bool:
             ui.button("Not now", on_click=lambda: dialog.submit(False), color=None).props("no-caps outline").classes(
                 "quiet-button"
             )
-    said(dialog, **{"aria-label": question})
+    set_attributes(dialog, **{"aria-label": question})
     answer = await dialog
     dialog.delete()
     return bool(answer)
@@ -507,4 +507,4 @@ def problem_dialog(error: TacitaError | None) -> None:
         if hint:
             text(hint)
         ui.button("Close", on_click=dialog.close, color=None).props("no-caps outline").classes("quiet-button")
-    said(dialog, **{"aria-label": name})
+    set_attributes(dialog, **{"aria-label": name})

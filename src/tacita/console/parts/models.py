@@ -34,7 +34,7 @@ async def show_model(visit: Visit, job: dict[str, Any]) -> None:
                 kit.note("This function has no parameters to download: its noise is drawn for each question.")
             else:
                 link = kit.link("Download parameters", f"/files/v1/models/{found['id']}/parameters", "main-button")
-                kit.said(link, download=f"{found['name']}.json")
+                kit.set_attributes(link, download=f"{found['name']}.json")
     if about.get("target"):
         _accuracy()
     _ask(visit, found, schema)

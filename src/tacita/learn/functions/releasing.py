@@ -21,7 +21,7 @@ from tacita.noise import Source
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["KeptPlan", "ReleasedFunction", "activated"]
+__all__ = ["KeptPlan", "ReleasedFunction", "activate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +101,6 @@ class KeptPlan:
         return ReleasedFunction(**json.loads(text))
 
 
-def activated(registry: Registry, answer: ReleasedFunction) -> Entry:
+def activate(registry: Registry, answer: ReleasedFunction) -> Entry:
     """Let the function that the ledger's answer names be asked."""
     return registry.activate(answer.id, charge=answer.charge, dataset=answer.dataset)

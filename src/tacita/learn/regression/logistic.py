@@ -15,13 +15,13 @@ import numpy as np
 from tacita.learn.feature_map import Array
 from tacita.learn.regression.problem import Coefficients
 
-__all__ = ["minimum", "probabilities", "unfolded"]
+__all__ = ["minimum", "probabilities", "unfold"]
 
 _ROUNDS, _TOLERANCE = 1000, 2.0**-32
 _SHORTEST, _SAME = 1e-8, 1e-14
 
 
-def unfolded(found: Coefficients) -> Coefficients:
+def unfold(found: Coefficients) -> Coefficients:
     """The logistic model whose polynomial form has this linear model."""
     return Coefficients(coefficients=2 * found.coefficients, intercept=2 * found.intercept, notes=found.notes)
 

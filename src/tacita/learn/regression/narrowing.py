@@ -45,7 +45,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.aggregates import Aggregate, Aggregates, CalibratedAggregates
 from tacita.query.numbers import bounds_of, measurable
 
-__all__ = ["CalibratedNarrowing", "NarrowedRegression", "narrowed", "reach_of", "shells_of", "widened"]
+__all__ = ["CalibratedNarrowing", "NarrowedRegression", "narrow_points", "reach_of", "shells_of", "widened"]
 
 _TAIL, _MOST_BLUR = 1 / 50, 1 / 10
 """Of the rows: how many may lie beyond the ends, and how much noise there may be in saying so."""
@@ -156,7 +156,7 @@ def reach_of(counts: Array, std: float) -> float:
     return reach
 
 
-def narrowed(points: Points, limits: Array, *, target: bool) -> Points:
+def narrow_points(points: Points, limits: Array, *, target: bool) -> Points:
     """Rows clipped to the limits and stretched to -1..1; sensitive as before."""
 
     def stretched(values: Array, ends: Array) -> Array:
@@ -225,7 +225,7 @@ class CalibratedNarrowing(StagedPlan):
         check_engine(self, engine)
         design, method, target = self.fit.setting.design, self.fit.method, self.recipe.base.task == "linear"
         limits = self.limits(engine, source)
-        rows = (narrowed(points, limits, target=target) for points in design.read(engine, self.unit))
+        rows = (narrow_points(points, limits, target=target) for points in design.read(engine, self.unit))
         found = widened(method.fit(rows, source), limits, target=target)
         notes = dict(found.notes) | {"narrowed": _named(design, limits)}
         return self.released(found, source, notes=notes, limits=limits[:-1])

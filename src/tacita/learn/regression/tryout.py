@@ -25,7 +25,7 @@ from tacita.domain import Boolean, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import FeatureMap, Points
 from tacita.learn.regression.logistic import probabilities
-from tacita.learn.regression.methods.dpsgd import check_allowed, descended
+from tacita.learn.regression.methods.dpsgd import check_allowed, descend
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
 from tacita.learn.regression.problem import Coefficients, Problem
@@ -72,7 +72,7 @@ def _tried(setting: Problem) -> tuple[tuple[str, float], ...]:
         for draw in range(_DRAWS):
             rng = np.random.default_rng([_SEED, place, draw])
             points = simulate_points(kind, rows, setting.design.columns, setting.design.task, rng)
-            found = {"dpsgd": descended(setting, points, round(copies), rng)}
+            found = {"dpsgd": descend(setting, points, round(copies), rng)}
             found |= {name: plan.fit([points], SeededSource(draw)) for name, plan in moments.items()}
             for name, each in found.items():
                 errors.setdefault(name, []).append(_error(setting, points, each))

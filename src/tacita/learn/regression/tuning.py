@@ -24,7 +24,7 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Array, Points
 from tacita.learn.fitted import FittedModel
-from tacita.learn.regression.logistic import unfolded
+from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.methods.functional import FromMoments
 from tacita.learn.regression.monomials import ExactMoments
 from tacita.learn.regression.problem import Coefficients, gather
@@ -149,7 +149,7 @@ class CalibratedTuning(StagedPlan):
             found.append(Coefficients(coefficients=solved.coefficients, intercept=solved.intercept, notes=notes))
         errors = errors_of(found, Points(x=points.x[choosing], y=points.y[choosing], outside=0))
         best = noisy_max((-errors).tolist(), sensitivity=1 + 1e-9, epsilon=self.epsilon, source=source)
-        chosen = found[best] if setting.design.task == "linear" else unfolded(found[best])
+        chosen = found[best] if setting.design.task == "linear" else unfold(found[best])
         return self.released(
             chosen, source, why=f"{self.fit.why}; the best of {len(found)} penalties, chosen privately"
         )

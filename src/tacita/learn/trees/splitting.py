@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tacita.domain import Binned, Domain, Ordinal
 from tacita.learn.feature_map import Array
 
-__all__ = ["Codes", "Split", "grow", "scores_of", "shrunk", "splits_of"]
+__all__ = ["Codes", "Split", "grow", "scores_of", "shrink_leaves", "splits_of"]
 
 Codes = npt.NDArray[np.int64]
 
@@ -96,7 +96,7 @@ def grow(
     return tuple(chosen), count(node * kinds + classes, (1 << depth) * kinds).reshape(-1, kinds)
 
 
-def shrunk(leaves: Array, std: float) -> Array:
+def shrink_leaves(leaves: Array, std: float) -> Array:
     """Shares of classes in each leaf: each node counts as so many rows like the node above as its noise is wide."""
     levels = [leaves]
     while len(levels[-1]) > 1:

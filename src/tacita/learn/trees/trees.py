@@ -27,7 +27,7 @@ from tacita.engines.coded import coded_units
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Array
 from tacita.learn.trees.fitted_trees import FittedTrees, Tree
-from tacita.learn.trees.splitting import Codes, Split, grow, shrunk, splits_of
+from tacita.learn.trees.splitting import Codes, Split, grow, shrink_leaves, splits_of
 from tacita.noise import DiscreteLaplace, Source
 from tacita.plans.recipe import CalibratedPlan, check_engine
 from tacita.privacy.accountant import cost
@@ -164,7 +164,7 @@ class CalibratedTrees(CalibratedPlan[FittedTrees]):
 
         chosen, counts = grow(codes, classes, sizes, kinds, splits, self.recipe.depth, best)
         noisy = counts + self.law.draw(counts.size, source).reshape(counts.shape)
-        return Tree(splits=chosen, shares=shrunk(noisy.astype(float), self.law.std))
+        return Tree(splits=chosen, shares=shrink_leaves(noisy.astype(float), self.law.std))
 
     def parts(self) -> dict[str, Any]:
         """Own parts of the plain data."""

@@ -10,7 +10,7 @@ from tacita.errors import Forbidden, InternalError
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
-from tacita.learn.functions.releasing import KeptPlan, activated
+from tacita.learn.functions.releasing import KeptPlan, activate
 from tacita.learn.models import FittedPlan, recipe_of
 from tacita.learn.neural.network import CalibratedNetwork
 from tacita.server.auth.tokens import Token
@@ -94,7 +94,7 @@ def _kept(task: Task, request: FunctionRequest | FitRequest, plan: ReleasePlan) 
         purpose=request.purpose,
         key=task.job.key,
     )
-    entry = activated(registry, made)
+    entry = activate(registry, made)
     if entry.about["simulated"]:
         raise InternalError("simulated functions must not be served", field="model")
     return json.dumps(made.as_dict())

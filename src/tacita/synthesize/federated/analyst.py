@@ -24,7 +24,7 @@ from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.privacy.unit import Neighbours
 from tacita.synthesize.estimate import MAX_LEVELS, lost_rows, measurements_of
-from tacita.synthesize.federated.combine import blended, most_voted, network_from_tables, summed
+from tacita.synthesize.federated.combine import blend_models, most_voted, network_from_tables, sum_answers
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
 from tacita.synthesize.federated.rounds import FederatedRounds, Party
 from tacita.synthesize.federated.schedule import MOST_CELLS, Schedule
@@ -171,7 +171,7 @@ class _Run:
 
     def _shared_models(self) -> tuple[Model, float, float, tuple[str, ...]]:
         models = self._rounds.ask(Step(kind="model"), self._model)
-        blend, people, error = blended(list(models.values()), self._terms.people)
+        blend, people, error = blend_models(list(models.values()), self._terms.people)
         notes = [f"{len(models)} holders shared a model each; the result is their blend, in proportion to their sizes."]
         heaviest = max(range(len(models)), key=blend.weights.__getitem__)
         if len(models) > 1 and blend.weights[heaviest] > 1 / 2:
@@ -190,7 +190,7 @@ class _Run:
         plan = self._schedule.plan(step)
         assert isinstance(plan, Measuring)
         answers = list(self._rounds.ask(step, partial(self._tables, plan)).values())
-        return summed(answers, self._schedule), len(answers)
+        return sum_answers(answers, self._schedule), len(answers)
 
     def _joined(self, content: Content) -> Joined:
         if not isinstance(content, Joined) or content.terms != self._terms.digest:

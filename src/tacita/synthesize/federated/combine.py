@@ -28,10 +28,10 @@ from tacita.tables.cells import Cells
 from tacita.tables.release import Provenance, Release, Releases
 from tacita.tables.uncertainty import AdditiveNoise
 
-__all__ = ["blended", "most_voted", "network_from_tables", "summed"]
+__all__ = ["blend_models", "most_voted", "network_from_tables", "sum_answers"]
 
 
-def summed(answers: Sequence[Measured], schedule: Schedule) -> Releases:
+def sum_answers(answers: Sequence[Measured], schedule: Schedule) -> Releases:
     """The tables of all holders together: integers, with the noise of each."""
     first, terms = answers[0], schedule.terms
     noise = AdditiveNoise(law=first.law, terms=len(answers))
@@ -94,7 +94,7 @@ def network_from_tables(
     return network_of(domain, parents, [*tables.values(), *smaller])
 
 
-def blended(models: Sequence[Synthesized], most: int | None = None) -> tuple[Blend, float, float]:
+def blend_models(models: Sequence[Synthesized], most: int | None = None) -> tuple[Blend, float, float]:
     """The models in proportion to how many rows each holder has, as it released; the total, and its standard error.
 
     Args:

@@ -50,7 +50,7 @@ from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.result import Model
 from tacita.tables.workload import Workload
 
-__all__ = ["PateGan", "PateGanPlan", "Teachers", "assigned", "noisy_votes"]
+__all__ = ["PateGan", "PateGanPlan", "Teachers", "assign_units", "noisy_votes"]
 
 _LESSON = 32
 """Rows of a teacher, and synthetic ones, in one of its steps."""
@@ -179,7 +179,7 @@ class PateGanPlan(SynthesisPlan):
             source=source,
         )
         units = coded_units(engine, self.names, self.unit)
-        teachers = Teachers(units, assigned(len(units), recipe.teachers, source), maker, recipe)
+        teachers = Teachers(units, assign_units(len(units), recipe.teachers, source), maker, recipe)
         judge = _Judge(maker, recipe)
         for done in range(recipe.rounds):
             teachers.learn(recipe.lessons)
@@ -203,7 +203,7 @@ def noisy_votes(counts: NDArray[np.int64], law: DiscreteGaussian, source: Source
     return np.asarray(counts + law.draw(counts.size, source))
 
 
-def assigned(units: int, teachers: int, source: Source) -> NDArray[np.int64]:
+def assign_units(units: int, teachers: int, source: Source) -> NDArray[np.int64]:
     """Draw a teacher for each unit independently, so that adding or removing one unit moves no other."""
     return (source.words(units) % np.uint64(teachers)).astype(np.int64)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Points
-from tacita.learn.regression.logistic import unfolded
+from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.learn.regression.unit_rows import found_of, ridge_of, unit_rows
 from tacita.noise import DiscreteGaussian, Source
@@ -103,7 +103,7 @@ class AdaSSP:
         lifted = np.where(lifted > 0, lifted, np.inf)  # with small probability noise beats the ridge: left out
         weights = vectors @ ((vectors.T @ slope) / lifted)
         found = found_of(self.setting, weights, {"ridge": ridge, "least": eigenvalue, "indefinite": float(indefinite)})
-        return found if self.setting.design.task == "linear" else unfolded(found)
+        return found if self.setting.design.task == "linear" else unfold(found)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Array, Points
-from tacita.learn.regression.logistic import unfolded
+from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.problem import Coefficients, Problem
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source
 from tacita.plans.additive import families_of, shift_event
@@ -109,7 +109,7 @@ class Histogram:
         found = np.linalg.solve(quadratic + ridge * np.eye(len(quadratic)), (centred.T * weights) @ (y - level))
         notes = {"cells": size, "std": self.law.std, "ridge": ridge}
         solved = Coefficients(coefficients=found, intercept=level - float(mean @ found), notes=notes)
-        return solved if self.setting.design.task == "linear" else unfolded(solved)
+        return solved if self.setting.design.task == "linear" else unfold(solved)
 
     def _middles(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
         codes = np.unravel_index(np.arange(int(np.prod(shape))), shape)

@@ -25,7 +25,7 @@ from tacita.noise import Source
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours
 
-__all__ = ["Sgd", "check_allowed", "descended"]
+__all__ = ["Sgd", "check_allowed", "descend"]
 
 _STEPS, _RATE, _LEARNING = 80, 0.05, 4.0
 _PEOPLE = 10_000
@@ -113,7 +113,7 @@ def about_noise(setting: Problem) -> float:
     return 1 / math.sqrt(math.log1p(moved**2)) + 0.2
 
 
-def descended(
+def descend(
     setting: Problem, points: Points, copies: int, rng: np.random.Generator, steps: Steps | None = None
 ) -> Coefficients:
     """Do as `Sgd.fit` with so many copies of each row, without torch. Not private: for synthetic rows only."""

@@ -21,7 +21,7 @@ from typing import Any
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Points
 from tacita.learn.regression.cubes import LENGTH, CubeNoise
-from tacita.learn.regression.logistic import unfolded
+from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.moments import MomentNoise, Noise
 from tacita.learn.regression.monomials import ExactMoments, Monomials
 from tacita.learn.regression.problem import Coefficients, Problem
@@ -102,7 +102,7 @@ class FromMoments:
         found = Coefficients(
             coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict()
         )
-        return found if setting.design.task == "linear" else unfolded(found)
+        return found if setting.design.task == "linear" else unfold(found)
 
     @property
     def name(self) -> str:
