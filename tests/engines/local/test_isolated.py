@@ -117,10 +117,12 @@ def test_a_reader_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 def test_a_reader_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"x": ["x" * 300_000_000]}), path)  # one value: no smaller piece exists
+    pq.write_table(pa.table({"x": ["x" * 100_000_000]}), path)  # one value: no smaller piece exists
     with pytest.raises(DataError, match=r"memory|ended its reader"):
-        IsolatedSource(path, Limits(memory=200_000_000)).skim()
-    IsolatedSource(path, Limits(memory=4_000_000_000)).skim()
+        IsolatedSource(path, Limits(memory=80_000_000)).skim()
+    IsolatedSource(path, Limits(memory=2_000_000_000)).skim()
+    pq.write_table(pa.table({"x": ["x" * 1_000_000] * 3}), path)
+    IsolatedSource(path, Limits(memory=80_000_000)).skim()
 
 
 def test_what_a_reader_refuses_names_the_line_for_the_owner_alone_and_nothing_of_it(tmp_path: Path) -> None:

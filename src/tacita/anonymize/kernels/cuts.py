@@ -272,7 +272,7 @@ def _cut_along(
                 add_box(low, high, bits, _OUTSIDE, 3 + most + start - 1)
             drop = np.int64(-1)  # the side that is lost altogether
             if dropping:
-                drop = np.int64(inside < outside)
+                drop = np.int64(1 if inside < outside else 0)
             lost_in = lost_out = float(len(meta))
             if drop != 1:
                 lost_in = loss(meta, table, low, high, bits, 3 + 3 * most + side)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +105,18 @@ def divergence(local: float, kinds: int, reports: int, epsilon: float, tail: flo
         local: eps0. kinds: k. reports: n. epsilon: eps.
         tail: How much probability may be left unsummed; it is added.
     """
-    e, n, k = math.exp(local), reports, kinds
-    g = k / (e + k - 1)
+    pairs, log_weights, starts, masses, left_out = _summands(local, kinds, reports, tail)
+    summed = _positive_part(pairs, log_weights, starts, masses, math.exp(local), math.expm1(epsilon))
+    return float((summed / reports + left_out) * _OUTWARD)
+
+
+@lru_cache(maxsize=1)  # a search asks for the same ones at each epsilon
+def _summands(
+    local: float, kinds: int, reports: int, tail: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], float]:
+    """Parts of the sum without epsilon: C and its log weights, buckets of n_r and their masses, what is left out."""
+    n, k = reports, kinds
+    g = k / (math.exp(local) + k - 1)
     share = 2 * g / k
     low, high = stats.binom.ppf(tail / 4, n - 1, share), stats.binom.isf(tail / 4, n - 1, share)
     pairs = np.arange(int(low), int(high) + 2, dtype=np.int64)  # those of the others, and one more
@@ -114,9 +125,7 @@ def divergence(local: float, kinds: int, reports: int, epsilon: float, tail: flo
     rest = g * (k - 2) / k / (1 - share) if k > 2 else 0.0
     starts = _bucket_starts(n - pairs, rest)
     masses = _bucket_masses(starts, n - pairs, rest)
-    log_weights = stats.binom.logpmf(pairs, n, share)
-    summed = _positive_part(pairs, log_weights, starts, masses, e, math.expm1(epsilon))
-    return float((summed / n + left_out) * _OUTWARD)
+    return pairs, stats.binom.logpmf(pairs, n, share), starts, masses, float(left_out)
 
 
 def _bucket_starts(trials: NDArray[np.int64], rest: float) -> NDArray[np.int64]:
