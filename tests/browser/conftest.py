@@ -127,7 +127,7 @@ class Service:
     @contextlib.contextmanager
     def client(self, role: Role = "admin") -> Iterator[Client]:
         """The Python client, with a token of that role."""
-        with Client(self.url, self.token(role)) as client:
+        with Client(self.url, self.token(role), timeout=120) as client:
             yield client
 
 

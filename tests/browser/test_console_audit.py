@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from tacita.server.events import Events
 from tacita.store import Database
 
+SETTINGS = {"TACITA_WORKER": "false"}
 LINES = 130
 
 

@@ -51,7 +51,8 @@ def holders():
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         processes.append(subprocess.Popen(command, cwd=FOLDER, **quiet))
     for name, port in PORTS.items():
-        client = HolderClient(f"http://127.0.0.1:{port}", (FOLDER / f"{name}.token").read_text().strip(), patience=120)
+        token = (FOLDER / f"{name}.token").read_text().strip()
+        client = HolderClient(f"http://127.0.0.1:{port}", token, patience=120, timeout=120)
         assert client.describe()["name"] == name
         client.close()
     yield processes

@@ -61,7 +61,7 @@ def serving(folder):
         processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     for name in NAMES:
         token = (folder / f"{name}.token").read_text().strip()
-        client = HolderClient(f"http://127.0.0.1:{port_of(folder, name)}", token, patience=120.0)
+        client = HolderClient(f"http://127.0.0.1:{port_of(folder, name)}", token, patience=120.0, timeout=120)
         assert client.describe()["name"] == name
         client.close()
     yield

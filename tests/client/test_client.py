@@ -109,7 +109,7 @@ def admin(server: Server) -> Iterator[Client]:
     database = Database(server.state)
     token = Tokens(database).issue(name="admin", role="admin").text
     database.close()
-    with Client(server.url, token) as client:
+    with Client(server.url, token, timeout=120) as client:
         yield client
 
 
@@ -168,7 +168,7 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=3, draft=True
     )
     campaign = admin.open_campaign(draft.id)
-    with Client(server.url) as respondent:
+    with Client(server.url, timeout=120) as respondent:
         for number in range(3):
             device = Device(
                 service="https://survey.example",
@@ -187,7 +187,7 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
         smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=1, invited=True
     )
     (code,) = admin.invite(invited.id, 1)
-    with Client(server.url) as respondent:
+    with Client(server.url, timeout=120) as respondent:
         device = Device(
             service=server.url, ledger_path=tmp_path / "i", limit_total_epsilon=2.0, limit_question_epsilon=2.0
         )
@@ -200,7 +200,7 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     asked = admin.create_campaign(
         ages, [["age"]], epsilon=1.0, respondents=100, title="Ages", minimum=1, channel="hybrid"
     )
-    with Client(server.url) as respondent:
+    with Client(server.url, timeout=120) as respondent:
         device = Device(
             service=server.url, ledger_path=tmp_path / "m", limit_total_epsilon=2.0, limit_question_epsilon=2.0
         )
@@ -213,7 +213,7 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
 
     # who may do what
     issued = admin.create_token(name="Ada", role="analyst", datasets=["others"])
-    with Client(server.url, issued.token) as ada, pytest.raises(Forbidden, match="scope"):
+    with Client(server.url, issued.token, timeout=120) as ada, pytest.raises(Forbidden, match="scope"):
         ada.query("verbs", [["smokes"]], Budget.pure(0.1))
     assert admin.revoke_token(issued.id).revoked is not None
     assert {token.name for token in admin.tokens()} >= {"admin", "Ada"}
@@ -316,7 +316,8 @@ def test_a_query_is_retried_over_a_restart(server: Server, admin: Client) -> Non
     server.kill()
     back = threading.Thread(target=lambda: (time.sleep(0.3), server.start()))
     back.start()
-    patient = Client(server.url, admin._http.headers["Authorization"].split()[1], retries=12)
+    token = admin._http.headers["Authorization"].split()[1]
+    patient = Client(server.url, token, retries=100, timeout=120)  # pauses of three minutes in all
     assert set(patient.query("restart", [["smokes"]], Budget.pure(0.5))) == {("smokes",)}
     back.join()
     patient.close()
@@ -413,7 +414,7 @@ def test_names_are_quoted() -> None:
 @pytest.mark.parametrize("url", ["", "tacita.example", "ftp://x", "http://user:pass@x", "http://x?token=1"])
 def test_bad_addresses(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Client(url)
+        Client(url, timeout=120)
     assert caught.value.field == "url"
 
 

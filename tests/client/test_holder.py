@@ -78,7 +78,7 @@ def test_no_more_is_read_than_a_reply_can_have(monkeypatch):
 )
 def test_tokens_do_not_travel_in_the_clear(url):
     with pytest.raises(InvalidInput, match="url") as refused:
-        HolderClient(url, TOKEN)
+        HolderClient(url, TOKEN, timeout=120)
     assert "secret" not in str(refused.value)
     assert TOKEN not in repr(HolderClient("http://127.0.0.1:1", TOKEN))
 

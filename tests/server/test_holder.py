@@ -289,7 +289,7 @@ class Site:
         lines = [",".join(map(str, row)) for row in rows(seed)]
         (folder / f"{name}.csv").write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
         self.ledger = ledger_at(folder / f"{name}.db", name)
-        self.client = HolderClient(f"http://127.0.0.1:{self.port}", TOKEN, patience=120.0)
+        self.client = HolderClient(f"http://127.0.0.1:{self.port}", TOKEN, patience=120.0, timeout=120)
         self.process, self.starts = None, 0
 
     def start(self):
@@ -327,7 +327,7 @@ def test_holders_that_are_killed_never_overspend_and_the_run_goes_on(two, tmp_pa
     (tmp_path / "north.deadly").touch()
     for site in two:
         site.client.describe()  # waits until they are there
-    at_once, spent = HolderClient(f"http://127.0.0.1:{north.port}", TOKEN, patience=0.0), []
+    at_once, spent = HolderClient(f"http://127.0.0.1:{north.port}", TOKEN, patience=0.0, timeout=120), []
 
     def asking_north(message):
         try:

@@ -34,6 +34,7 @@ POSITIONS = {
 }
 CLOCKS = {"monotonic", "perf_counter", "process_time", "time", "monotonic_ns", "perf_counter_ns", "time_ns"}
 SENDING = {"get", "post", "put", "patch", "delete", "head", "options", "request", "stream", "Client", "AsyncClient"}
+OURS = {"Client", "HolderClient"}
 # files and functions whose short limit is the thing that is tested, or no wait at all
 ALLOWED = {
     "anonymize/methods/test_registry.py": "the deadline of a batch is counted in rows",
@@ -85,6 +86,9 @@ def _of_call(call: ast.Call, constants: dict[str, float]) -> Iterator[str]:
         yield ast.unparse(call)
     if _of_httpx(call) and name in SENDING and not {"timeout", "transport"} & set(given) and None not in given:
         yield f"{ast.unparse(call.func)}() without a timeout ends after 5 seconds"
+    somewhere = call.args and not isinstance(call.args[0], ast.Constant)  # a server that runs, not an example
+    if isinstance(call.func, ast.Name) and name in OURS and somewhere and not {"timeout", "transport"} & set(given):
+        yield f"{name}() without a timeout ends after a minute"
 
 
 def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef, constants: dict[str, float]) -> Iterator[str]:
@@ -182,6 +186,8 @@ def test_every_wait_lasts_two_minutes_and_no_time_is_asserted() -> None:
         "expect(chart).to_be_visible(timeout=30_000)",
         "page.wait_for_function('x', timeout=5000)",
         "httpx.get(url)",
+        "Client(server.url, token)",
+        "HolderClient(f'http://127.0.0.1:{port}', token, patience=120)",
         "with httpx.Client(base_url=url) as http: ...",
         "assert time.monotonic() - start < 2",
         "took = time.perf_counter() - start\nassert took < 1",
@@ -204,6 +210,9 @@ def test_short_waits_and_times_are_found(source: str) -> None:
         "LONG = 120\nprocess.wait(LONG)",
         "expect(chart).to_be_visible(timeout=240_000)",
         "httpx.get(url, timeout=120)",
+        "Client(url, token, timeout=120)",
+        "Client('http://test', transport=transport)",
+        "Client('http://x')",
         "httpx.Client(transport=transport)",
         "time.sleep(0.05)",
         "started = time.time()\nassert record.created",
