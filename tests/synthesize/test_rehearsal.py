@@ -1,12 +1,10 @@
-import numpy as np
 import pytest
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
-from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.synthesize import Synthesize
-from tacita.synthesize.rehearsal import rehearse, simulate_people
+from tacita.synthesize.rehearsal import rehearse
 
 DOMAIN = Domain(
     attributes=[
@@ -16,14 +14,6 @@ DOMAIN = Domain(
         Boolean(name="smokes"),
     ]
 )
-
-
-def test_made_up_people_have_every_value_a_place():
-    table = simulate_people(DOMAIN, DOMAIN.countable, 500, np.random.default_rng(1))
-    found = LocalEngine(DOMAIN, table).check()
-    assert found.rows == 500
-    assert found.fits
-    assert LocalEngine(DOMAIN, table).project(["place", "smokes"]).sum() == 500
 
 
 def test_more_budget_and_more_people_mean_less_error():

@@ -11,6 +11,7 @@ import typer
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.analysis import findings
+from tacita.collect.channels.wiring import REGISTRY
 from tacita.collect.device.channels import ChannelName
 from tacita.collect.estimating.means import CollectedMean, collected_means
 from tacita.collect.estimating.tally import simulate as simulate_collection
@@ -62,10 +63,8 @@ Answers = Annotated[
 Channel = Annotated[
     ChannelName,
     typer.Option(
-        help="The best channel for each question (auto), or one throughout. Tables: rr, unary, hash, hadamard, subset, "
-        "matrix. Distribution of a number: wave. Its mean: duchi, piecewise, hybrid. Means of numbers and tables of "
-        "all else: mixed. All tables of yes-or-no attributes from one parity: fourier. "
-        "A row with a coin for each pair of attributes (M2): chain."
+        help="Channel of all questions. auto: the best for each. mixed: means of numbers and tables of all else. "
+        + " ".join(f"{name}: {each.title}." for name, each in REGISTRY.items())
     ),
 ]
 Dependence = Annotated[

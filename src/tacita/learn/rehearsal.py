@@ -1,30 +1,26 @@
 """Predict the quality of a model before any data is read: run the same plan on simulated people.
 
-They are those of `synthesize.rehearsal`: three hidden groups with different distributions. Real people are easier or
-harder to predict; the figures show how much accuracy a model loses to noise at this size and budget.
+They come from `plans.rehearsal.simulate_people`. Real people are easier or harder to predict; the figures show how
+much accuracy a model loses to noise at this size and budget.
 
 Privacy: reads the schema, the budget and a public number of people; never data.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from scipy import stats
 
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput
 from tacita.learn.models import Recipe
 from tacita.noise import SeededSource
+from tacita.plans.rehearsal import Trials, check_people, simulate_people
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.rehearsal import simulate_people
 
 __all__ = ["MOST_REHEARSED", "RehearsedFit", "rehearse_fit"]
 
@@ -86,52 +82,35 @@ def rehearse_fit(
         draws: Number of draws.
         seed: Of the first.
     """
-    if people < 2:
-        raise InvalidInput("must be at least 2", field="people", value=people)
+    check_people(people, MOST_REHEARSED)
     numeric = isinstance(domain[target], Numeric)
     used = domain.project(domain.countable)
-    if people > MOST_REHEARSED:
-        raise InvalidInput(
-            f"must be at most {MOST_REHEARSED:,}, who are all simulated",
-            field="people",
-            value=people if people < 10**20 else "more than 20 digits",
-            hint="Rehearse with fewer: what noise takes away falls with the number",
-        )
     plans = [
         recipe.calibrate(used, each, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
         for each in (budget, _plenty(budget))
     ]
-    found = []
-    for draw in range(seed, seed + draws):
-        rows = simulate_people(used, used.countable, people + _HELD_OUT, np.random.default_rng(draw))
+
+    def trial(number: int) -> list[float]:
+        rows = simulate_people(used, used.countable, people + _HELD_OUT, np.random.default_rng(number))
         train, test = rows.slice(0, people), rows.slice(people)
         engine = LocalEngine(used, train)
-        predicted = [plan.run(engine, SeededSource(draw)).predict(test) for plan in plans]
-        truth = test[target]
+        predicted = [plan.run(engine, SeededSource(number)).predict(test) for plan in plans]
         guess = _guess(train[target], numeric, test.num_rows)
-        found.append([_error(each, truth, numeric) for each in (*predicted, guess)])
-    errors = np.asarray(found)
-    private, without, blind = errors.mean(axis=0).tolist()
-    gains = errors[:, 2:] - errors[:, :2]  # on the same people, so most of the chance cancels
+        return [_error(each, test[target], numeric) for each in (*predicted, guess)]
+
+    errors = Trials.run(trial, trials=draws, seed=seed)
+    gains = Trials(errors.figures[:, 2:] - errors.figures[:, :2])  # on the same people, so most of the chance cancels
+    private, without, blind = errors.means
     return RehearsedFit(
         measure="error" if numeric else "wrong",
         private=private,
         plenty=without,
         blind=blind,
         people=people,
-        margins=_margins(errors),
-        gains=tuple(gains.mean(axis=0).tolist()),
-        gain_margins=_margins(gains),
+        margins=errors.margins,
+        gains=gains.means,
+        gain_margins=gains.margins,
     )
-
-
-def _margins(draws: NDArray[np.float64]) -> tuple[Any, ...]:
-    """Half the 95 % interval of the mean of each column, by Student's law; infinite for a single draw."""
-    count = len(draws)
-    if count < 2:
-        return (math.inf,) * int(draws.shape[1])
-    spread = draws.std(axis=0, ddof=1) / math.sqrt(count)
-    return tuple(float(stats.t.ppf(0.975, count - 1) * each) for each in spread)
 
 
 def _plenty(budget: Budget) -> Budget:
@@ -148,10 +127,10 @@ def _guess(values: Any, numeric: bool, rows: int) -> Any:
     return pa.array([labels[counts.argmax()]] * rows)
 
 
-def _error(predicted: Any, truth: Any, numeric: bool) -> float:
+def _error(told: Any, truth: Any, numeric: bool) -> float:
     pairs = [
         (one, other)
-        for one, other in zip(predicted.to_pylist(), truth.to_pylist(), strict=True)
+        for one, other in zip(told.to_pylist(), truth.to_pylist(), strict=True)
         if other is not None and one is not None
     ]
     if numeric:

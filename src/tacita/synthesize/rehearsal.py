@@ -1,8 +1,7 @@
 """Predict the quality of synthetic rows before any data is read: run the same plan on simulated people.
 
-They are drawn from three hidden groups with different distributions, so that all attributes are slightly correlated.
-Real data may be correlated differently: the figures show the effect of noise at this size and budget, and are no
-promise.
+They come from `plans.rehearsal.simulate_people`. Real data may be correlated differently: the figures show the
+effect of noise at this size and budget, and are no promise.
 
 Privacy: reads the schema, the budget and a public number of people; never data.
 """
@@ -14,19 +13,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from tacita.domain import Domain, decode
+from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
+from tacita.plans.rehearsal import Trials, check_people, mean_distance, simulate_people
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.auto import Synthesize
 
-__all__ = ["Rehearsed", "rehearse", "simulate_people"]
+__all__ = ["Rehearsed", "rehearse"]
 
-_GROUPS = 3
 _MOST_PAIRS = 40
 
 
@@ -49,18 +46,6 @@ class Rehearsed:
         return asdict(self)
 
 
-def simulate_people(domain: Domain, names: tuple[str, ...], people: int, rng: np.random.Generator) -> pa.Table:
-    """Simulate people who fit the schema."""
-    group = rng.integers(0, _GROUPS, people)
-    columns = {}
-    for name in names:
-        habits = rng.dirichlet(np.full(domain[name].size, 0.7), _GROUPS).cumsum(axis=1)
-        drawn = (rng.random(people)[:, None] > habits[group]).sum(axis=1)
-        codes = np.minimum(drawn, domain[name].size - 1)
-        columns[name] = decode(domain[name], codes, "uniform", rng.random(people))
-    return pa.table(columns)
-
-
 def rehearse(recipe: Synthesize, domain: Domain, budget: Budget, *, people: int, seed: int = 0) -> Rehearsed:
     """Run the recipe on simulated people, each one row.
 
@@ -71,20 +56,17 @@ def rehearse(recipe: Synthesize, domain: Domain, budget: Budget, *, people: int,
         people: Approximate number of people in the data, as publicly known.
         seed: Of the draw.
     """
-    if people < 2:
-        raise InvalidInput("must be at least 2", field="people", value=people)
+    check_people(people)
     used = domain.project(recipe.attributes or domain.countable)  # not whose rows are whose
     plan = recipe.calibrate(used, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
-    engine = LocalEngine(used, simulate_people(used, plan.names, people, np.random.default_rng(seed)))
-    model = plan.run(engine, SeededSource(seed)).model
     pairs = list(combinations(plan.names, 2))
-    rng = np.random.default_rng(seed)
-    chosen = [pairs[place] for place in rng.permutation(len(pairs))[:_MOST_PAIRS]]
 
-    def gap(key: tuple[str, ...]) -> float:
-        counts = engine.project(key).values.astype(np.float64).ravel()
-        shares = model.project(key).values.ravel()
-        return float(np.abs(counts / max(counts.sum(), 1.0) - shares / shares.sum()).sum() / 2)
+    def trial(number: int) -> tuple[float, float]:
+        engine = LocalEngine(used, simulate_people(used, plan.names, people, np.random.default_rng(number)))
+        model = plan.run(engine, SeededSource(number)).model
+        chosen = [pairs[each] for each in np.random.default_rng(number).permutation(len(pairs))[:_MOST_PAIRS]]
+        singles = mean_distance(engine, model, [(name,) for name in plan.names])
+        return singles, mean_distance(engine, model, chosen) if chosen else singles
 
-    singles = float(np.mean([gap((name,)) for name in plan.names]))
-    return Rehearsed(singles=singles, pairs=float(np.mean([gap(key) for key in chosen] or [singles])), people=people)
+    singles, of_pairs = Trials.run(trial, trials=1, seed=seed).means
+    return Rehearsed(singles=singles, pairs=of_pairs, people=people)

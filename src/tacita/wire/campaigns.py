@@ -51,10 +51,8 @@ class CollectionPlan(RequestModel):
     answers: Literal["one", "view"] = "one"
     channel: ChannelName = Field(
         default="auto",
-        description="The best channel for each table, or one kind throughout: rr, unary, hash, hadamard, subset, "
-        "matrix for tables; wave for the distribution of a number; duchi, piecewise, hybrid for its mean; mixed for "
-        "means of numbers and tables of all else; fourier for all tables of yes-or-no attributes from one parity; "
-        "chain for a row with a coin for each pair of attributes (M2).",
+        description="The best channel for each table (auto); means of numbers and tables of all else (mixed); or one "
+        "kind of `docs/reference/wire.md` throughout.",
     )
     dependence: float = Field(default=0.1, ge=0, le=1)
 

@@ -9,11 +9,11 @@ from tacita.collect.estimating.publish import model
 from tacita.collect.estimating.tally import Reports, Tally, respond, simulate
 from tacita.collect.planning.design import FEWEST, Asked, CollectionDesign, compare_budgets
 from tacita.collect.planning.plan import plan_collection
-from tacita.collect.planning.rehearse import made_up
 from tacita.domain import Boolean, Categorical, Domain, Identifier
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput, NotPublic
 from tacita.noise import SeededSource
+from tacita.plans.rehearsal import dependent_population
 from tacita.tables.workload import Workload
 
 NAMES = ("a", "b", "c")
@@ -59,7 +59,7 @@ def test_one_question_each_beats_a_split_budget():
 
 
 def people(n, seed=5):
-    return made_up(DOMAIN, NAMES, dependence=0.2, seed=seed).sample(n, np.random.default_rng(seed))
+    return dependent_population(DOMAIN, NAMES, dependence=0.2, seed=seed).sample(n, np.random.default_rng(seed))
 
 
 def truth_of(codes, key):
@@ -139,7 +139,7 @@ def test_intervals_hold_their_level_in_small_tables_too():
     channel = RandomizedResponse.k_ary(levels=12, epsilon=5.0)
     question = Asked(attributes=("a", "b"), channel=channel, share=1.0)
     design = CollectionDesign(domain=DOMAIN, questions=(question,), epsilon=5.0, respondents=50, mode="tables")
-    population = made_up(DOMAIN, NAMES, dependence=0.1, seed=2)
+    population = dependent_population(DOMAIN, NAMES, dependence=0.1, seed=2)
     truth, inside = population.project(("a", "b")).values, []
     for run in range(200):
         codes = population.sample(50, np.random.default_rng(10_000 + run))
