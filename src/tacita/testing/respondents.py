@@ -35,7 +35,7 @@ def answer_campaign(campaigns: Campaigns, id: str, codes: Mapping[str, NDArray[A
         seed: Seed of the choice of views alone.
     """
     campaign = campaigns.get(id)
-    views = campaign.design.lot(campaign.block)
+    views = campaign.design.view_shares(campaign.block)
     people = len(next(iter(codes.values())))
     lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
     for drawn, view in enumerate(views):

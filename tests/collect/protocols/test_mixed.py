@@ -34,7 +34,7 @@ def people(count, seed=1):
 def test_every_answer_costs_at_most_epsilon():
     design = plan()
     assert 1.99 <= design.epsilon_upper <= 2.0
-    assert sum(design.lot.values()) == pytest.approx(1)
+    assert sum(design.shares.values()) == pytest.approx(1)
 
 
 def test_everybody_answers_one_question():

@@ -183,7 +183,7 @@ class Campaigns:
         """The same for a campaign that was just looked at."""
         if campaign.state != "open":
             raise Conflict(_NOT_OPEN[campaign.state], field="campaign", value=campaign.id)
-        views = campaign.design.lot(campaign.block)
+        views = campaign.design.view_shares(campaign.block)
         (view,) = _LOT.choices(list(views), weights=list(views.values()))
         return tuple(campaign.questions[number] for number in view)
 
@@ -330,7 +330,7 @@ class Campaigns:
     def _open_block(self, connection: sa.Connection, campaign: Campaign, again: Sequence[Asked]) -> None:
         """Ask the combinations of the block before through other channels, in the same views."""
         block = campaign.block + 1
-        views = tuple(campaign.design.lot(campaign.block))
+        views = tuple(campaign.design.view_shares(campaign.block))
         first = min(number for view in views for number in view)
         moved = tuple(tuple(number - first for number in view) for view in views)
         design = replace(campaign.design, questions=tuple(again), views=moved)

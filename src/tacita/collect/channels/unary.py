@@ -72,7 +72,7 @@ class UnaryEncoding(SupportChannel, ExactLoss):
         """
         # With on = T / 2 the ratio is (T - off) / off <= e^eps, that is off >= T / (1 + e^eps).
         off = -(-(2**53) // (1 + exp_below(epsilon)))
-        return cls(levels=levels, on=2**52, off=int(cls._told(off, 2**52, epsilon)))
+        return cls(levels=levels, on=2**52, off=int(cls._check_off(off, 2**52, epsilon)))
 
     @classmethod
     def symmetric(cls, *, levels: int, epsilon: float) -> Self:
@@ -85,11 +85,11 @@ class UnaryEncoding(SupportChannel, ExactLoss):
         # With on = T - off the ratio is ((T - off) / off)^2 <= e^eps; the root of a fraction is rounded down.
         power = exp_below(epsilon)
         root = Fraction(isqrt(power.numerator * power.denominator * 4**64), power.denominator * 2**64)
-        off = int(cls._told(-(-(2**53) // (1 + root)), 2**52, epsilon))
+        off = int(cls._check_off(-(-(2**53) // (1 + root)), 2**52, epsilon))
         return cls(levels=levels, on=2**53 - off, off=off)
 
     @staticmethod
-    def _told(off: int, half: int, epsilon: float) -> int:
+    def _check_off(off: int, half: int, epsilon: float) -> int:
         if off < half:
             return off
         raise InvalidInput("is too small for thresholds of 53 bits", field="epsilon", value=epsilon)

@@ -104,7 +104,7 @@ def respond(design: CollectionDesign, codes: Mapping[str, Array], source: Source
         seed: Of the assignment, which is public; it must not have been used to simulate the people.
     """
     people = len(next(iter(codes.values())))
-    views = design.lot()
+    views = design.view_shares()
     lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
     reports = {}
     for drawn, view in enumerate(views):

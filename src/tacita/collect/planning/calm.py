@@ -191,9 +191,9 @@ class _Pricing:
         for key in self.workload:
             noise = missed = 0.0
             for inside in _subsets(key, len(key)):
-                told = precision.get(inside, 0.0)
-                if told:
-                    noise += math.prod(self.domain[name].size - 1 for name in inside) / told
+                known = precision.get(inside, 0.0)
+                if known:
+                    noise += math.prod(self.domain[name].size - 1 for name in inside) / known
                 else:
                     missed += (self.dependence / 2 ** (len(inside) - 2)) ** 2
             yield PredictedTable(attributes=key, noise=0.5 * math.sqrt(2 / math.pi * noise), missed=math.sqrt(missed))
@@ -203,9 +203,9 @@ class _Pricing:
         found: dict[frozenset[str], float] = {}
         for view in views:
             cells = math.prod(self.domain[name].size for name in view)
-            told = each / (self.variance(cells) * cells)
+            known = each / (self.variance(cells) * cells)
             for inside in _subsets(view, self.order):
-                found[inside] = found.get(inside, 0.0) + told
+                found[inside] = found.get(inside, 0.0) + known
         return found
 
 

@@ -127,7 +127,7 @@ class CollectionDesign:
             object.__setattr__(self, "views", tuple((number,) for number in range(len(self.questions))))
         self._check_views()
         for block in {question.block for question in self.questions}:
-            total = sum(share for view, share in self.lot(block).items())
+            total = sum(share for view, share in self.view_shares(block).items())
             if not math.isclose(total, 1.0, abs_tol=1e-9):
                 raise InvalidInput("shares must sum to 1", field="questions", value=total)
         if len({(frozenset(q.attributes), q.block) for q in self.questions}) < len(self.questions):
@@ -164,7 +164,7 @@ class CollectionDesign:
         """The view of each question."""
         return {number: view for view in self.views for number in view}
 
-    def lot(self, block: int = 1) -> dict[tuple[int, ...], float]:
+    def view_shares(self, block: int = 1) -> dict[tuple[int, ...], float]:
         """The views of a block, each with its share of the respondents."""
         shares = {view: self.questions[view[0]] for view in self.views}
         return {view: first.share for view, first in shares.items() if first.block == block}

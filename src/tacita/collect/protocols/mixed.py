@@ -65,7 +65,7 @@ class MixedDesign:
             raise InvalidInput(f"must be {least:g} to {most:g}", field="table_share", value=self.table_share)
 
     @cached_property
-    def lot(self) -> dict[tuple[str, str], float]:
+    def shares(self) -> dict[tuple[str, str], float]:
         """Share of the respondents who get each (kind, attribute)."""
         others = [("curve", name) for name in self.curves] + [("mean", name) for name in self.means]
         found = {(_TABLES, ""): self.table_share} if self.tables is not None else {}
@@ -148,10 +148,10 @@ def respond_mixed(
     if len(lengths) != 1:
         raise InvalidInput("must hold one row for each person", field="codes", value=sorted(lengths))
     for_kind, for_table = np.random.SeedSequence(seed).spawn(2)
-    shares = np.array(list(design.lot.values()))
+    shares = np.array(list(design.shares.values()))
     lot = np.random.default_rng(for_kind).choice(len(shares), size=lengths.pop(), p=shares)
     tables, numbers = None, {}
-    for drawn, (kind, name) in enumerate(design.lot):
+    for drawn, (kind, name) in enumerate(design.shares):
         chosen = lot == drawn
         if kind == _TABLES and design.tables is not None and chosen.any():
             own = {each: column[chosen] for each, column in codes.items()}
