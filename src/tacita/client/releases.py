@@ -34,7 +34,7 @@ __all__ = ["ReleaseCalls"]
 _ANSWERS = {
     "releases/1": "tacita.tables.release:Releases",
     "statistics/1": "tacita.query.answer:Answer",
-    "model/1": "tacita.query.model:Model",
+    "model/1": "tacita.query.model:PointModel",
     "bounds/1": "tacita.query.bounds:Bounds",
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""

@@ -84,6 +84,12 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
             {"no_guarantee": True, "Replace": "age\nsex: sex = f\n", "M": 2.0},
             {"no_guarantee": True, "replace": ["age", "sex: sex = f"], "m": 2, "backend": "cart"},
         ),
+        (
+            "events",
+            {"Time": "age", "Values": ["sex"], "Z": 5.0, "Window": 3.0},
+            {"time": "age", "values": ["sex"], "z": 5, "window": 3},
+        ),
+        ("sets", {"Item": "sex", "K": 5.0}, {"item": "sex", "k": 5, "m": 2}),
     ],
 )
 def test_what_is_typed_becomes_a_request(
@@ -99,7 +105,16 @@ def test_what_is_typed_becomes_a_request(
 
 
 def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
-    assert set(KINDS) - OWN_FORMS == {"clusters", "statistics", "bounds", "components", "imputed", "function"}
+    assert set(KINDS) - OWN_FORMS == {
+        "clusters",
+        "statistics",
+        "bounds",
+        "components",
+        "imputed",
+        "function",
+        "events",
+        "sets",
+    }
 
 
 def test_empty_required_fields_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

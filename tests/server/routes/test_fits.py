@@ -223,7 +223,7 @@ def test_latency_is_measured(world, buyer) -> None:
 
 def test_a_network_that_is_cancelled_stops_and_stays_paid(world, buyer, monkeypatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(functions, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(functions, "_PROGRESS_SECONDS", 0.0)
     changes = {"kind": "network", "hidden": [4], "epochs": 50, "people": 1000, "batch": 100}
     id = fit(world, buyer, budget={"epsilon": 0.5, "delta": 1e-6}, **changes).json()["id"]
     jobs, made = world.services.jobs, []

@@ -21,6 +21,7 @@ from tacita.privacy.ledger import Ledger  # noqa: E402
 from tacita.privacy.unit import Neighbours, Unit  # noqa: E402
 from tacita.store import Database  # noqa: E402
 from tacita.synthesize import ConditionalGan, Synthesize, Wgan  # noqa: E402
+from tacita.synthesize.kinds import METHODS  # noqa: E402
 from tacita.synthesize.result import Synthesized  # noqa: E402
 
 from .conftest import DOMAIN, PERSONS, SMALL, rows  # noqa: E402
@@ -367,7 +368,7 @@ def test_without_torch_the_way_out_is_named(wgan, engine, monkeypatch):
 
 @pytest.mark.parametrize(("method", "kind"), [("gan", "conditional-gan"), ("wgan", "wgan"), ("pate-gan", "pate-gan")])
 def test_methods_by_name(method, kind):
-    recipe = Synthesize(method=method)._named(method)
+    recipe = Synthesize(method=method)._named(METHODS[method])
     assert recipe.as_dict()["method"] == kind
 
 

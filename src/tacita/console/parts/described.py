@@ -13,8 +13,8 @@ from tacita.errors import InvalidInput
 
 __all__ = ["SchemaForm", "member_type"]
 
-_ATTRIBUTES = {"columns", "attributes", "features"}
-_ATTRIBUTE = {"column", "target"}
+_ATTRIBUTES = {"columns", "attributes", "features", "values"}
+_ATTRIBUTE = {"column", "target", "time", "item"}
 _ELSEWHERE = {"dataset", "budget", "purpose"}
 Reader = Callable[[], Any]
 
