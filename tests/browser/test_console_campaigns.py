@@ -290,10 +290,10 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
 
 def test_an_owner_chooses_how_answers_are_randomised(page, service, console, check_accessible, picture):
     console.sign_in(page, service, service.token("steward"))
-    console.visit(page, service, "/campaigns/new", "Plan a campaign")
-    console.choose(page, "Begin with", "A schema from a file, or to paste")
+    console.visit(page, service, "/campaigns/new", "New campaign")
+    console.choose(page, "Start with", "A schema from a file or as text")
     page.get_by_label("Schema, as YAML or JSON").fill(PASTED)
-    page.get_by_role("button", name="Take this schema").click()
+    page.get_by_role("button", name="Use this schema").click()
     expect(page.get_by_label("Name 3")).to_have_value("age")
     console.choose(page, "Channel", "Mean of a number by Duchi's coin")
     expect(page.locator(".problem")).to_be_visible()  # not all of them are numbers
@@ -301,10 +301,10 @@ def test_an_owner_chooses_how_answers_are_randomised(page, service, console, che
     console.choose(page, "Channel", "Means of numbers, tables of all else")
     expect(page.locator(".problem")).to_have_count(0)
     page.get_by_label("Larger tables").fill("age")
-    expect(page.get_by_role("row", name="mean of age mean of a number by both mixed")).to_have_count(1)
+    expect(page.get_by_role("row", name="mean of age mean of a number by the hybrid mechanism")).to_have_count(1)
     picture(page, "console-campaign-channel", full_page=True)
     page.get_by_label("Title").fill("Mixed")
-    page.get_by_role("button", name="Keep as a draft").click()
+    page.get_by_role("button", name="Save as a draft").click()
     expect(page.get_by_text("The campaign accepts no answers yet")).to_be_visible()
     with service.client() as client:
         kinds = {question.channel for question in client.campaign(page.url.rsplit("/", 1)[1]).questions}

@@ -6,8 +6,8 @@
 Each row of the data is one item of one person; a person's items are one set. Every combination of at most m items that
 occurs in the release is shared by at least k people (`tacita.anonymize.methods.transactions`). Items are levels of the
 schema, or nodes of a hierarchy over them. Items that the schema does not declare, and rows without a person, are left
-out. Sets are numbered in the order of their items, so numbers reveal nothing. docs/claims/k-m-anonymity.md says what is
-promised.
+out. Sets of which something is left are numbered in the order of their items, so numbers reveal nothing.
+docs/claims/k-m-anonymity.md says what is promised.
 """
 
 from __future__ import annotations
@@ -97,8 +97,9 @@ class SetsPlan:
         for key, code in zip(who, codes[good].tolist(), strict=True):
             sets.setdefault(key, set()).add(item.labels[code])
         made = self.recipe.condition.run(sets.values())
-        numbers = np.repeat(np.arange(len(made.sets)), [len(one) for one in made.sets])
-        texts = [each for one in made.sets for each in one]
+        left = [one for one in made.sets if one]
+        numbers = np.repeat(np.arange(1, len(left) + 1), [len(one) for one in left])
+        texts = [each for one in left for each in one]
         return ReleasedSets(
             rows=pa.table({"set": pa.array(numbers, pa.int64()), item.name: pa.array(texts, pa.string())}),
             made=made,
@@ -124,6 +125,11 @@ class ReleasedSets:
     recipe: dict[str, Any]
 
     @property
+    def sets(self) -> int:
+        """Number of released sets."""
+        return sum(bool(one) for one in self.made.sets)
+
+    @property
     def guarantee(self) -> str:
         """In the sense of differential privacy: none."""
         return "none"
@@ -135,7 +141,7 @@ class ReleasedSets:
             "guarantee": self.guarantee,
             "rows": self.rows.num_rows,
             "columns": self.rows.column_names,
-            "sets": len(self.made.sets),
+            "sets": self.sets,
             "support": self.made.support,
             "loss": self.made.loss,
             "suppressed": self.made.suppressed,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 from rich.markup import escape
 
 from tacita.anonymize.anonymize import Anonymize, Anonymized
@@ -17,16 +18,16 @@ from tacita.anonymize.hierarchy import Hierarchy
 from tacita.anonymize.sets import AnonymizeSets, ReleasedSets
 from tacita.anonymize.streams.events import AnonymizedEvents, AnonymizeEvents, EventsPlan
 from tacita.anonymize.streams.micro_batches import MicroBatches
-from tacita.anonymize.streams.times import whole_times
+from tacita.anonymize.streams.times import check_time, whole_times
 from tacita.cli.parts import show
 from tacita.cli.parts.files import ROWS, check_files
 from tacita.cli.parts.generated import with_options
-from tacita.cli.parts.lines import arriving_rows, print_rows
+from tacita.cli.parts.lines import Arriving, print_rows
 from tacita.cli.parts.options import Data, Json, SchemaFile, State, TableName, engine_of
 from tacita.cli.parts.released import DatasetName, Recipient, dataset_name, log_release
 from tacita.common.number_text import number
 from tacita.domain import Domain
-from tacita.errors import InvalidInput
+from tacita.errors import DataError, InvalidInput
 from tacita.synthesize.writing import write_file
 
 __all__ = ["app"]
@@ -64,6 +65,19 @@ def events(
     domain = Domain.read(schema)
     plan = AnonymizeEvents(time=time, values=_names(values), z=z, window=window).prepare(domain)
     if data == _LIVE:
+        if json:
+            raise InvalidInput("standard output has the rows", field="json", hint="Leave out --json")
+        warnings = log_release(
+            state,
+            dataset=_dataset(dataset, data, table),
+            kind="events",
+            recipe=plan.recipe.as_dict(),
+            attributes=plan.leaving,
+            classes=pa.table({name: pa.array([], pa.string()) for name in plan.leaving}),
+            recipient=recipient,
+        )
+        for warning in warnings:
+            show.note(warning)
         _pass_through(plan)
         return
     check_files(ROWS, output=Path(output))
@@ -85,12 +99,17 @@ def events(
 
 def _pass_through(plan: EventsPlan) -> None:
     """Print the rows that may be released as they arrive."""
-    stream, first = plan.stream(), True
-    for rows in arriving_rows(plan.reading):
+    stream, arriving, first = plan.stream(), Arriving(plan.reading), True
+    for rows in arriving:
         print_rows(stream.push(rows), header=first)
         first = False
-    if stream.unusable:
-        show.note(f"{stream.unusable:,} rows have no person, no time or an out-of-domain value: suppressed.")
+    reasons = {
+        "without a person, a time or values of the schema, or late": stream.unusable,
+        "that do not fit the header or are not UTF-8": arriving.malformed,
+    }
+    for reason, count in reasons.items():
+        if count:
+            show.note(f"Suppressed rows {reason}: {count:,}.")
 
 
 @app.command()
@@ -122,7 +141,7 @@ def sets(
     recipe = AnonymizeSets(item=item, k=k, m=m, hierarchy=tree, suppress=suppress)
     made = recipe.prepare(domain).run(engine_of(data, domain, table))
     facts = [
-        ("sets", f"{len(made.made.sets):,}"),
+        ("sets", f"{made.sets:,}"),
         ("people who share the rarest combination", f"{made.made.support or 0:,}"),
         ("mean loss of an item", number(made.made.loss, share=True)),
         ("items left out", number(made.made.suppressed, share=True)),
@@ -187,21 +206,26 @@ def batches(
         keep=() if keep is None else _names(keep),
     ).prepare(domain)
     holding = MicroBatches(plan, least=least, deadline=deadline, again=again, remember=remember)
-    whole_times(domain, time, pa.table({time: pa.array([], pa.string())}))  # checks the attribute
+    check_time(domain, time)
     columns = list(dict.fromkeys((*plan.reading, time)))
+    arriving = Arriving(columns) if data == _LIVE else None
     rows = (
-        arriving_rows(columns)
-        if data == _LIVE
-        else (pa.Table.from_batches([batch]) for batch in engine_of(data, domain, table).rows(columns))
+        (pa.Table.from_batches([batch]) for batch in engine_of(data, domain, table).rows(columns))
+        if arriving is None
+        else arriving
     )
     output.mkdir()
-    written = released = 0
+    written = released = unusable = 0
     for piece in rows:
-        for now, together in _by_time(domain, time, piece):
-            for made in holding.push(together, now):
+        times, known = whole_times(domain, time, piece)
+        unusable += int((~known).sum())
+        for now, together in _by_time(times[known], piece.filter(pa.array(known))):
+            results, bad = _push(holding, together, now)
+            unusable += bad
+            for made in results:
                 written, released = written + 1, released + made.rows.num_rows
-                name = dataset_name(dataset, "standard input" if data == _LIVE else data, table)
-                _write_batch(made, output / f"batch-{written:06}.csv", state, name, recipient)
+                path = output / f"batch-{written:06}.csv"
+                _write_batch(made, path, state, _dataset(dataset, data, table), recipient)
     facts = [
         ("batches", f"{written:,}"),
         ("rows released", f"{released:,}"),
@@ -209,19 +233,38 @@ def batches(
         ("rows past their deadline", f"{holding.late:,}"),
         ("rows of people who were released before", f"{holding.repeated:,}"),
         ("rows without a person", f"{holding.unkeyed:,}"),
+        ("rows without a time, late, or out of domain", f"{unusable:,}"),
     ]
+    if arriving is not None:
+        facts.append(("rows that do not fit the header or are not UTF-8", f"{arriving.malformed:,}"))
     show.grid(str(output), ("", ">"), facts)
     show.say(_NOTE)
 
 
-def _by_time(domain: Domain, time: str, rows: pa.Table) -> list[tuple[int, pa.Table]]:
-    """Split rows where their time changes; rows without a time take that of the row before."""
-    times, known = whole_times(domain, time, rows)
-    if not known.all():
-        raise InvalidInput("must not be missing", field=time)
+def _by_time(times: NDArray[np.int64], rows: pa.Table) -> list[tuple[int, pa.Table]]:
+    """Split rows where their time changes."""
     starts = np.flatnonzero(np.diff(times, prepend=times[:1] - 1)) if len(times) else times
     ends = [*starts[1:].tolist(), len(times)]
     return [(int(times[a]), rows.slice(a, b - a)) for a, b in zip(starts.tolist(), ends, strict=True)]
+
+
+def _push(holding: MicroBatches, rows: pa.Table, now: int) -> tuple[list[Anonymized], int]:
+    """Take rows in; leave out, and count, those that are late or have an out-of-domain value."""
+    if holding.now is not None and now < holding.now:
+        return [], rows.num_rows
+    try:
+        return holding.push(rows, now), 0
+    except DataError:
+        if rows.num_rows == 1:
+            return [], 1
+    half = rows.num_rows // 2
+    parts = [_push(holding, part, now) for part in (rows.slice(0, half), rows.slice(half))]
+    return [made for results, _ in parts for made in results], sum(bad for _, bad in parts)
+
+
+def _dataset(name: str | None, data: str, table: str | None) -> str:
+    """Name of the data in the log of releases."""
+    return name or "standard input" if data == _LIVE else dataset_name(name, data, table)
 
 
 def _write_batch(made: Anonymized, path: Path, state: str | None, dataset: str, recipient: str) -> None:

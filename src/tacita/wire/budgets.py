@@ -49,7 +49,8 @@ class AccountQuote(ResponseModel):
 
     account_cost: float | None = Field(description="Cost without the history; null when no budget would be enough.")
     account_added: float | None = Field(
-        description="Amount by which the spent budget would grow now; with a delta it depends on the history."
+        description="Amount by which the spent budget would grow if it were charged now; with a delta it depends on "
+        "the history. An answer that was paid for before costs nothing."
     )
     account_remaining: float
     affordable: bool

@@ -168,7 +168,7 @@ def test_a_large_stream_gives_what_a_plain_program_gives():
 
 def test_bad_options_are_refused():
     for wrong in ({"z": 0}, {"window": 0}, {"capacity": 0}, {"z": 2.5}, {"window": True}):
-        with pytest.raises(InvalidInput, match="must be a whole number of 1 or more"):
+        with pytest.raises(InvalidInput, match="must be a whole number from 1"):
             ZAnonymity(**{"z": 2, "window": 10} | wrong)
     with pytest.raises(InvalidInput, match="late: must be refuse or suppress"):
         ZAnonymity(z=2, window=10, late="sort")

@@ -79,6 +79,8 @@ class Conditions:
         unknown = next((name for name in asked if name not in known), None)
         if unknown is not None:
             raise UnknownName(unknown, field="conditions", available=known)
+        if asked.get("k") is None:
+            raise InvalidInput("must be given: the least number of people in a class", field="k")
         own = {each.name for each in fields(cls)}
         more = []
         for kind in CRITERIA:

@@ -6,8 +6,9 @@
 
 A row says that a person showed some values at a time. It is released exactly when at least z people, its own among
 them, showed the same values within the window that ends at its time (`tacita.anonymize.streams.stream`). Values are
-compared and released as levels and bins of the schema. The person's key is never released. Rows without a person or a
-time, and rows with an out-of-domain value, are suppressed. docs/claims/z-anonymity.md says what is promised.
+compared and released as levels and bins of the schema, times within its bounds. The person's key is never released.
+Rows without a person or a time, rows with an out-of-domain value, and rows that come late in a stream are suppressed.
+docs/claims/z-anonymity.md says what is promised.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class AnonymizeEvents:
     """Recipe of a z-anonymous log.
 
     Attributes:
-        time: Attribute with the time of a row: a whole number or a date. It is released unchanged.
+        time: Attribute with the time of a row: a whole number or a date. It is released, within its bounds.
         values: Attributes that a person shows; all of them together are one value.
         z: Least people who showed the same values.
         window: How long a showing counts, in the unit of the time; days for a date.
@@ -116,22 +117,21 @@ class EventStream:
     """Rows that keep arriving. Nothing is written anywhere; a new stream has seen no one.
 
     Attributes:
-        unusable: Rows so far without a person, a time or values of the schema; they are suppressed and count no one.
+        unusable: Rows so far without a person, a time or values of the schema, or earlier than one before them; they
+            are suppressed and count no one.
     """
 
     plan: EventsPlan
     unusable: int = 0
     _window: ZAnonymity = field(init=False, repr=False)
+    _latest: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._window = ZAnonymity(z=self.plan.recipe.z, window=self.plan.recipe.window)
+        self._window = ZAnonymity(z=self.plan.recipe.z, window=self.plan.recipe.window, late="suppress")
+        self._latest = -(2**62)
 
     def push(self, rows: pa.Table) -> pa.Table:
-        """Take rows in, and return those that may be released, in the same order.
-
-        Raises:
-            InvalidInput: A row is earlier than one before it; then none of these rows is taken in.
-        """
+        """Take rows in, and return those that may be released, in the same order."""
         domain, recipe = self.plan.domain, self.plan.recipe
         assert domain.person is not None
         times, known = whole_times(domain, recipe.time, rows)
@@ -142,7 +142,9 @@ class EventStream:
         who = persons.filter(pa.array(good)).dictionary_decode().to_pylist()
         shown = list(zip(*(each[good].tolist() for each in codes), strict=True))
         through = self._window.push_many(times[good], who, shown)
-        self.unusable += int((~good).sum())
+        before = np.maximum.accumulate(np.concatenate([[self._latest], times[good]]))
+        self.unusable += int((~good).sum()) + int((times[good] < before[:-1]).sum())
+        self._latest = int(before[-1])
         kept = np.flatnonzero(good)[through]
         labels = {name: _labels(domain, name)[each[kept]] for name, each in zip(recipe.values, codes, strict=True)}
         time = time_column(domain, recipe.time, times[kept])

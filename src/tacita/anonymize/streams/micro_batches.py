@@ -84,6 +84,11 @@ class MicroBatches:
         return len(self._since)
 
     @property
+    def now(self) -> int | None:
+        """The latest time that was given."""
+        return self._now
+
+    @property
     def remembered(self) -> int:
         """People who were released and are remembered."""
         return len(self._left)

@@ -66,7 +66,7 @@ class ZAnonymity:
     ) -> None:
         for name, number in (("z", z), ("window", window), ("capacity", capacity)):
             if not isinstance(number, int | np.integer) or isinstance(number, bool) or not 1 <= number < _RANGE:
-                raise InvalidInput("must be a whole number of 1 or more", field=name, value=number)
+                raise InvalidInput("must be a whole number from 1 to below 2**62", field=name, value=number)
         if capacity > 2**30:
             raise InvalidInput("must be at most 2**30", field="capacity", value=capacity)
         if late not in ("refuse", "suppress"):

@@ -1,16 +1,17 @@
-"""Times of rows as whole numbers: an integer attribute as it is, a date as days since 1970."""
+"""Times of rows as whole numbers: an integer attribute as it is, a date as days since 1970.
+
+Times are read as all numbers are: those beyond the public bounds are moved to them, so none outside is released.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacita.domain import Date, Domain, Numeric
-from tacita.errors import DataError, InvalidInput
-from tacita.tables.recoding.axis import read_keys
+from tacita.domain.line import points_of
+from tacita.errors import InvalidInput
 
 __all__ = ["check_time", "time_column", "whole_times"]
 
@@ -25,16 +26,13 @@ def check_time(domain: Domain, name: str) -> None:
 
 
 def whole_times(domain: Domain, name: str, rows: pa.Table) -> tuple[Ints, NDArray[np.bool_]]:
-    """Time of each row as a whole number, 0 without one, and whether it has one.
-
-    Raises:
-        DataError: A time is a fraction, or is out of domain.
-    """
+    """Time of each row as a whole number, 0 without one, and whether it has one."""
     check_time(domain, name)
-    indices, keys = read_keys(domain[name], rows.column(name), domain.nulls)
-    numbers = np.array([_whole(key, name) for key in keys], np.int64)
-    known = np.array([key is not None for key in keys], np.bool_)[indices]
-    return np.where(known, numbers[indices], 0), known
+    attribute = domain[name]
+    assert isinstance(attribute, Date | Numeric)
+    points = points_of(attribute, rows.column(name), domain.nulls)
+    known = np.isfinite(points)
+    return np.where(known, points, 0).astype(np.int64), known
 
 
 def time_column(domain: Domain, name: str, times: Ints) -> pa.Array:
@@ -42,9 +40,3 @@ def time_column(domain: Domain, name: str, times: Ints) -> pa.Array:
     if isinstance(domain[name], Date):
         return pa.array(times.astype(np.int32), pa.int32()).cast(pa.date32())
     return pa.array(times, pa.int64())
-
-
-def _whole(key: Any, name: str) -> int:
-    if key is not None and key != int(key):
-        raise DataError("must be whole numbers", field=name)
-    return int(key or 0)

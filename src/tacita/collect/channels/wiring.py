@@ -97,7 +97,7 @@ REGISTRY: dict[str, Wiring] = {
     "wave": Wiring(SquareWave, wave_for, "Square Wave, for a number in bins or ordered levels"),
     "duchi": Wiring(DuchiBins, duchi_for, "mean of a number by Duchi's coin"),
     "piecewise": Wiring(PiecewiseBins, piecewise_for, "mean of a number by the Piecewise mechanism"),
-    "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by both mixed, the least variance"),
+    "hybrid": Wiring(HybridBins, hybrid_for, "mean of a number by the hybrid mechanism"),
     "fourier": Wiring(FourierChannel, fourier_for, "parities of yes-or-no attributes, for all tables of a size"),
     "chain": Wiring(ChainChannel, chain_for, "a row in segments with one coin each (M2)"),
 }

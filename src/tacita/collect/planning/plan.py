@@ -191,7 +191,7 @@ def _mixed(domain: Domain, workload: Workload, respondents: int, epsilon: float,
         epsilon=epsilon,
         respondents=respondents,
         mode="tables" if any(len(key) > 1 for key in workload) else "singles",
-        why="numbers are asked for their mean, all else for its table",
+        why="tables of one number are asked for their mean, all others as tables",
         wanted=tuple(workload),
     )
 

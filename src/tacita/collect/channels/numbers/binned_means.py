@@ -393,7 +393,12 @@ def line_points(domain: Domain) -> tuple[int, ...]:
     attribute = domain[domain.names[0]]
     if len(domain.names) != 1 or not isinstance(attribute, Numeric):
         rule = "a mean needs a table of one numeric attribute"
-        raise InvalidInput(rule, field="channel", value=" x ".join(domain.names), hint="Ask for a table of it alone")
+        raise InvalidInput(
+            rule,
+            field="channel",
+            value=" x ".join(domain.names),
+            hint="Ask for a number alone, or choose another channel",
+        )
     if attribute.size != len(attribute.labels) or attribute.size < 2:
         rule = "must have two bins or more, and no bucket beside them, to be asked for a mean"
         raise InvalidInput(rule, field=attribute.name, hint="A missing value has no position on the line")

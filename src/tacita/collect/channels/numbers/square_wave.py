@@ -179,7 +179,12 @@ def wave_for(domain: Domain, epsilon: float) -> SquareWave:
     attributes = [domain[name] for name in domain.names]
     if len(attributes) != 1 or not isinstance(attributes[0], Numeric | Ordinal):
         rule = "wave is for tables of one number or ordinal attribute"
-        raise InvalidInput(rule, field="channel", value=" x ".join(domain.names), hint="Ask for a table of it alone")
+        raise InvalidInput(
+            rule,
+            field="channel",
+            value=" x ".join(domain.names),
+            hint="Ask for a number or an ordered attribute alone, or choose another channel",
+        )
     if attributes[0].size != len(attributes[0].labels):
         rule = "must have no bucket beside its bins to be asked with wave"
         raise InvalidInput(rule, field=attributes[0].name, hint="A missing value has no position on the line")
