@@ -1,4 +1,4 @@
-"""Made-up rows on the command line, as a user runs it."""
+"""Synthetic rows on the command line, as a user runs it."""
 
 import json
 from pathlib import Path
@@ -158,3 +158,10 @@ def test_a_statement_names_the_rules_that_were_taken_as_public(folder):
     public = json.loads((folder / "s.json").read_text())["public"]
     assert public[0] == "schema"
     assert "age < 18" in public[1]
+
+
+def test_an_option_is_given_once_and_costs_nothing_otherwise():
+    shown = made("--epsilon", "1", "--method", "privbayes", "--options", "degree=1", "--options", "degree=2")
+    assert shown.code == 2
+    assert "must be given once" in " ".join(shown.err.split())
+    assert spent() == 0

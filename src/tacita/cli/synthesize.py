@@ -177,6 +177,8 @@ def _options(texts: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise InvalidInput("must be written NAME=VALUE", field="options", value=text)
+        if name.strip() in found:
+            raise InvalidInput("must be given once", field="options", value=name.strip())
         try:
             found[name.strip()] = json_text.loads(value)
         except ValueError:
