@@ -2,7 +2,8 @@
 
     import tacita as tc
 
-Names load on first use, so that a respondent's client (`tacita.collect.device.device`) needs nothing but the standard
+Each verb is a submodule: `tc.collect`, `tc.anonymize`, `tc.query`, `tc.synthesize`, `tc.learn`, `tc.assess`. What they
+share is here or in `tc.models`, `tc.errors`. Names load on first use, so that a respondent's client (`tacita.collect.device.device`) needs nothing but the standard
 library.
 """
 
@@ -11,13 +12,18 @@ from typing import Any
 from tacita._version import __version__
 from tacita.common.lazy import load_name
 
+_ROOMS = ("anonymize", "assess", "collect", "errors", "learn", "models", "query", "synthesize")
 _HOMES = {
+    "Aggregates": "query",
+    "Anonymize": "anonymize",
     "Boolean": "domain",
     "Budget": "privacy.budget",
     "Categorical": "domain",
     "Client": "client",
+    "Conditions": "anonymize",
     "Database": "store",
     "Date": "domain",
+    "Device": "collect",
     "Domain": "domain",
     "Identifier": "domain",
     "Ledger": "privacy.ledger",
@@ -25,22 +31,29 @@ _HOMES = {
     "NoisyTables": "plans",
     "Numeric": "domain",
     "Ordinal": "domain",
+    "PrivBayes": "synthesize",
+    "PrivacyWarning": "errors",
     "RandomizedResponse": "collect",
+    "Regression": "learn",
     "Release": "tables.release",
     "Releases": "tables.release",
     "SecureSource": "noise",
     "SeededSource": "noise",
     "Session": "plans.session",
+    "Statement": "report.statement",
+    "Synthesize": "synthesize",
+    "TacitaError": "errors",
+    "Trees": "learn",
     "Unit": "privacy.unit",
     "Workload": "tables.workload",
     "connect": "engines.connect",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_HOMES, *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:
-    return load_name(__name__, _HOMES, name)
+    return load_name(__name__, _HOMES, name, _ROOMS)
 
 
 def __dir__() -> list[str]:

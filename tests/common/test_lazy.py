@@ -16,3 +16,7 @@ def test_a_name_is_loaded_from_its_module():
 def test_a_name_that_is_not_there_is_an_attribute_error(name):
     with pytest.raises(AttributeError, match=name):
         load_name("tacita.common", HOMES, name)
+
+
+def test_a_room_is_a_submodule():
+    assert load_name("tacita", {}, "domain", ("domain",)) is sys.modules["tacita.domain"]

@@ -2,3 +2,31 @@
 
 Everything here reads real rows and is meant for their owner. The results may be sensitive themselves, and say so.
 """
+
+from typing import Any
+
+from tacita.common.lazy import load_name
+
+_ROOMS = ("attacks", "audit", "compare", "utility")
+_HOMES = {
+    "Assessment": "assessment",
+    "AssessmentOptions": "options",
+    "ComparePlan": "compare.plan",
+    "Comparison": "compare.run",
+    "Disclosure": "disclosure",
+    "Scenario": "scenario",
+    "assess": "assessment",
+    "audit_library": "audit.library",
+    "audit_model": "audit.models",
+    "disclosure_risk": "disclosure",
+}
+
+__all__ = sorted([*_HOMES, *_ROOMS])
+
+
+def __getattr__(name: str) -> Any:
+    return load_name(__name__, _HOMES, name, _ROOMS)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
