@@ -24,7 +24,7 @@ FLOORS = [
     {"report"},
     {"demo", "learn"},
     {"assess", "wire"},
-    {"client", "recipes"},
+    {"calculators", "client", "recipes"},
     {"server"},
     {"console"},
     {"cli", "testing"},

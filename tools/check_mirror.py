@@ -21,6 +21,7 @@ ROOMS = {
     "console": ("browser", "pages are tested in a real browser"),
     "console/pages": ("browser", "pages are tested in a real browser"),
     "console/parts": ("browser", "parts of pages are tested in a real browser"),
+    "calculators": ("calculators/test_registry.py", "every calculator passes the same tests"),
     "recipes": ("recipes/test_flat.py", "every kind of paid answer passes the same tests"),
     "server/routes": ("server", "a route is tested with the noun behind it, and all of them by test_serialise.py"),
     "testing": ("testing", "contracts are run by the rooms they are for, each with a broken twin"),

@@ -3,8 +3,8 @@
     import tacita as tc
 
 Each verb is a submodule: `tc.collect`, `tc.anonymize`, `tc.query`, `tc.synthesize`, `tc.learn`, `tc.assess`. What they
-share is here or in `tc.models`, `tc.errors`. Names load on first use, so that a respondent's client (`tacita.collect.device.device`) needs nothing but the standard
-library.
+share is here or in `tc.models`, `tc.errors`. Names load on first use, so that a respondent's client
+(`tacita.collect.device.device`) needs nothing but the standard library.
 """
 
 from typing import Any

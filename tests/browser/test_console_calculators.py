@@ -51,6 +51,32 @@ def test_sliders_move_numbers_and_curves(page, service, console, check_accessibl
     picture(page, "console-calculators-dark", full_page=True)
 
 
+def test_every_other_calculator_has_a_form(page, service, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("analyst"))
+    console.visit(page, service, "/calculators", "Calculators")
+    console.choose(page, "Calculator", "Frequency oracles")
+    page.get_by_label("Levels", exact=True).fill("100")
+    page.get_by_label("Epsilon", exact=True).last.fill("1")
+    page.get_by_label("Respondents", exact=True).fill("10000")
+    page.get_by_role("button", name="Calculate", exact=True).click()
+    expect(page.get_by_role("cell", name="subset selection")).to_be_visible()
+    check_accessible(page)
+
+    console.choose(page, "Calculator", "The published block protocol")
+    expect(page.get_by_role("cell", name="subset selection")).to_have_count(0)
+    page.get_by_label("Shares").fill("0.6\n0.3\n0.1")
+    page.get_by_label("Keep", exact=True).fill("0.5")
+    page.get_by_role("button", name="Calculate", exact=True).click()
+    expect(page.get_by_text("epsilon that the publication claims")).to_be_visible()
+    expect(page.locator("svg[aria-label^='True epsilon of each block']")).to_be_visible()
+    check_accessible(page)
+    picture(page, "console-calculators-listed", full_page=True)
+
+    page.get_by_label("Shares").fill("0.6\n0.6")
+    page.get_by_role("button", name="Calculate", exact=True).click()
+    expect(page.get_by_text("add up to 1")).to_be_visible()
+
+
 def test_on_a_phone(phone, service, console, check_accessible, picture):
     console.sign_in(phone, service, service.token("analyst"))
     console.visit(phone, service, "/calculators", "Calculators")

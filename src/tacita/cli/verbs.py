@@ -61,7 +61,7 @@ VERBS = {
         "verify",
         "verify",
     ),
-    "risk": Verb("Compute privacy at risk and its price; touches no data.", "risk"),
+    "risk": Verb("Compute losses, odds, prices and chances from public numbers; reads no data.", "risk"),
     "serve": Verb(
         "Serve the REST interface and the console, with a worker for long jobs. Settings: docs/reference/settings.md.",
         "serve",

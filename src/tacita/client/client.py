@@ -33,6 +33,8 @@ from tacita.tables.release import Releases
 from tacita.wire import (
     AnonymizedInfo,
     Balance,
+    CalculatorAnswer,
+    CalculatorInfo,
     ChargeInfo,
     ChargePage,
     DatasetInfo,
@@ -53,6 +55,7 @@ __all__ = ["Client"]
 REGISTER_SECONDS = 3600.0
 """Longest time for registering: the server reads the whole source."""
 
+_LIST_CALCULATORS = TypeAdapter(list[CalculatorInfo])
 _LIST_DATASETS = TypeAdapter(list[DatasetInfo])
 _LIST_JOBS = TypeAdapter(list[JobInfo])
 _LIST_TOKENS = TypeAdapter(list[TokenInfo])
@@ -343,6 +346,24 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
             if time.monotonic() >= deadline:
                 raise SourceUnavailable(f"is still {job.state} after {timeout:g} s", field="job", value=id)
             time.sleep(every)
+
+    # -- calculators -----------------------------------------------------------------------------------------
+
+    def calculators(self) -> list[CalculatorInfo]:
+        """List the calculators, each with the schema of its request."""
+        return _LIST_CALCULATORS.validate_json(self._get("/v1/calculators"))
+
+    def calculate(self, name: str, /, **given: Any) -> CalculatorAnswer:
+        """Compute figures from public numbers; reads no data and spends no budget.
+
+        Args:
+            name: One of `calculators`: odds, at-risk, price, sampled-sensitivity, repeated, shuffled, oracles,
+                block-protocol, z-anonymity.
+            given: The members of its request.
+        """
+        return CalculatorAnswer.model_validate_json(
+            self._post(f"/v1/calculators/{quote(name, safe='')}", given, safe=True)
+        )
 
     # -- tokens ----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from tacita.wire.assessments import AssessmentInfo, AssessmentRequest, AttackInf
 from tacita.wire.audit import AuditPage, EventInfo
 from tacita.wire.base import Problem
 from tacita.wire.budgets import Balance, BudgetModel, ChargeInfo, ChargePage, RaiseBudget
+from tacita.wire.calculators import CalculatorAnswer, CalculatorInfo
 from tacita.wire.campaigns import (
     Accepted,
     BlindSignature,
@@ -101,6 +102,8 @@ __all__ = [
     "BoundsInfo",
     "BudgetModel",
     "BundleRequest",
+    "CalculatorAnswer",
+    "CalculatorInfo",
     "CampaignInfo",
     "ChargeInfo",
     "ChargePage",

@@ -1,17 +1,18 @@
-"""Calculators: epsilon as odds, privacy at risk and its cost. Arithmetic only, without data."""
+"""Calculators: epsilon as odds, privacy at risk, its cost, and all others of the registry. They read no data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from nicegui import ui
 
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
-from tacita.console.parts.odds import belief_after, budget_curves, confidence_curve, money, odds_words, share
+from tacita.console.parts.described import member_field, member_type
+from tacita.console.parts.odds import budget_curves, confidence_curve, money, odds_words, share
 from tacita.errors import InvalidInput
-from tacita.privacy.risk.at_risk import Noise, at_risk
+from tacita.privacy.risk.at_risk import Noise, at_risk, belief_after
 from tacita.privacy.risk.cost import CostModel
 from tacita.report.charts import Curve, curves
 
@@ -25,16 +26,20 @@ _UNKNOWN = {"confidence": "Confidence", "epsilon": "Bound on the privacy loss", 
 _RELEASES = (1, 2, 3, 5, 10, 20, 50)
 _SIDES = {"two": "Evidence for and against being in the data", "one": "Evidence for being in the data only"}
 _KINDS = {"laplace": "Laplace", "gaussian": "Gaussian"}
+_OWN_PANELS = {"odds", "at-risk", "price"}
+"""Calculators that have a panel of their own here; all others get one from the schema of their request."""
 assert set(_KINDS) == set(get_args(Noise))
 
 
 @page("/calculators", "Calculators", menu=("Decide", "Calculators"))
 async def calculators(visit: Visit) -> None:
-    """Show epsilon as odds, privacy at risk, and the cost of a privacy loss."""
+    """Show a panel for each calculator."""
     kit.note("The calculators read no data and spend no budget.")
     _odds()
     _risk()
     _cost()
+    listed = await visit.api.get("/v1/calculators")
+    _others(visit, {each["name"]: each for each in listed if each["name"] not in _OWN_PANELS})
 
 
 def _odds() -> None:
@@ -142,6 +147,71 @@ def _cost() -> None:
         said = kit.text("").props("aria-live=polite")
         picture = kit.picture("")
     kit.soon(show)
+
+
+def _others(visit: Visit, listed: Mapping[str, Mapping[str, Any]]) -> None:
+    """Show the calculator that is chosen from the list."""
+
+    def show() -> None:
+        form.clear()
+        if chosen.value:
+            with form:
+                _form(visit, listed[chosen.value])
+
+    with kit.panel("More calculators"):
+        chosen = kit.choice(
+            "Calculator", {"": "", **{name: info["title"] for name, info in listed.items()}}, "", change=show
+        )
+        form = ui.element("div")
+
+
+def _form(visit: Visit, info: Mapping[str, Any]) -> None:
+    """Show one field for each member of a calculator's request, and its figures."""
+    readers = dict[str, Callable[[], Any]]()
+
+    async def show() -> None:
+        given = {name: read() for name, read in readers.items()}
+        body = {name: value for name, value in given.items() if value is not None}
+        found = await visit.api.post(f"/v1/calculators/{info['name']}", body)
+        answer.clear()
+        with answer:
+            kit.facts({each["label"]: each["text"] for each in found["facts"]})
+            for grid in found["tables"]:
+                _grid(grid)
+            for each in found["notes"]:
+                kit.note(each)
+
+    kit.text(f"{info['summary']}.")
+    with kit.row("level"):
+        for name, member in info["request"]["properties"].items():
+            read = member_field(name, member_type(member), None, lambda: None)
+            if read is not None:
+                readers[name] = read
+    kit.button("Calculate", show)
+    answer = ui.element("div").props("aria-live=polite")
+
+
+def _grid(grid: Mapping[str, Any]) -> None:
+    """Draw a curve where the table is one; else show the table."""
+    names, columns = list(grid["columns"]), list(grid["columns"].values())
+    if grid["curve"]:
+        lines = [_line(name, columns[0], column) for name, column in zip(names[1:], columns[1:], strict=True)]
+        kit.picture(curves([line for line in lines if line.x], across=names[0], up="", title=grid["title"]))
+        return
+    rows = [
+        [value if isinstance(value, str) else _figure(value) for value in row] for row in zip(*columns, strict=True)
+    ]
+    headings = [name if isinstance(column[0], str) else f">{name}" for name, column in zip(names, columns, strict=True)]
+    kit.table(headings, rows, caption=grid["title"])
+
+
+def _line(name: str, across: list[Any], up: list[Any]) -> Curve:
+    known = [(x, y) for x, y in zip(across, up, strict=True) if y is not None]  # None is no number: unbounded
+    return Curve(label=name, x=[float(x) for x, _ in known], y=[float(y) for _, y in known])
+
+
+def _figure(value: float | None) -> str:
+    return "unbounded" if value is None else f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
 def _times(releases: int) -> str:

@@ -11,7 +11,7 @@ from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["SchemaForm", "member_type"]
+__all__ = ["SchemaForm", "member_field", "member_type"]
 
 _ATTRIBUTES = {"columns", "attributes", "features", "values"}
 _ATTRIBUTE = {"column", "target", "time", "item"}
@@ -57,7 +57,7 @@ class SchemaForm(ReleaseForm):
                 self.spend_field()
         with kit.row():
             for name, member in self.members.items():
-                read = None if name in _ELSEWHERE else _field(name, member_type(member), self.domain, self.change)
+                read = None if name in _ELSEWHERE else member_field(name, member_type(member), self.domain, self.change)
                 if read is not None:
                     self.readers[name] = read
 
@@ -89,8 +89,15 @@ class SchemaForm(ReleaseForm):
         return job
 
 
-def _field(name: str, member: Mapping[str, Any], domain: Domain, change: kit.Handler) -> Reader | None:
-    """Show the field of a member; return how to read it, or None if a form cannot show it."""
+def member_field(name: str, member: Mapping[str, Any], domain: Domain | None, change: kit.Handler) -> Reader | None:
+    """Show the field of a member; return how to read it, or None if a form cannot show it.
+
+    Args:
+        name: The member of the request.
+        member: Its JSON schema.
+        domain: Attributes to choose from, for members that name attributes.
+        change: Called after each change.
+    """
     label, words = name.replace("_", " ").capitalize(), str(member.get("description", ""))
     kind, default = member.get("type"), member.get("default")
     if "const" in member or kind == "boolean":
@@ -103,12 +110,12 @@ def _field(name: str, member: Mapping[str, Any], domain: Domain, change: kit.Han
         ends = {"low": member.get("minimum"), "high": member.get("maximum")}
         number = kit.number(label, default, step=1 if kind == "integer" else None, words=words, change=change, **ends)
         return lambda: None if number.value is None else (int if kind == "integer" else float)(number.value)
-    if kind == "array" and name in _ATTRIBUTES:
+    if domain and kind == "array" and name in _ATTRIBUTES:
         several = kit.choice(label, list(domain.countable), [], several=True, words=words, change=change)
         return lambda: list(several.value) or None
     if kind == "array":
         return _list_field(label, member_type(member["items"]), words, change)
-    if kind == "string" and name in _ATTRIBUTE:
+    if domain and kind == "string" and name in _ATTRIBUTE:
         one = kit.choice(label, ["", *domain.countable], "", words=words, change=change)
         return lambda: one.value or None
     if kind == "string":

@@ -9,24 +9,13 @@ import math
 
 import numpy as np
 
-from tacita.privacy.risk.at_risk import Noise, Sides, confidence_of
+from tacita.privacy.risk.at_risk import Noise, Sides, belief_after, confidence_of
 from tacita.privacy.risk.cost import CostModel
 from tacita.report.charts import Curve
 
-__all__ = ["belief_after", "budget_curves", "confidence_curve", "money", "odds_words", "share"]
+__all__ = ["budget_curves", "confidence_curve", "money", "odds_words", "share"]
 
 _POINTS = 120
-
-
-def belief_after(epsilon: float, before: float) -> float:
-    """The largest belief of an attacker after a release, if it was `before` ahead of it.
-
-    The odds grow by a factor of e^epsilon at most: p' / (1 - p') <= e^epsilon p / (1 - p).
-
-    >>> round(belief_after(math.log(3), 0.5), 12)
-    0.75
-    """
-    return 1 / (1 + (1 / before - 1) * math.exp(-epsilon))
 
 
 def odds_words(epsilon: float, before: float = 0.5) -> str:

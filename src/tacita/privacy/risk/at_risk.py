@@ -32,7 +32,7 @@ from scipy import optimize, signal, special
 from tacita.errors import InvalidInput
 from tacita.privacy.risk.bessel import bessel_confidence, bessel_epsilon, bessel_noise
 
-__all__ = ["Calculus", "Noise", "Risk", "Sides", "at_risk", "confidence_of", "delta_of", "overlap"]
+__all__ = ["Calculus", "Noise", "Risk", "Sides", "at_risk", "belief_after", "confidence_of", "delta_of", "overlap"]
 
 Noise = Literal["laplace", "gaussian"]
 Sides = Literal["one", "two"]
@@ -152,6 +152,17 @@ def at_risk(
         exact=exact,
         notes=tuple(notes),
     )
+
+
+def belief_after(epsilon: float, before: float) -> float:
+    """The largest belief of an attacker after a release, if it was `before` ahead of it.
+
+    The odds grow by a factor of e^epsilon at most: p' / (1 - p') <= e^epsilon p / (1 - p).
+
+    >>> round(belief_after(math.log(3), 0.5), 12)
+    0.75
+    """
+    return 1 / (1 + (1 / before - 1) * math.exp(-epsilon))
 
 
 def confidence_of(
