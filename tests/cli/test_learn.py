@@ -231,3 +231,18 @@ def test_a_model_without_a_guarantee_is_said_to_have_none(folder, monkeypatch):
     monkeypatch.setattr("tacita.server.http.listening.uvicorn.run", lambda app, **_: app.state.services.close())
     assert "--no-guarantee" in run("learn", "serve", "raw.json").err
     assert "raw has NO GUARANTEE" in run("learn", "serve", "raw.json", "--no-guarantee").out
+
+
+def test_a_model_of_released_rows_costs_nothing(folder):
+    made = run("learn", "from", "people.csv", "-s", "people.yaml", "--target", "ill", "-o", "model.json")
+    assert made.code == 0, made.err
+    assert "No guarantee" in made.out
+    predicted = run("learn", "predict", "model.json", "people.csv", "-o", "told.csv")
+    assert predicted.code == 0, predicted.err
+    asked = ("learn", "from", "people.csv", "--target", "ill", "-o", "model.json")
+    refused = run(*asked)
+    assert refused.code == 2
+    assert "schema" in refused.err
+    refused = run(*asked, "-s", "people.yaml", "--kind", "trees", "--options", "width=3")
+    assert refused.code == 2
+    assert "no option of trees" in " ".join(refused.err.split())

@@ -27,9 +27,7 @@ from tacita.collect.planning.plan import plan_collection
 from tacita.domain import Domain
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.learn.bayes import Bayes
 from tacita.learn.models import read_model
-from tacita.learn.on_release import ReleasedRows, fit_on_release
 from tacita.noise import SecureSource
 from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
@@ -83,7 +81,7 @@ CONSUMERS = {
     "audit": "`tacita audit`",
     "verify": "`tacita verify STATEMENT --file OUTPUT`",
     "synthesize": "`tacita synthesize OUTPUT`",
-    "learn": "`fit_on_release`",
+    "learn": "`tacita learn from OUTPUT`",
     "plot": "`report.bars`, or the page of `tacita assess --report`",
     "write": "its own files",
     "read back": "the file, read again",
@@ -152,10 +150,6 @@ def shares(table: pa.Table, name: str = "ill") -> dict[str, float]:
 
 def apart(one: dict[str, float], other: dict[str, float]) -> float:
     return sum(abs(one[level] - other[level]) for level in one) / 2
-
-
-def bayes() -> Bayes:
-    return Bayes(target="ill", features=("age",))
 
 
 def chances(fitted: Any) -> list[float]:
@@ -229,16 +223,23 @@ def synthesized(_: str, file: str) -> None:
     assert apart(shares(table_of("again.csv")), shares(table_of(file))) < 0.15
 
 
+def learning(file: str, *more: str) -> tuple[str, ...]:
+    return ("learn", "from", file, "-s", "people.yaml", "--target", "ill", "--features", "age", "-o", "m.json", *more)
+
+
+def learned(file: str) -> Any:
+    good(*learning(file))
+    return read_model(Path("m.json").read_text())
+
+
 def learned_from_tables(_: str, file: str) -> None:
-    releases = Releases.from_json(Path(file).with_suffix(".json").read_text())
-    young, old = chances(fit_on_release(bayes(), releases, np.random.default_rng(0)))
+    young, old = chances(learned(str(Path(file).with_suffix(".json"))))
     assert young < 0.1
     assert old > 0.3
 
 
 def learned_from_rows(_: str, file: str) -> None:
-    released = ReleasedRows(domain=domain(), rows=table_of(file))
-    fitted = fit_on_release(bayes(), released, np.random.default_rng(0))
+    fitted = learned(file)
     young, old = chances(fitted)
     assert young < 0.15
     assert old > 0.25
@@ -246,12 +247,12 @@ def learned_from_rows(_: str, file: str) -> None:
 
 
 def learned_from_model(_: str, file: str) -> None:
-    model = Synthesized.from_json(Path(file).with_suffix(".model.json").read_text())
-    fitted = fit_on_release(bayes(), model, np.random.default_rng(0))
+    path = Path(file).with_suffix(".model.json")
+    fitted = learned(str(path))
     young, old = chances(fitted)
     assert young < 0.15
     assert old > 0.25
-    assert fitted.event == model.event
+    assert fitted.event == Synthesized.from_json(path.read_text()).event
 
 
 def plotted_tables(_: str, file: str) -> None:
@@ -345,8 +346,8 @@ def _message(work: Callable[[], Any]) -> str:
 
 
 no_release = Refused(
-    "must be released rows or tables",
-    lambda _, file: _message(lambda: fit_on_release(bayes(), Path(file).read_text(), np.random.default_rng(0))),
+    "must be a model of synthetic rows, or tables with noise",
+    lambda _, file: refused(*learning(file)),
 )
 no_bars = Refused("only a released table has bars", lambda _, file: _message(lambda: bars(Path(file).read_text())))
 

@@ -26,6 +26,7 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.cli.parts.requests import named_options
 from tacita.common.extras import needs_extra
 from tacita.common.whole import write_text
 from tacita.domain import Domain
@@ -40,6 +41,7 @@ from tacita.learn.neural.fitted_network import FittedNetwork
 from tacita.learn.neural.network import NetworkTask
 from tacita.learn.regression.regression import MethodName
 from tacita.learn.regression.solve import Convexify
+from tacita.learn.released import fit_released, read_released
 from tacita.learn.tradeoff import Against, TradeOff, trade_off
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
@@ -202,6 +204,40 @@ def fit(
     if isinstance(model, FittedModel | FittedNetwork):
         show.grid("What it took", ("", ""), [(name, _said(value)) for name, value in model.notes.items()])
     show.balance(session.balance())
+
+
+@app.command("from")
+def fit_from(
+    release: Annotated[
+        Path,
+        typer.Argument(help="Released data: a model of synthetic rows or tables (.json), or rows (.csv, .parquet)."),
+    ],
+    target: Annotated[str, typer.Option(help="Attribute to predict.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model, as JSON.")],
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Public schema; needed for rows.")] = None,
+    kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="Kind of model.")] = "bayes",
+    features: Annotated[
+        str | None, typer.Option(help="Attributes to predict from: age,sex. All others by default.")
+    ] = None,
+    options: Annotated[
+        list[str] | None, typer.Option("--options", help="Option of the kind: NAME=VALUE. Several may be given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Fit a model to released data; costs nothing. The model has the guarantee of the release.
+
+    [dim]tacita learn from synthetic.json --target income --kind trees -o model.json[/]
+    """
+    check_files(JSON, output=output)
+    released = read_released(release, None if schema is None else Domain.read(schema))
+    chosen = None if features is None else _names(features, "features")
+    model = fit_released(released, kind, target=target, features=chosen, options=named_options(options or []))
+    write_text(output, model.to_json())
+    if json:
+        show.print_json({"output": str(output), "statement": model.statement()})
+        return
+    show.grid("Model", ("", ""), [("kind", kind), ("features", ", ".join(model.features))])
+    show.say(model.statement())
 
 
 def _said(value: Any) -> str:

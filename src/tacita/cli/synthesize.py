@@ -7,7 +7,7 @@ import math
 import uuid
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -28,6 +28,7 @@ from tacita.cli.parts.options import (
     ledger_of,
     session_of,
 )
+from tacita.cli.parts.requests import named_options
 from tacita.common.number_text import number
 from tacita.common.whole import write_text
 from tacita.domain import Decode, Domain
@@ -118,7 +119,7 @@ def synthesize(
         attributes=names,
         people=people,
         seconds=math.inf if seconds is None else seconds,
-        options=_options(options or []),
+        options=named_options(options or []),
     )
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
     public = None if rules is None else Rules.read(rules).check(domain.project(plan.names))
@@ -168,22 +169,6 @@ def synthesize(
         show.grid(section.title, ("", ""), section.facts)
     show.say(_NOTE)
     show.balance(session.balance())
-
-
-def _options(texts: list[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE; a value is JSON, or else a text."""
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidInput("must be written NAME=VALUE", field="options", value=text)
-        if name.strip() in found:
-            raise InvalidInput("must be given once", field="options", value=name.strip())
-        try:
-            found[name.strip()] = json_text.loads(value)
-        except ValueError:
-            found[name.strip()] = value.strip()
-    return found
 
 
 def _public(people: int | None, rules: Rules | None) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from tacita.wire import (
     EventsInfo,
     ImputedInfo,
     JobInfo,
+    ReleaseFitInfo,
     ReleaseKindInfo,
     SetsInfo,
     SharesInfo,
@@ -130,6 +131,32 @@ class ReleaseCalls(Calls):
         """Ask the model of synthetic rows for the shares of cells, given conditions; costs nothing."""
         body = {"tables": [list(table) for table in tables], "where": list(where)}
         return SharesInfo.model_validate_json(self._post(f"{_of(id)}/shares", body, safe=True))
+
+    def fit_release(
+        self,
+        id: str,
+        *,
+        kind: str,
+        target: str,
+        features: Sequence[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Fit a model to released data; costs nothing. The model has the guarantee of the release.
+
+        Args:
+            id: A release of synthetic, anonymized or imputed rows, or of tables.
+            kind: linear, logistic, trees, bayes or network.
+            target: Attribute to predict.
+            features: Attributes to predict from; all others by default.
+            options: Other options of the kind, by name.
+        """
+        from tacita.learn.models import read_model  # a client needs no models otherwise
+
+        body = {"kind": kind, "target": target, "options": dict(options or {})}
+        if features is not None:
+            body["features"] = list(features)
+        found = ReleaseFitInfo.model_validate_json(self._post(f"{_of(id)}/fit", body, safe=True))
+        return read_model(json.dumps(found.model))
 
     def delete_release(self, id: str) -> JobInfo:
         """Delete the files of a release; its cost stays spent, and its job stays in the list."""

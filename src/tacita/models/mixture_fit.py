@@ -209,7 +209,7 @@ class _Objective:
         count, ends = len(domain.shape), np.cumsum(domain.shape)
         self.blocks = [slice(int(end) - size, int(end)) for end, size in zip(ends, domain.shape, strict=True)]
         self._owner = np.repeat(np.arange(count), domain.shape)
-        self._adding = (self._owner == np.arange(count)[:, None]).astype(np.float32)
+        self._starts = np.array([block.start for block in self.blocks])
         self.cells = sum(each.values.size for each in measurements)
         self._unit = min(float(np.min(each.variance)) for each in measurements)
         merged, self._apart = _merge(domain, measurements, self._unit)
@@ -227,12 +227,16 @@ class _Objective:
     def normalize(self, point: _Point) -> tuple[Array, Array]:
         """The weights and tables of a point, whose logarithms are shifted so that they stay within range."""
         weights, tables = np.exp(point.weights), np.exp(point.tables)
-        total, totals = weights.sum(), self._adding @ tables
+        total, totals = weights.sum(), self._add_levels(tables)
         point.weights[:] -= np.log(total)
         point.tables[:] -= np.log(totals).take(self._owner, axis=0)
         weights /= total
         tables /= totals.take(self._owner, axis=0)
         return weights, tables
+
+    def _add_levels(self, tables: Array) -> Array:
+        """Sum over the levels of each attribute."""
+        return np.add.reduceat(tables, self._starts, axis=0)
 
     def __call__(self, weights: Array, tables: Array) -> tuple[float, Array, Array]:
         """The loss, and its slopes by the logarithms of weights and tables, up to a common factor."""
@@ -254,7 +258,7 @@ class _Objective:
             pull[strip.columns] += slope.T @ rows
         by_weight *= weights
         pull *= weighted
-        pull -= tables * (self._adding @ pull).take(self._owner, axis=0)
+        pull -= tables * self._add_levels(pull).take(self._owner, axis=0)
         return total / (self._unit * self.cells), by_weight - weights * by_weight.sum(), pull
 
     def descend(self, start: _Point, *, steps: int, rate: float = _RATE, enough: float = -math.inf) -> Fitted:

@@ -45,6 +45,8 @@ from tacita.wire.functions import (
     FunctionRequest,
     PredictionsInfo,
     PredictRequest,
+    ReleaseFitInfo,
+    ReleaseFitRequest,
 )
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
@@ -152,6 +154,8 @@ __all__ = [
     "QueryRequest",
     "RaiseBudget",
     "Redemption",
+    "ReleaseFitInfo",
+    "ReleaseFitRequest",
     "ReleaseKindInfo",
     "ReleaseModel",
     "ReleasedInfo",

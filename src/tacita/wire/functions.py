@@ -21,6 +21,8 @@ __all__ = [
     "KernelModel",
     "PredictRequest",
     "PredictionsInfo",
+    "ReleaseFitInfo",
+    "ReleaseFitRequest",
 ]
 
 
@@ -107,6 +109,24 @@ class FitRequest(RequestModel):
 
 
 _OF_THE_FIT = {"dataset", "name", "kind", "target", "features", "budget", "purpose"}
+
+
+class ReleaseFitRequest(RequestModel):
+    """A model of released data; costs nothing. An option that the kind does not take is refused."""
+
+    kind: ModelKind
+    target: str = Field(description="What to predict.")
+    features: list[str] | None = Field(default=None, min_length=1, description="What from; all others by default.")
+    options: dict[str, bool | int | float | str | list[float] | None] = Field(
+        default={}, max_length=20, description="Other options of the kind, by name: `depth` of trees."
+    )
+
+
+class ReleaseFitInfo(ResponseModel):
+    """A model of released data, whole."""
+
+    statement: str
+    model: dict[str, Any]
 
 
 class BundleRequest(RequestModel):

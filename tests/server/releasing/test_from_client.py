@@ -70,6 +70,11 @@ def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) ->
     assert world.spent() == pytest.approx(1.0)  # only the model was paid for
     fetched = world.services.events.list(kind="rows-fetched", limit=1000)
     assert {"shares", "csv", "arrow"} <= {str(event.detail.get("format")) for event in fetched}
+    model = client.fit_release(job.id, kind="bayes", target="smokes")
+    assert model.event.as_dict() == Synthesized.from_json(client.synthetic_model(job.id)).event.as_dict()
+    assert world.spent() == pytest.approx(1.0)
+    with pytest.raises(InvalidInput, match="no option of trees"):
+        client.fit_release(job.id, kind="trees", target="smokes", options={"width": 3})
     with pytest.raises(InvalidInput, match="cuts"):
         client.draw(job.id, 5, where=["age >= 50"])
     with (
@@ -77,6 +82,8 @@ def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) ->
         pytest.raises(UnknownName),
     ):
         other.shares(job.id, [["smokes"]])
+    with world.client("analyst") as other, pytest.raises(UnknownName):
+        other.fit_release(job.id, kind="bayes", target="smokes")
     assert client.delete_release(job.id).id == job.id
     with pytest.raises(Conflict, match="deleted"):
         client.draw(job.id, 1)

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from tacita.errors import InvalidInput
 from tacita.wire.refusals import invalid_input
 
-__all__ = ["options_of", "request_of"]
+__all__ = ["named_options", "options_of", "request_of"]
 
 M = TypeVar("M", bound=BaseModel)
 _PLAIN = (bool, int, float, str)
@@ -99,3 +99,19 @@ def _parts(name: str, text: str, kind: type) -> list[Any]:
         return [kind(part) for part in parts]
     except ValueError:
         raise InvalidInput("must be numbers, separated by commas", field=name, value=text) from None
+
+
+def named_options(texts: list[str]) -> dict[str, Any]:
+    """Parse NAME=VALUE; a value is JSON, or else a text."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput("must be written NAME=VALUE", field="options", value=text)
+        if name.strip() in found:
+            raise InvalidInput("must be given once", field="options", value=name.strip())
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found

@@ -1,22 +1,28 @@
-"""More rows and tables of shares from the model of synthetic rows; post-processing, which costs nothing."""
+"""Post-processing of a release, which costs nothing: more rows, tables of shares, models."""
 
 from __future__ import annotations
 
+import json
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from tacita.domain import Domain
+from tacita.learn.released import fit_released, read_released
 from tacita.server.auth.auth import Services_, allow
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.answers import DrawnResponse, StreamFormat
 from tacita.server.releasing.queries import check_cells
-from tacita.server.routes.releases import model_of_release, note_fetched
+from tacita.server.routes.releases import file_of_release, model_of_release, note_fetched
 from tacita.synthesize.questions import check_drawable, restrict, shares
-from tacita.wire import DrawRequest, SharesInfo, SharesRequest
+from tacita.wire import DrawRequest, ReleaseFitInfo, ReleaseFitRequest, SharesInfo, SharesRequest
 
 __all__ = ["router"]
 
@@ -62,3 +68,28 @@ def ask(id: str, body: SharesRequest, token: Asker, services: Services_) -> Shar
             for table in found
         ],
     )
+
+
+_FIT_SECONDS = 5.0
+"""About how long a fit takes; it runs in a process of its own."""
+
+
+@router.post("/v1/releases/{id}/fit", summary="Fit a model to released data")
+async def fit(id: str, body: ReleaseFitRequest, request: Request, token: Asker, services: Services_) -> ReleaseFitInfo:
+    """The model has the guarantee of the release; of rows without differential privacy it says that it has none."""
+    path, domain = await run_in_threadpool(file_of_release, services, token, id)
+    await run_in_threadpool(partial(note_fetched, services, token, id, format="model", model=body.kind))
+    compute = partial(_fit, path, domain, body)
+    statement, model = await services.computing.run(
+        compute, estimate=_FIT_SECONDS, principal=token.principal, request=request
+    )
+    return ReleaseFitInfo(statement=statement, model=json.loads(model))
+
+
+def _fit(path: Path, domain: Domain | None, body: ReleaseFitRequest) -> tuple[str, str]:
+    """The statement and the text of the model, as another process can send them."""
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in body.options.items()}
+    model = fit_released(
+        read_released(path, domain), body.kind, target=body.target, features=body.features, options=options
+    )
+    return model.statement(), model.to_json()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from tacita.domain import Domain
 from tacita.errors import Conflict, UnknownName
 from tacita.server.auth.auth import Has, Services_, allow, allow_on
 from tacita.server.auth.token_first import TokenFirst
@@ -155,6 +156,15 @@ def model_of_release(services: Services, token: Token, id: str) -> Synthesized:
     if not kind.model or not path.is_file():
         raise Conflict("was deleted" if kind.model else "has no model", field="release", value=id)
     return Synthesized.from_json(path.read_text(encoding="utf-8"))
+
+
+def file_of_release(services: Services, token: Token, id: str) -> tuple[Path, Domain | None]:
+    """Find the file of a release that the caller may see, and the schema of its rows where the file has none."""
+    job, kind = _done(services, token, id)
+    path = model_of(services, id) if kind.model or kind.document else rows_of(services, id)
+    if not path.is_file():
+        raise Conflict("was deleted", field="release", value=id)
+    return path, None if path.suffix == ".json" else services.datasets.get(_dataset(job)).domain
 
 
 def note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
