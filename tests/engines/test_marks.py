@@ -7,7 +7,7 @@ import pytest
 
 from tacita.domain import Boolean, Domain
 from tacita.engines.marks import data_marks
-from tacita.errors import SourceUnavailable
+from tacita.errors import InternalError, SourceUnavailable
 
 DOMAIN = Domain(attributes=[Boolean(name="ill")])
 
@@ -47,3 +47,9 @@ def test_the_schema_goes_with_the_marks(tmp_path, schema):
     (tmp_path / "a.csv").write_text("ill\n")
     domain = Domain(title=schema, attributes=DOMAIN.attributes)
     assert data_marks(str(tmp_path / "a.csv"), domain).schema == domain.fingerprint
+
+
+def test_an_address_that_cannot_be_recognised_is_a_fault():
+    """Without marks the same data could have two accounts."""
+    with pytest.raises(InternalError, match="no marks"):
+        data_marks("other://host/people", DOMAIN)

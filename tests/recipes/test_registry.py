@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tacita.client import Client
+from tacita.client.releases import _ANSWERS
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.noise import SeededSource
@@ -72,6 +74,7 @@ def test_a_kind_plans_runs_and_is_read_back(name: str) -> None:
     answer = plan.run(LocalEngine(plan.domain, people()), SeededSource(1))
     assert plan.read(answer.to_json()).as_dict() == answer.as_dict()
     assert RECIPES[name].answer.model_validate_json(answer.to_json())
+    assert pkgutil.resolve_name(_ANSWERS[answer.as_dict()["tacita"]]) is type(answer)  # clients read it back
     assert RECIPES[name].table(answer).num_rows >= 1
 
 

@@ -14,7 +14,7 @@ import hashlib
 from pathlib import Path
 
 from tacita.domain import Domain
-from tacita.errors import DataError, SourceUnavailable
+from tacita.errors import DataError, InternalError, SourceUnavailable
 from tacita.privacy.ledger import DataMarks
 
 __all__ = ["Mark", "collection_mark", "data_marks", "table_marks"]
@@ -41,6 +41,8 @@ def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMa
         found = {_digest(mark) for mark in table_marks(address, str(table))}
     elif lower.startswith(("mongodb:", "mongodb+srv:")):
         found = {_digest(collection_mark(address, str(table)))}
+    elif "://" in address:  # an engine whose data could not be recognised would have a second budget
+        raise InternalError("has no marks: add them to engines.marks", field="source")
     else:
         path = Path(address).expanduser()
         files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]

@@ -65,7 +65,7 @@ class SynthesisPlan(ABC, CalibratedPlan[Synthesized]):
         """The model, the number of rows, its standard error, and notes."""
 
     def run(self, engine: Engine, source: Source) -> Synthesized:
-        """Count, add noise, fit. Charge the event first: see `tacita.query.Session`."""
+        """Count, add noise, fit. Charge the event first: see `tacita.plans.session.Session`."""
         check_engine(self, engine)
         model, people, error, notes = self.model(engine, source)
         return Synthesized(

@@ -37,7 +37,7 @@ __all__ = ["Synthesizer"]
 
 @runtime_checkable
 class _Asks(Protocol):
-    """Reserves, runs and settles a plan: a `tacita.query.Session`."""
+    """Reserves, runs and settles a plan: a `tacita.plans.session.Session`."""
 
     engine: Engine
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from tacita.domain import Decode
-from tacita.synthesize.sharing import Fit, Overlap, Sharing
+from tacita.synthesize.federated.kinds import Fit, Overlap, Sharing
 from tacita.wire.base import RequestModel, ResponseModel
 from tacita.wire.budgets import BudgetModel
 

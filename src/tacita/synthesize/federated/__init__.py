@@ -4,10 +4,26 @@ ledger, and the analyst sees only private answers.
 This is differential privacy at each holder, for its own people. It is not local privacy: people trust their holder.
 """
 
-from tacita.synthesize.federated.analyst import Party, federate
-from tacita.synthesize.federated.holder import Holder, Limits
-from tacita.synthesize.federated.schedule import Schedule
-from tacita.synthesize.federated.splitting import split
-from tacita.synthesize.federated.terms import Terms
+from typing import Any
 
-__all__ = ["Holder", "Limits", "Party", "Schedule", "Terms", "federate", "split"]
+from tacita.common.lazy import load_name
+
+_HOMES = {
+    "Holder": "holder",
+    "Limits": "holder",
+    "Party": "analyst",
+    "Schedule": "schedule",
+    "Terms": "terms",
+    "federate": "analyst",
+    "split": "splitting",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    return load_name(__name__, _HOMES, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

@@ -26,6 +26,7 @@ from tacita.privacy.unit import Neighbours
 from tacita.synthesize.estimate import MAX_LEVELS, lost_rows, measurements_of
 from tacita.synthesize.federated.combine import blend_models, most_voted, network_from_tables, sum_answers
 from tacita.synthesize.federated.exchange import Content, Joined, Measured, Parents, Step, Vote
+from tacita.synthesize.federated.kinds import Fit
 from tacita.synthesize.federated.rounds import FederatedRounds, Party
 from tacita.synthesize.federated.schedule import MOST_CELLS, Schedule
 from tacita.synthesize.federated.steps import Measuring, Pair
@@ -34,7 +35,6 @@ from tacita.synthesize.marginals import EMPTY, HIDDEN
 from tacita.synthesize.noisy_network import network_of
 from tacita.synthesize.privbayes import BARE
 from tacita.synthesize.result import Model, Synthesized
-from tacita.synthesize.sharing import Fit
 from tacita.tables.release import Provenance, Releases
 
 __all__ = ["Fit", "Party", "federate", "takes_mixture"]

@@ -34,7 +34,7 @@ _REMEMBERED = 16  # schedules, which take a second to calibrate
 
 
 class Asks(Protocol):
-    """The way from a plan to an answer that is paid for: a `tacita.query.Session`."""
+    """The way from a plan to an answer that is paid for: a `tacita.plans.session.Session`."""
 
     engine: Engine
     account: Account

@@ -1,4 +1,4 @@
-"""Steps of a holder, as plans that are charged, run and stored: see `tacita.query.Session`.
+"""Steps of a holder, as plans that are charged, run and stored: see `tacita.plans.session.Session`.
 
     Joining     binds terms to a run; costs nothing
     Measuring   counts, adds integer noise to every cell

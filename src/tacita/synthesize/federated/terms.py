@@ -19,8 +19,8 @@ from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.federated.kinds import Overlap, Sharing
 from tacita.synthesize.plan import check_attributes
-from tacita.synthesize.sharing import Overlap, Sharing
 
 __all__ = ["MOST_PARENTS", "SHARING", "Overlap", "Sharing", "Terms"]
 

@@ -163,7 +163,7 @@ class RelationalPlan(CalibratedPlan[Related]):
         return in_sequence(self.first.event, self.second.event)
 
     def run(self, linked: Linked, source: Source) -> Related:
-        """Count, add noise, fit. Charge the event first: `tacita.query.Session` takes the linked pair as an engine."""
+        """Count, add noise, fit. Charge the event first: a `Session` takes the linked pair as an engine."""
         if linked.domain.fingerprint != self.domain.fingerprint:
             raise InvalidInput("the schemas are not those that the plan was made for", field="linked")
         parents = self.first.run(linked.by_parent, source)

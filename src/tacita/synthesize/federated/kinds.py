@@ -1,4 +1,4 @@
-"""The words that say how holders share, for those who only pass them on."""
+"""Names of the methods and options of federated synthesis, for requests and clients."""
 
 from __future__ import annotations
 
