@@ -91,7 +91,7 @@ TOGETHER = {
     "server/test_openapi.py": ("app", "services"),
     "server/test_run.py": ("server/http/listening",),
     "store/test_database.py": ("schema",),
-    "synthesize/federated/test_analyst.py": ("synthesize/sharing",),
+    "synthesize/federated/test_analyst.py": ("kinds",),
     "synthesize/gan/test_adversarial.py": ("conditional", "matching", "networks", "wgan"),
     "synthesize/gan/test_generator.py": ("encode",),
     "synthesize/gan/test_images.py": ("student",),
