@@ -58,7 +58,7 @@ def test_an_error_that_no_one_foresaw(folder: Path, monkeypatch: pytest.MonkeyPa
         except ValueError as error:
             raise RuntimeError(f"row {CANARY}") from error
 
-    monkeypatch.setattr("tacita.cli.schema.open_source", broken)
+    monkeypatch.setattr("tacita.cli.schema.draft", broken)
     done = run("schema", "infer", "rows.csv", "--force")
     assert done.code == 70
     assert CANARY not in done.out + done.err

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tacita.domain import Domain
+
 from .conftest import run
 
 SCHEMA = """
@@ -142,7 +144,7 @@ QUERY = ("query", "people.csv", "-s", "people.yaml", "-a", "people", "-b", "sex"
         (("budget", "open", "people", "--epsilon", "9"), 8, "exists already"),
         (("budget", "open", "x", "--epsilon", "1", "--unit", "house"), 2, "person:KEY"),
         (("token", "revoke", "nobody"), 2, "nobody"),
-        (("schema", "infer", "people.txt"), 2, "people.txt"),
+        (("schema", "infer", "people.doc"), 2, "people.doc"),
         (("schema", "infer", "nobody.csv"), 4, "nobody.csv"),
     ],
 )
@@ -323,12 +325,30 @@ def test_a_person_who_is_not_named_is_said(tmp_path: Path) -> None:
     assert "person: none" in run("schema", "infer", "people.csv", "-o", "people.yaml").out
 
 
-def test_a_semicolon_file_is_no_identifier(tmp_path: Path) -> None:
-    Path("people.csv").write_text("age;sex\n17;m\n18;f\n")
+def test_a_semicolon_file_is_read_as_such_by_every_command(tmp_path: Path) -> None:
+    Path("people.csv").write_text("age;sex;pay\n" + "17;m;1.234,5\n18;f;99,5\n19;f;3,25\n" * 20)
     done = run("schema", "infer", "people.csv")
-    assert done.code == 3
-    assert "semicolons" in done.err
+    assert done.code == 0, done.err
+    assert "separated by semicolons" in done.out
+    assert "1234.5" not in done.out  # the preview shows the file's own spelling
+    found = Domain.read("schema.yaml")
+    assert (found.csv.delimiter, found.csv.decimal, found.csv.thousands) == (";", ",", ".")
+    assert found["pay"].kind == "numeric"
+    assert run("schema", "confirm", "schema.yaml", "--yes").code == 0
+    checked = json.loads(run("schema", "check", "people.csv", "-s", "schema.yaml", "--json").out)
+    assert (checked["rows"], checked["fits"]) == (60, True)
+
+
+def test_what_can_be_read_in_two_ways_is_refused_with_both(tmp_path: Path) -> None:
+    Path("people.csv").write_text("day;sex\n" + "03/04/2020;m\n05/06/2021;f\n" * 9)
+    done = run("schema", "infer", "people.csv")
+    assert done.code == 2
+    words = " ".join(done.err.split())
+    assert "%d/%m/%Y" in words
+    assert "%m/%d/%Y" in words
     assert not Path("schema.yaml").exists()
+    assert run("schema", "infer", "people.csv", "--dates", "%m/%d/%Y").code == 0
+    assert Domain.read("schema.yaml").csv.dates == ("%m/%d/%Y",)
 
 
 @pytest.mark.parametrize("channel", ["wave", "duchi", "piecewise", "hybrid"])

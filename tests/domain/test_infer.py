@@ -33,7 +33,7 @@ def test_kinds(drafted):
         "age": "numeric",
         "weight": "numeric",
         "sex": "categorical",
-        "smokes": "boolean",
+        "smokes": "categorical",
         "born": "date",
         "town": "categorical",
         "empty": "identifier",

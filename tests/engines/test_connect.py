@@ -60,13 +60,15 @@ def test_only_documents_have_lists() -> None:
     [
         ("postgresql://user:SECRET@host/db", None, "needs the name of a table"),
         ("mysql://user:SECRET@host/db", None, "must be postgresql://"),
-        ("postgresql+psycopg://user:SECRET@host/db", "t", "only a database has tables"),
+        ("postgresql+psycopg://user:SECRET@host/db", "t", "without a driver"),
         ("postgresql+psycopg://user:SECRET@host/db", None, "without a driver"),
         ("mongodb://user:SECRET@host/db", None, "needs the name of a collection"),
         ("mongodb://user:SECRET@host/db", ["a", "b"], "needs the name of a collection"),
         ("mongodb+srv://user:SECRET@host", "t", "must name a database"),
-        ("a.csv", "t", "only a database has tables"),
-        ("s3://SECRET/a.parquet", None, "must be postgresql://"),
+        ("a.csv", "t", "only a workbook or a database has tables"),
+        ("a.csv", ["t"], "must be one name"),
+        ("s3://user:SECRET@bucket/a.parquet", None, "must hold no credentials"),
+        ("ftp://user:SECRET@host/a.parquet", None, "must be postgresql://"),
     ],
 )
 def test_refusals_keep_secrets(source: Any, table: Any, rule: str) -> None:

@@ -12,34 +12,84 @@ from rich.markup import escape
 from tacita.cli.parts import show
 from tacita.cli.parts.files import SCHEMA, check_files
 from tacita.cli.parts.options import Data, Json, SchemaFile, TableName
-from tacita.domain import Binned, Domain
-from tacita.domain.infer import infer as infer_domain
+from tacita.domain import Binned, CsvDialect, Domain
+from tacita.domain.infer import Draft
 from tacita.engines.connect import connect
-from tacita.engines.local.sources import Rows, open_source
+from tacita.engines.local.files.draft import draft
 from tacita.errors import Conflict, DataError
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
+_MOST_SHOWN = 8
+"""Columns of the preview."""
 
 
 @app.command()
 def infer(
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a folder of them.")],
+    data: Annotated[str, typer.Argument(help="A file, a folder of files, an address in a store, or duckdb:PATH.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the draft.")] = Path("schema.yaml"),
     force: Annotated[bool, typer.Option(help="Overwrite the file if it exists.")] = False,
+    table: TableName = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between values of a text file; found if not given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding, such as cp1252; found if not given.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="Decimal mark of numbers: . or ,")] = None,
+    thousands: Annotated[str | None, typer.Option(help="Mark between groups of three digits.")] = None,
+    dates: Annotated[
+        list[str] | None, typer.Option(help="Format of dates, such as %d.%m.%Y. Several may be given.")
+    ] = None,
+    null: Annotated[
+        list[str] | None, typer.Option(help="Text that means a missing value. Several may be given.")
+    ] = None,
+    quote: Annotated[str | None, typer.Option(help="Quotes around values; empty for none.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Names of the columns, for a file without a header: age,sex,income.")
+    ] = None,
+    skip: Annotated[int | None, typer.Option(help="Lines before the header.")] = None,
+    json: Json = False,
 ) -> None:
-    """Draft a schema from the data. All of it is treated as private until you confirm it."""
+    """Draft a schema from the data. All of it is treated as private until you confirm it.
+
+    [dim]tacita schema infer people.csv -o people.yaml[/]
+    """
     check_files(SCHEMA, output=output)
     if output.exists() and not force:
         raise Conflict("exists already", field="output", value=str(output), hint="Use --force to overwrite it")
-    source = open_source(data)
-    domain = infer_domain(Rows(source, source.columns), title=Path(data).stem)
-    domain.write(output)
-    show.say(f"Wrote a draft of {len(domain)} attributes to {output}.")
-    show.say(_who(domain))
+    names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    given = {
+        "delimiter": "\t" if delimiter in ("\\t", "tab") else delimiter,
+        "encoding": encoding,
+        "decimal": decimal,
+        "thousands": thousands,
+        "dates": tuple(dates) if dates else None,
+        "nulls": ("", *null) if null else None,
+        "quote": quote,
+        "columns": names,
+        "skip": skip,
+    }
+    made = draft(data, title=Path(data).stem, given=given, table=table)
+    made.domain.write(output)
+    if json:
+        show.print_json(made.as_dict() | {"output": str(output)})
+        return
+    _show_draft(made)
+    show.say(f"Wrote a draft of {len(made.domain)} attributes to {output}.")
+    show.say(_who(made.domain))
     show.say("Everything in it was read from private data. Check each line: would you publish it?")
     show.say(f"Correct it, then run: tacita schema confirm {output}")
+
+
+def _show_draft(made: Draft) -> None:
+    """Show the first rows as they are read, what was found about the file, and the reason for each kind."""
+    names, *rows = made.preview or ((),)
+    shown = names[:_MOST_SHOWN]
+    show.grid("First rows, as they are read", shown, [row[:_MOST_SHOWN] for row in rows])
+    if len(names) > _MOST_SHOWN:
+        show.say(f"[dim]… and {len(names) - _MOST_SHOWN} more columns[/]")
+    for note in made.notes:
+        show.say(escape(note))
+    kinds = [(each.name, each.kind, made.reasons[each.name]) for each in made.domain.attributes]
+    show.grid("Kinds", ("attribute", "kind", "because"), kinds)
 
 
 @app.command()
@@ -90,6 +140,9 @@ def confirm(
 def _to_confirm(domain: Domain, pending: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield everything that is about to be confirmed: the person, and all bounds and levels, however many."""
     yield _who(domain)
+    if domain.csv != CsvDialect():
+        written = domain.csv.model_dump(mode="json", exclude_defaults=True)
+        yield "text files: " + escape(", ".join(f"{name} {value}" for name, value in written.items()))
     for name, parts in pending.items():
         attribute = domain[name]
         about = f"{escape(name)} ({attribute.kind}; from the data: {', '.join(parts)}): "

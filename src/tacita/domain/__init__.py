@@ -11,6 +11,7 @@ from tacita.domain.attributes import (
     Ordinal,
     Role,
 )
+from tacita.domain.dialect import CsvDialect
 from tacita.domain.domain import Domain
 from tacita.domain.encode import Codes, Decode, code_dtype, decode, encode
 
@@ -20,6 +21,7 @@ __all__ = [
     "Boolean",
     "Categorical",
     "Codes",
+    "CsvDialect",
     "Date",
     "Decode",
     "Domain",

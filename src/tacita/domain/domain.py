@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 from tacita.common.whole import write_text
 from tacita.common.yaml_text import load_yaml
 from tacita.domain.attributes import Attribute, Frozen
+from tacita.domain.dialect import CsvDialect
 from tacita.domain.encode import Codes, encode
 from tacita.errors import InvalidInput, NotPublic, SchemaError, UnknownName
 
@@ -48,6 +49,7 @@ class Domain(Frozen):
         default=None, description="The column that names the person a row belongs to; an identifier."
     )
     nulls: tuple[str, ...] = Field(default=("",), description="Texts that mean a missing value.")
+    csv: CsvDialect = Field(default=CsvDialect(), description="How text files of this data are written.")
     attributes: tuple[Attribute, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -162,8 +164,9 @@ class Domain(Frozen):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short digest that two parties compare to know that they use the same domain."""
-        canonical = json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """A short digest that two parties compare to know that they use the same domain; files may differ."""
+        described = {name: part for name, part in self.as_dict().items() if name != "csv"}
+        canonical = json.dumps(described, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     # -- data -----------------------------------------------------------------------------------------------------

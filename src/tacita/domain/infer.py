@@ -1,4 +1,4 @@
-"""A first draft of a schema from the data itself.
+"""A first draft of a schema from the data itself, with the reason for each guess.
 
 All parts of such a draft were read off private data: kinds, levels, bounds, whether values are missing. Each attribute
 lists these parts in `derived`, and no private method accepts the domain until a person has checked and confirmed it
@@ -8,7 +8,8 @@ lists these parts in `derived`, and no private method accepts the domain until a
     levels      are held by at least `LEAST_HOLDERS` persons (rows, where no column names persons); others are `other`
     person      an identifier whose values return: keys in text or whole numbers, never a date
 
-These are guesses on the safe side. With a person named, nothing is protected row by row.
+These are guesses on the safe side. With a person named, nothing is protected row by row. Values keep the spelling of
+the source: 0 and 1, yes and no are levels; only `true` and `false` are of the kind boolean.
 """
 
 from __future__ import annotations
@@ -16,30 +17,30 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tacita.domain.attributes import Attribute, Boolean, Categorical, Date, Identifier, Numeric
+from tacita.domain.attributes import Attribute, Boolean, Categorical, Date, Identifier, Numeric, Ordinal
+from tacita.domain.bins import log_edges, round_edges, round_outward
+from tacita.domain.dialect import CsvDialect
 from tacita.domain.domain import Domain
-from tacita.domain.encode import FALSE, TRUE, read_text
+from tacita.domain.profile import LONGEST, Holders, Profile, tally_pairs
+from tacita.domain.spelling import NULL_WORDS, sentinels
 from tacita.errors import DataError
 
-__all__ = ["LEAST_HOLDERS", "MOST_LEVELS", "infer"]
+__all__ = ["LEAST_HOLDERS", "MOST_LEVELS", "Draft", "draft_domain", "infer"]
 
 MOST_LEVELS = 50
 """More distinct values than this are a number, a date or an identifier, not a category."""
 LEAST_HOLDERS = 5
 """Persons who must share a value before it becomes a level of a draft."""
-_MOST_KEPT = 100_000
-_LONGEST = 200  # characters of a value that are remembered: longer texts are no levels
 _BINS = 10
-_LARGEST = 1e300  # bounds beyond it have no round numbers around them
 _KEY_VALUES, _LEAST_KEY_ROWS, _KEY_ROWS, _KEY_SPREAD = 100, 1.5, 100, 0.5
+_SKEWED = 50  # largest value over the median, from which on bins are logarithmic
 # names that keys have by custom
 _KEY_NAME = re.compile(
     r"(^|[ _.-])(u?id|key|person|patient|subject|user|customer|client|member|employee|student|e?mail|phone|ssn|who"
@@ -49,173 +50,186 @@ _KEY_NAME = re.compile(
 _DAY_TEXT = re.compile(r"^\d{1,4}([-/.]| )(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b|^\d{1,2}:\d\d|^\d{8}T\d{4}")
 
 
-@dataclass
-class _Profile:
-    """Running profile of one column."""
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A drafted schema, and why it is as it is.
 
-    name: str
-    rows: int = 0
-    missing: int = 0
-    values: Counter[str] = field(default_factory=Counter)
-    overflowed: bool = False
-
-    def add(self, column: pa.Array, nulls: frozenset[str]) -> None:
-        for text, times in _tally(self.name, column):
-            self.rows += times
-            if _is_absent(text, nulls):
-                self.missing += times
-            elif text is not None and (len(self.values) < _MOST_KEPT or text[:_LONGEST] in self.values):
-                self.values[text[:_LONGEST]] += times
-            else:
-                self.overflowed = True
-
-    def attribute(self) -> Attribute:
-        present = self.rows - self.missing
-        common: dict[str, Any] = {"name": self.name, "missing": self.missing > 0}
-        if not present:
-            return Identifier(name=self.name, derived=("kind",))
-        if {text.lower() for text in self.values} <= {*TRUE, *FALSE} and len(self.values) <= 2:
-            if {text.lower() for text in self.values} & {"1", "0"} and len(self.values) == 1:
-                return self._levels(common)
-            return Boolean(**common, derived=("kind", "missing"))
-        numbers = _all(self.values, _number)
-        if numbers is not None and len(self.values) > 2:
-            return self._number(common, numbers)
-        dates = _all(self.values, _date)
-        if dates is not None:
-            return self._date(common, dates)
-        if self.overflowed or len(self.values) > MOST_LEVELS:
-            return Identifier(name=self.name, derived=("kind",))
-        return self._levels(common)
-
-    def _number(self, common: dict[str, Any], numbers: list[float]) -> Attribute:
-        # beyond 2**53 every float is whole
-        whole = all(number.is_integer() and abs(number) < 1e15 for number in numbers)
-        if whole and self._is_key(numbers):
-            return Identifier(name=self.name, derived=("kind",))
-        low, high = _round_outward(min(numbers), max(numbers), whole=whole)
-        bins = None if whole and high - low < MOST_LEVELS else _BINS
-        return Numeric(
-            **common,
-            bounds=(low, high),
-            bins=bins,
-            integer=whole,
-            derived=("kind", "bounds", "bins", "missing"),
-        )
-
-    def _is_key(self, numbers: list[float]) -> bool:
-        """Whether whole numbers look like keys: all different, called so, or in about equally many rows each.
-
-        Rows of a quantity fall on its values at random, at best evenly: how often values occur then varies as a Poisson
-        number that is not 0. Keys of persons with as many rows each vary by far less.
-        """
-        present = self.rows - self.missing
-        if self.overflowed or len(self.values) == present > MOST_LEVELS:
-            return max(numbers) - min(numbers) >= len(numbers) - 1
-        if _KEY_NAME.search(self.name) is not None and len(self.values) > _BINS:
-            return True
-        times = np.fromiter(self.values.values(), np.float64)
-        mean = float(times.mean())
-        if len(self.values) < _KEY_VALUES or not _LEAST_KEY_ROWS <= mean <= _KEY_ROWS:
-            return False
-        rate = mean  # lambda of the Poisson law that has this mean where it is not 0: lambda = mean (1 - e^-lambda)
-        for _ in range(50):
-            rate = -mean * math.expm1(-rate)
-        return bool(times.var() <= _KEY_SPREAD * mean * (1 + rate - mean))
-
-    def _date(self, common: dict[str, Any], dates: list[dt.date]) -> Attribute:
-        first, last = _years_around(min(dates), max(dates))
-        by = "month" if (last - first).days <= 3 * 366 else "year"
-        return Date(**common, bounds=(first, last), by=by, derived=("kind", "bounds", "missing"))
-
-    def _levels(self, common: dict[str, Any]) -> Attribute:
-        """Take all values as levels; those of too few persons are removed once the person column is known."""
-        levels = tuple(sorted(text for text in self.values if len(text) < _LONGEST))
-        if not levels or (_KEY_NAME.search(self.name) is not None and len(levels) > _BINS):
-            return Identifier(name=self.name, derived=("kind",))
-        other = len(levels) < len(self.values)
-        return Categorical(**common, levels=levels, other=other, derived=("kind", "levels", "missing"))
-
-    def person_rank(self) -> tuple[bool, int] | None:
-        """Rank a column of identifiers by how much it looks like persons' keys; None if not at all."""
-        returning = self.overflowed or any(times > 1 for times in self.values.values())
-        if not self.values or not returning or any(_DAY_TEXT.search(text) for text in self.values):
-            return None
-        return _KEY_NAME.search(self.name) is not None, len(self.values)
-
-
-def _tally(name: str, column: pa.Array) -> Iterator[tuple[str | None, int]]:
-    """The distinct values of a column as texts, and how often each is there."""
-    if not pa.types.is_dictionary(column.type):
-        column = (column if _is_binary(column.type) else column.cast(pa.string())).dictionary_encode()
-    texts = _texts(name, column.dictionary)
-    counts = column.indices.value_counts()
-    for index, times in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True):
-        yield None if index is None else texts[index], times
-
-
-def _texts(name: str, distinct: pa.Array) -> list[str | None]:
-    """Values as texts; bytes must be UTF-8."""
-    if not (_is_binary(distinct.type) or pa.types.is_string(distinct.type)):
-        distinct = distinct.cast(pa.string())
-    texts = []
-    for raw in distinct.cast(pa.large_binary()).to_pylist():
-        text = None if raw is None else read_text(raw)
-        if text is None and raw is not None:
-            hint = 'Save the file as UTF-8; spreadsheet programs call that "CSV UTF-8"'
-            raise DataError("holds text that is not UTF-8", field=name, hint=hint)
-        texts.append(text)
-    return texts
-
-
-def _is_binary(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _is_absent(text: str | None, nulls: frozenset[str]) -> bool:
-    return text is None or text in nulls or text.lower() == "nan"
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _date(text: str) -> dt.date | None:
-    try:
-        return dt.date.fromisoformat(text[:10]) if len(text) >= 10 else None
-    except ValueError:
-        return None
-
-
-def _all(texts: Iterable[str], read: Any) -> list[Any] | None:
-    found = []
-    for text in texts:
-        value = read(text)
-        if value is None:
-            return None
-        found.append(value)
-    return found
-
-
-def _round_outward(low: float, high: float, *, whole: bool) -> tuple[float, float]:
-    """Bounds on round numbers around a range, never its ends; zero is a round number that says nothing.
-
-    >>> _round_outward(17.0, 90.0, whole=True), _round_outward(0.0, 9.5, whole=False)
-    ((10.0, 100.0), (0.0, 10.0))
+    Attributes:
+        domain: The draft.
+        reasons: For each attribute, the reason for its kind.
+        notes: Further sentences: the dialect of the file, values that may mean something else.
+        preview: Names of the columns and the first rows, for the owner.
     """
-    low, high = max(low, -_LARGEST), min(high, _LARGEST)
-    span = high - low or abs(high) or 1.0
-    # no finer than the numbers are themselves
-    step = 10.0 ** max(math.floor(math.log10(max(span, max(abs(low), abs(high)) * 1e-12))), -300)
-    step = max(step, 1.0) if whole else step
-    start, end = math.floor(low / step) * step, math.ceil(high / step) * step
-    start = start - step if start == low != 0 else start
-    end = end + step if end == high != 0 else end
-    return (start, end) if start < end else (start, start + step)
+
+    domain: Domain
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    preview: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data. Values of the preview are masked: letters are x, digits are 9."""
+        names, *rows = self.preview or ((),)
+        return {
+            "domain": self.domain.as_dict(),
+            "reasons": dict(self.reasons),
+            "notes": list(self.notes),
+            "preview": [list(names), *([_masked(text) for text in row] for row in rows)],
+        }
+
+
+def _masked(text: str) -> str:
+    """The form of a text, which shows whether it was read right: other letters than those of ASCII stay."""
+    return re.sub("[a-z]", "x", re.sub("[A-Z]", "X", re.sub(r"\d", "9", text[:LONGEST])))
+
+
+def infer(batches: Iterable[pa.RecordBatch], *, title: str = "", nulls: Iterable[str] = ("", "NA", "?")) -> Domain:
+    """A draft of the domain of some batches; every part that came from them is marked.
+
+    Args:
+        batches: The rows. They are read twice where a column seems to name persons: an iterator is held in memory.
+        title: Name of the domain.
+        nulls: Texts that mean a missing value.
+    """
+    return draft_domain(batches, title=title, nulls=nulls).domain
+
+
+def draft_domain(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    title: str = "",
+    nulls: Iterable[str] = NULL_WORDS,
+    dialect: CsvDialect | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+) -> Draft:
+    """Draft the domain of some batches, with reasons.
+
+    Args:
+        batches: The rows. They are read twice where a column seems to name persons: an iterator is held in memory.
+        title: Name of the domain.
+        nulls: Texts that mean a missing value; those that do not occur are left out of the draft.
+        dialect: How numbers and dates are written in texts.
+        labels: Levels of columns that the file itself declares, in order.
+    """
+    rows = list(batches) if isinstance(batches, Iterator) else batches
+    used = dialect or CsvDialect()
+    profiles: dict[str, Profile] = {}
+    absent = frozenset(nulls)
+    for batch in rows:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            own = absent | frozenset(used.absent.get(name, ()))
+            profiles.setdefault(name, Profile(name, used)).add(column, own)
+    if not profiles or not any(profile.rows for profile in profiles.values()):
+        hint = "Bring data that has rows, or write the schema by hand"
+        raise DataError("has no rows to infer a schema from", field="source", hint=hint)
+    guesses = {name: _guess(profile, (labels or {}).get(name)) for name, profile in profiles.items()}
+    attributes = tuple(guess.attribute for guess in guesses.values())
+    person = _person(attributes, profiles)
+    listed = [each.name for each in attributes if isinstance(each, Categorical) and each.name not in (labels or {})]
+    if person is None:
+        holders: Holders = {name: profiles[name].values for name in listed}
+    else:
+        holders = _count_holders(rows, person, listed, absent)
+    kept = tuple(_keep_shared(each, holders[each.name]) if each.name in holders else each for each in attributes)
+    reasons = {each.name: _reason(each, guesses[each.name]) for each in kept}
+    if person is not None:
+        reasons[person] = "its values return, so that rows seem to belong to persons"
+    domain = Domain(title=title, nulls=tuple(nulls), attributes=kept, person=person, csv=used)
+    return Draft(domain=domain, reasons=reasons, notes=tuple(_doubts(profiles, attributes)))
+
+
+@dataclass(frozen=True)
+class _Guess:
+    attribute: Attribute
+    reason: str
+
+
+def _guess(profile: Profile, labels: Sequence[str] | None) -> _Guess:
+    """Guess the kind of a column."""
+    common: dict[str, Any] = {"name": profile.name, "missing": profile.missing > 0}
+    if not profile.present:
+        return _identifier(profile, "it has no values")
+    if labels:
+        ordered = Ordinal(**common, levels=tuple(dict.fromkeys(labels)), other=True, derived=("levels", "missing"))
+        return _Guess(ordered, "the file declares labels for its codes")
+    if set(profile.values) <= {"true", "false"}:
+        return _Guess(Boolean(**common, derived=("kind", "missing")), "its values are true and false")
+    numbers = profile.numbers()
+    if numbers is not None and len(profile.values) > 2:
+        return _number(profile, common, *numbers)
+    dates = profile.dates()
+    if dates is not None and len(profile.values) > 1:
+        return _date(common, *dates)
+    if profile.overflowed or len(profile.values) > MOST_LEVELS:
+        return _identifier(profile, f"it has more than {MOST_LEVELS} different texts")
+    levels = tuple(sorted(text for text in profile.values if len(text) < LONGEST))
+    if not levels:
+        return _identifier(profile, "its texts are long")
+    if _KEY_NAME.search(profile.name) is not None and len(levels) > _BINS:
+        return _identifier(profile, "its name is one that keys have")
+    other = len(levels) < len(profile.values)
+    found = Categorical(**common, levels=levels, other=other, derived=("kind", "levels", "missing"))
+    return _Guess(found, f"it has {MOST_LEVELS} different texts at most")
+
+
+def _identifier(profile: Profile, reason: str) -> _Guess:
+    return _Guess(Identifier(name=profile.name, derived=("kind",)), reason)
+
+
+def _number(profile: Profile, common: dict[str, Any], low: float, high: float, whole: bool) -> _Guess:
+    if whole and _is_key(profile, low, high):
+        return _identifier(profile, "its whole numbers look like keys")
+    start, end = round_outward(low, high, whole=whole)
+    derived = ("kind", "bounds", "bins", "missing")
+    what = "its values are whole numbers" if whole else "its values are numbers"
+    if whole and end - start < MOST_LEVELS:
+        found = Numeric(**common, bounds=(start, end), integer=True, derived=derived)
+        return _Guess(found, f"{what}, few enough for one level each")
+    edges = None
+    if start == 0 and _is_skewed(profile, high):
+        edges, what = log_edges(end, whole=whole), f"{what}, most of them far below the largest: bins are logarithmic"
+    else:
+        edges = round_edges(start, end, whole=whole)
+    bins = _BINS if edges is None else None
+    return _Guess(Numeric(**common, bounds=(start, end), edges=edges, bins=bins, integer=whole, derived=derived), what)
+
+
+def _is_skewed(profile: Profile, high: float) -> bool:
+    """Whether half of the values are below a small part of the largest."""
+    pairs = sorted((profile.number(text) or 0.0, times) for text, times in profile.values.items())
+    half, seen = sum(times for _, times in pairs) / 2, 0
+    for value, times in pairs:
+        seen += times
+        if seen >= half:
+            return value > 0 and high / value >= _SKEWED
+    return False
+
+
+def _is_key(profile: Profile, low: float, high: float) -> bool:
+    """Whether whole numbers look like keys: all different, called so, or in about equally many rows each.
+
+    Rows of a quantity fall on its values at random, at best evenly: how often values occur then varies as a Poisson
+    number that is not 0. Keys of persons with as many rows each vary by far less.
+    """
+    count = len(profile.values)
+    if profile.overflowed or count == profile.present > MOST_LEVELS:
+        return high - low >= count - 1
+    if _KEY_NAME.search(profile.name) is not None and count > _BINS:
+        return True
+    times = np.fromiter(profile.values.values(), np.float64)
+    mean = float(times.mean())
+    if count < _KEY_VALUES or not _LEAST_KEY_ROWS <= mean <= _KEY_ROWS:
+        return False
+    rate = mean  # lambda of the Poisson law that has this mean where it is not 0: lambda = mean (1 - e^-lambda)
+    for _ in range(50):
+        rate = -mean * math.expm1(-rate)
+    return bool(times.var() <= _KEY_SPREAD * mean * (1 + rate - mean))
+
+
+def _date(common: dict[str, Any], first: dt.date, last: dt.date) -> _Guess:
+    low, high = _years_around(first, last)
+    by = "month" if (high - low).days <= 3 * 366 else "year"
+    found = Date(**common, bounds=(low, high), by=by, derived=("kind", "bounds", "missing"))
+    return _Guess(found, f"its values are dates; counted by {by}")
 
 
 def _years_around(first: dt.date, last: dt.date) -> tuple[dt.date, dt.date]:
@@ -228,49 +242,27 @@ def _years_around(first: dt.date, last: dt.date) -> tuple[dt.date, dt.date]:
     return low, high
 
 
-def infer(batches: Iterable[pa.RecordBatch], *, title: str = "", nulls: Iterable[str] = ("", "NA", "?")) -> Domain:
-    """A draft of the domain of some batches; every part that came from them is marked.
-
-    Args:
-        batches: The rows. They are read twice where a column seems to name persons: an iterator is held in memory.
-        title: What the domain is called.
-        nulls: Texts that mean a missing value.
-    """
-    rows = list(batches) if isinstance(batches, Iterator) else batches
-    profiles: dict[str, _Profile] = {}
-    absent = frozenset(nulls)
-    for batch in rows:
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            profiles.setdefault(name, _Profile(name)).add(column, absent)
-    if not profiles or not any(profile.rows for profile in profiles.values()):
-        hint = "Bring data that has rows, or write the schema by hand"
-        raise DataError("has no rows to infer a schema from", field="source", hint=hint)
-    attributes = tuple(profile.attribute() for profile in profiles.values())
-    person = _person(attributes, profiles)
-    listed = [attribute for attribute in attributes if isinstance(attribute, Categorical)]
-    if person is None:
-        holders: Mapping[str, Mapping[str, int]] = {each.name: profiles[each.name].values for each in listed}
-    else:
-        holders = _count_holders(rows, person, [each.name for each in listed], absent)
-    kept = tuple(_keep_shared(each, holders.get(each.name, {})) for each in attributes)
-    return Domain(title=title, nulls=tuple(nulls), attributes=kept, person=person)
-
-
-def _person(attributes: Iterable[Attribute], profiles: Mapping[str, _Profile]) -> str | None:
+def _person(attributes: Iterable[Attribute], profiles: Mapping[str, Profile]) -> str | None:
     """The identifier that looks most like persons' keys and whose values return: the rows seem to belong to persons."""
-    ranks = {each.name: profiles[each.name].person_rank() for each in attributes if each.kind == "identifier"}
+    ranks = {each.name: _person_rank(profiles[each.name]) for each in attributes if each.kind == "identifier"}
     found = {name: rank for name, rank in ranks.items() if rank is not None}
     return max(found, key=lambda name: found[name], default=None)
 
 
-def _count_holders(
-    batches: Iterable[pa.RecordBatch], person: str, names: list[str], nulls: frozenset[str]
-) -> dict[str, dict[str, int]]:
+def _person_rank(profile: Profile) -> tuple[bool, int] | None:
+    """Rank a column of identifiers by how much it looks like persons' keys; None if not at all."""
+    returning = profile.overflowed or any(times > 1 for times in profile.values.values())
+    if not profile.values or not returning or any(_DAY_TEXT.search(text) for text in profile.values):
+        return None
+    return _KEY_NAME.search(profile.name) is not None, len(profile.values)
+
+
+def _count_holders(batches: Iterable[pa.RecordBatch], person: str, names: list[str], nulls: frozenset[str]) -> Holders:
     """Count the persons who hold each value, up to `LEAST_HOLDERS`."""
     seen: dict[str, dict[str, set[str]]] = {name: {} for name in names}
     for batch in batches:
         for name in names:
-            for pair, _ in _tally_pairs(batch, name, person):
+            for pair, _ in tally_pairs(batch, name, person):
                 text, key = pair
                 holders = seen[name].setdefault(text, set())
                 if len(holders) < LEAST_HOLDERS and key not in nulls:
@@ -278,29 +270,28 @@ def _count_holders(
     return {name: {text: len(holders) for text, holders in found.items()} for name, found in seen.items()}
 
 
-def _tally_pairs(batch: pa.RecordBatch, one: str, other: str) -> Iterator[tuple[tuple[str, str], int]]:
-    """The distinct pairs of two columns, both as texts, without those of which one is missing."""
-    sides = []
-    for name in (one, other):
-        column = batch.column(name)
-        if not pa.types.is_dictionary(column.type):
-            column = (column if _is_binary(column.type) else column.cast(pa.string())).dictionary_encode()
-        indices = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        sides.append((_texts(name, column.dictionary), indices))
-    (texts, first), (keys, second) = sides
-    there = (first >= 0) & (second >= 0)
-    numbers, counts = np.unique(first[there] * len(keys) + second[there], return_counts=True)
-    for number, times in zip(numbers.tolist(), counts.tolist(), strict=True):
-        text, key = texts[number // len(keys)], keys[number % len(keys)]
-        if text is not None and key is not None:
-            yield (text, key), times
-
-
 def _keep_shared(attribute: Attribute, holders: Mapping[str, int]) -> Attribute:
     """An attribute without levels of too few persons; an identifier if it has no others."""
-    if not isinstance(attribute, Categorical):
-        return attribute
+    assert isinstance(attribute, Categorical)
     kept = tuple(level for level in attribute.levels if holders.get(level, 0) >= LEAST_HOLDERS)
     if not kept:
         return Identifier(name=attribute.name, derived=("kind",))
     return attribute.model_copy(update={"levels": kept, "other": attribute.other or len(kept) < len(attribute.levels)})
+
+
+def _reason(attribute: Attribute, guess: _Guess) -> str:
+    if attribute.kind == guess.attribute.kind:
+        return guess.reason
+    return f"no text of it is held by {LEAST_HOLDERS} or more"
+
+
+def _doubts(profiles: Mapping[str, Profile], attributes: Iterable[Attribute]) -> Iterator[str]:
+    """Yield values that may mean something else than they say."""
+    for each in attributes:
+        if isinstance(each, Numeric):
+            found = [profiles[each.name].number(text) for text in profiles[each.name].values]
+            for value in sentinels([number for number in found if number is not None]):
+                yield (
+                    f"{each.name}: {value} is far from all other values. If it means a missing value, state it: "
+                    f"`csv: {{absent: {{{each.name}: ['{value}']}}}}`."
+                )

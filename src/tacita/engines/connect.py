@@ -17,6 +17,9 @@ __all__ = ["connect"]
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")  # two letters at least: C: is a drive
 _POSTGRES = ("postgresql", "postgres")
 _MONGO = ("mongodb", "mongodb+srv")
+DUCKDB = "duckdb"
+STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
+"""Schemes of addresses in stores that Arrow's filesystems reach."""
 
 
 def connect(
@@ -31,10 +34,10 @@ def connect(
     """Return the engine for a source.
 
     Args:
-        source: `postgresql://…`, `mongodb://…`, the path of a CSV or Parquet file (or a folder, or a list of paths, or
-            file://…), or a frame.
+        source: `postgresql://…`, `mongodb://…`, the path of a file (or a folder, a list of paths, file://…), an address
+            in a store (`s3://…`), `duckdb:PATH`, or a frame.
         domain: The schema.
-        table: The table or collection of a database; other sources have none.
+        table: The table or collection of a database, or the sheet of a workbook; other sources have none.
         unwind: The list in MongoDB's documents whose elements are the rows.
         checked: Whether the engine's `check` has accepted the source before: see `MongoEngine`.
         timeout: Seconds that one statement or pipeline of a database may take; no limit by default.
@@ -52,24 +55,24 @@ def connect(
         raise InvalidInput("only documents in MongoDB have lists", field="unwind", value=unwind)
     if scheme in _POSTGRES:
         return _postgres(source, domain, table, timeout)
-    if table is not None:
-        raise InvalidInput("only a database has tables", field="table", value=table)
+    if table is not None and not isinstance(table, str):
+        raise InvalidInput("must be one name", field="table", value=table)
     if scheme == "file":
-        return _local(Path(unquote(urlsplit(source).path)), domain)
-    if scheme:
+        return _local(Path(unquote(urlsplit(source).path)), domain, table)
+    if scheme and scheme not in (*STORES, DUCKDB):
         raise InvalidInput(
-            "must be postgresql://, mongodb://, file:// or a path",
+            "must be postgresql://, mongodb://, a store such as s3://, duckdb:, file:// or a path",
             field="source",
             value=f"{scheme}:",
             hint=_hint(scheme),
         )
-    return _local(source, domain)
+    return _local(source, domain, table)
 
 
-def _local(source: Any, domain: Domain) -> Engine:
+def _local(source: Any, domain: Domain, table: str | None) -> Engine:
     from tacita.engines.local import LocalEngine
 
-    return LocalEngine(domain, source)
+    return LocalEngine(domain, source, table=table)
 
 
 def _postgres(url: str, domain: Domain, table: str | Sequence[str] | None, timeout: float | None) -> Engine:

@@ -1,6 +1,6 @@
 """Marks that identify data when it is registered again under another name: digests of files, ids of tables.
 
-    a file, a folder     SHA-256 of each file's bytes, whatever its name and folder
+    a file, a folder     SHA-256 of each file's bytes, whatever its name and folder, on this machine or in a store
     PostgreSQL           the system identifier of the cluster, the ids of the database, the table and its partitions
     MongoDB              the collection's UUID
 
@@ -14,6 +14,9 @@ import hashlib
 from pathlib import Path
 
 from tacita.domain import Domain
+from tacita.engines.local.files.base import reading
+from tacita.engines.local.files.open import DUCKDB, GROUPS
+from tacita.engines.local.files.stored import StoredFile, find_files, is_stored
 from tacita.errors import DataError, InternalError, SourceUnavailable
 from tacita.privacy.ledger import DataMarks
 
@@ -41,11 +44,13 @@ def data_marks(address: str, domain: Domain, table: str | None = None) -> DataMa
         found = {_digest(mark) for mark in table_marks(address, str(table))}
     elif lower.startswith(("mongodb:", "mongodb+srv:")):
         found = {_digest(collection_mark(address, str(table)))}
+    elif is_stored(address):
+        found = {_store_digest(file) for file in find_files([address], GROUPS)}
     elif "://" in address:  # an engine whose data could not be recognised would have a second budget
         raise InternalError("has no marks: add them to engines.marks", field="source")
     else:
-        path = Path(address).expanduser()
-        files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+        path = Path(address.removeprefix(DUCKDB)).expanduser()
+        files = [path] if not path.is_dir() else [each for each in path.rglob("*") if each.is_file()]
         found = {_file_digest(file) for file in files}
     return DataMarks(marks=frozenset(found), schema=domain.fingerprint)
 
@@ -60,6 +65,14 @@ def _file_digest(file: Path) -> str:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise SourceUnavailable(f"cannot be read: {error.strerror}", field="source", value=str(file)) from None
+
+
+def _store_digest(file: StoredFile) -> str:
+    digest = hashlib.sha256()
+    with reading(file.name, "a file"), file.store.open_input_file(file.path) as opened:
+        while part := opened.read(1 << 22):
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def table_marks(url: str, table: str) -> list[Mark]:

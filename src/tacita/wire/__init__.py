@@ -84,7 +84,7 @@ from tacita.wire.releases import (
     SyntheticPlan,
     SyntheticRequest,
 )
-from tacita.wire.sources import SourceInfo
+from tacita.wire.sources import DialectModel, DraftInfo, SourceInfo
 from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
@@ -113,6 +113,8 @@ __all__ = [
     "ComparisonInfo",
     "ComparisonRequest",
     "DatasetInfo",
+    "DialectModel",
+    "DraftInfo",
     "DrawRequest",
     "EventInfo",
     "EventsInfo",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.wire.base import ResponseModel
+from tacita.wire.base import RequestModel, ResponseModel
 
-__all__ = ["SourceInfo"]
+__all__ = ["DialectModel", "DraftInfo", "SourceInfo"]
 
 
 class SourceInfo(ResponseModel):
@@ -18,3 +18,37 @@ class SourceInfo(ResponseModel):
     kind: Literal["file", "database"]
     brought: bool = Field(description="Whether it is a file that was sent here, and can be removed.")
     dataset: str | None = Field(description="The dataset that is registered over it.")
+
+
+class DialectModel(RequestModel):
+    """What is known about the dialect of a text file; what is not stated is found."""
+
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1, description="Between values.")
+    quote: str | None = Field(default=None, max_length=1, description="Around values; empty for none.")
+    encoding: str | None = Field(default=None, max_length=40, description="Encoding, such as cp1252.")
+    decimal: Literal[".", ","] | None = Field(default=None, description="Decimal mark of numbers.")
+    thousands: str | None = Field(default=None, max_length=1, description="Mark between groups of three digits.")
+    dates: list[str] | None = Field(default=None, max_length=10, description="Formats of dates, such as %d.%m.%Y.")
+    header: bool | None = Field(default=None, description="Whether the first line has the names of the columns.")
+    columns: list[str] | None = Field(
+        default=None, min_length=1, max_length=10_000, description="Names of the columns, for a file without a header."
+    )
+    skip: int | None = Field(default=None, ge=0, le=1000, description="Lines before the header.")
+    trim: bool | None = Field(default=None, description="Whether spaces around values are left out.")
+    absent: dict[str, list[str]] | None = Field(
+        default=None, max_length=10_000, description="Texts that mean a missing value in one column."
+    )
+    nulls: list[str] | None = Field(
+        default=None, max_length=100, description="Texts that mean a missing value in all columns."
+    )
+
+
+class DraftInfo(ResponseModel):
+    """A drafted schema, and why it is as it is. It is private until its owner has confirmed it."""
+
+    domain: dict[str, Any]
+    reasons: dict[str, str] = Field(description="The reason for the kind of each attribute.")
+    notes: list[str] = Field(description="What was found about the file, and what to look at.")
+    preview: list[list[str]] = Field(
+        description="Names of the columns, and the first rows with letters as x and digits as 9."
+    )

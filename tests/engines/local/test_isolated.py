@@ -11,8 +11,8 @@ from tests.support.hostile_files import footer_with_fewer_rows
 
 from tacita.domain import Categorical, Domain, Identifier
 from tacita.engines.local import LocalEngine, isolated
+from tacita.engines.local.files.open import open_source
 from tacita.engines.local.isolated import IsolatedSource, Limits
-from tacita.engines.local.sources import open_source
 from tacita.errors import DataError, InvalidInput, SourceUnavailable
 from tacita.privacy.unit import Unit
 from tacita.tables.workload import Workload
@@ -58,7 +58,7 @@ def test_rows_are_the_same_as_in_this_process(tmp_path: Path, kind: str) -> None
     for columns in (["town"], ["age", "who"]):
         found, expected = list(there.batches(columns)), list(here.batches(columns))
         assert found == [batch.replace_schema_metadata(None) for batch in expected]
-    assert there.draft("t")["attributes"][1]["name"] == "town"
+    assert there.draft("t")["domain"]["attributes"][1]["name"] == "town"
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -133,8 +133,8 @@ def test_what_a_reader_refuses_names_the_line_for_the_owner_alone_and_nothing_of
     assert "line 2" not in str(caught.value.as_dict())
     with pytest.raises(SourceUnavailable, match="no such file"):
         _ = IsolatedSource(tmp_path / "gone.csv").columns
-    with pytest.raises(InvalidInput, match="must be a file that ends in"):
-        _ = IsolatedSource((tmp_path / "t.csv").rename(tmp_path / "t.txt")).columns
+    with pytest.raises(InvalidInput, match="must be a file of a format"):
+        _ = IsolatedSource((tmp_path / "t.csv").rename(tmp_path / "t.doc")).columns
 
 
 def test_a_reader_sees_no_settings_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacita.engines.local.files.open import open_source
 from tacita.engines.local.pages import DICTIONARY, pages_of
-from tacita.engines.local.sources import open_source
 from tacita.errors import DataError
 
 NUMBERS = {"PLAIN": 0, "DELTA_LENGTH_BYTE_ARRAY": 6, "DELTA_BYTE_ARRAY": 7}

@@ -1,4 +1,4 @@
-"""Counting on this machine: CSV and Parquet files, Arrow tables, pandas and polars frames."""
+"""Counting on this machine: files of many formats, Arrow tables, pandas and polars frames, DuckDB relations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tacita.engines.base import BATCH_ROWS, SourceCheck
 from tacita.engines.checking import check_columns, check_reading, check_types, column_check
 from tacita.engines.local.bound import Bound
 from tacita.engines.local.counter import Counter
+from tacita.engines.local.files.base import Checked, Narrowable, RowSource
+from tacita.engines.local.files.open import open_source
 from tacita.engines.local.layout import Layout, Planes
-from tacita.engines.local.sources import Checked, Narrowable, RowSource, open_source
 from tacita.engines.local.store import CodeStore, Reading, Snapshot, changed
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -43,7 +44,8 @@ class LocalEngine:
 
     Args:
         domain: The schema.
-        source: A path, several paths, a folder of Parquet or CSV files, or a frame with an Arrow stream.
+        source: A path, several paths, a folder of files, an address in a store, or a frame with an Arrow stream.
+        table: The sheet of a workbook, or the table of a DuckDB file.
         cache_bytes: Most memory for kept codes; 0 keeps none.
         threads: Threads to count with; all processors by default.
 
@@ -55,15 +57,21 @@ class LocalEngine:
     """
 
     def __init__(
-        self, domain: Domain, source: Any, *, cache_bytes: int = CACHE_BYTES, threads: int | None = None
+        self,
+        domain: Domain,
+        source: Any,
+        *,
+        table: str | None = None,
+        cache_bytes: int = CACHE_BYTES,
+        threads: int | None = None,
     ) -> None:
         if cache_bytes < 0:
             raise InvalidInput("must not be negative", field="cache_bytes", value=cache_bytes)
         if threads is not None and threads < 1:
             raise InvalidInput("must be at least 1", field="threads", value=threads)
         self._domain, self._threads, self._cache_bytes = domain, threads, cache_bytes
-        self._given, self._lock = source, threading.Lock()
-        opened = open_source(source)
+        self._given, self._table, self._lock = source, table, threading.Lock()
+        opened = open_source(source, domain, table=table)
         self._snapshot = self._open(opened, opened.version)
 
     @property
@@ -138,7 +146,7 @@ class LocalEngine:
         with self._lock:
             version = self._snapshot.source.version
             if version != self._snapshot.version:
-                self._snapshot = self._open(open_source(self._given), version)
+                self._snapshot = self._open(open_source(self._given, self._domain, table=self._table), version)
             return self._snapshot
 
     def _at_rest(self, work: Callable[[CodeStore], _T]) -> _T:

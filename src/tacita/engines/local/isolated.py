@@ -20,7 +20,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
@@ -30,8 +30,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.ipc
 
+from tacita.domain import CsvDialect, Domain
+from tacita.engines.local.files.stored import StoredFile, stamps
 from tacita.engines.local.reader import STREAM
-from tacita.engines.local.sources import stamps
 from tacita.errors import DataError, rebuild
 
 __all__ = ["IsolatedSource", "Limits"]
@@ -74,19 +75,31 @@ class Limits:
 
 
 class IsolatedSource:
-    """A CSV or Parquet file as a source of rows, opened by child processes only.
+    """A file as a source of rows, opened by child processes only.
 
     Args:
         path: The file.
         limits: Limits of one reading.
         max_unrolling: Most bytes that the rows of a Parquet file may take for each byte of it; None for any number.
-        strict: Whether a CSV file must be whole lines of UTF-8 text.
+        strict: Whether a text file must be whole lines of text in its encoding.
+        domain: The schema, with the dialect of a text file: numbers and dates are converted.
+        dialect: How a text file is written, where there is no schema yet.
+        table: The sheet of a workbook.
     """
 
     def __init__(
-        self, path: Path, limits: Limits | None = None, *, max_unrolling: int | None = None, strict: bool = False
+        self,
+        path: Path,
+        limits: Limits | None = None,
+        *,
+        max_unrolling: int | None = None,
+        strict: bool = False,
+        domain: Domain | None = None,
+        dialect: CsvDialect | None = None,
+        table: str | None = None,
     ) -> None:
         self._path, self._limits = path, limits or Limits()
+        self._domain, self._dialect, self._table = domain, dialect, table
         self._max_unrolling, self._strict = max_unrolling, strict
         self._only: tuple[str, ...] | None = None
         self._described: tuple[object, pa.Schema] | None = None
@@ -104,7 +117,7 @@ class IsolatedSource:
     @property
     def version(self) -> object:
         """Name, size and time of the file."""
-        return stamps([self._path])
+        return stamps([StoredFile(str(self._path))])
 
     def schemas(self, columns: Sequence[str]) -> Iterator[pa.Schema]:
         """Yield the types of these columns."""
@@ -122,15 +135,19 @@ class IsolatedSource:
             pass
 
     def check(self) -> None:
-        """Refuse a CSV file that is not whole lines of UTF-8 text."""
+        """Refuse a text file that is not whole lines of text in its encoding."""
         strict = copy(self)
         strict._strict = True
         for _ in strict._streams("describe"):
             pass
 
-    def draft(self, title: str) -> Any:
-        """Infer a draft of its domain, as data: see `tacita.domain.infer`."""
-        with self._child("draft", title=title) as out:
+    def draft(self, title: str, given: Mapping[str, Any] | None = None) -> Any:
+        """Draft its schema, as data: see `tacita.engines.local.files.draft`.
+
+        Args:
+            title: Name of the domain. given: What a person has stated about the dialect.
+        """
+        with self._child("draft", title=title, given=dict(given or {})) as out:
             text = out.read()
         return json.loads(text)
 
@@ -168,6 +185,9 @@ class IsolatedSource:
             "unrolling": self._max_unrolling,
             "strict": self._strict,
             "title": "",
+            "domain": None if self._domain is None else self._domain.to_json(),
+            "dialect": None if self._dialect is None else self._dialect.model_dump(mode="json"),
+            "table": self._table,
             "memory": self._limits.memory,
             "seconds": self._limits.cpu_seconds(self._path),
             "outcome": writing,

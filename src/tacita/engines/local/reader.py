@@ -25,7 +25,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from tacita.engines.local.sources import CsvSource, ParquetSource, Rows, RowSource, open_source
+from tacita.domain import CsvDialect, Domain
+from tacita.engines.local.files.base import RowSource
+from tacita.engines.local.files.open import open_source
+from tacita.engines.local.files.parquet import ParquetSource
+from tacita.engines.local.files.sniff import shape_of
+from tacita.engines.local.files.text import TextSource
 from tacita.errors import DataError, TacitaError
 
 __all__ = ["STREAM", "main"]
@@ -73,13 +78,23 @@ def _answer(request: Mapping[str, Any], out: BinaryIO) -> None:
     pa.set_cpu_count(_THREADS)
     pa.set_io_thread_count(_THREADS)
     _limit(resource.RLIMIT_AS, _in_use() + request["memory"])
-    source = open_source(request["path"])
+    domain = None if request["domain"] is None else Domain.from_text(request["domain"])
+    dialect = None if request["dialect"] is None else CsvDialect(**request["dialect"])
+    if request["do"] == "draft":
+        from tacita.engines.local.files.draft import draft
+
+        drafted = draft(request["path"], title=request["title"], given=request["given"], table=request["table"])
+        out.write(json.dumps(drafted.as_dict()).encode())
+        return
+    if domain is None and dialect is None:
+        dialect = shape_of(request["path"])
+    source = open_source(request["path"], domain, dialect=dialect, table=request["table"])
     if request["unrolling"] is not None and isinstance(source, ParquetSource):
         narrow = source if request["only"] is None else source.only(request["only"])
         narrow.check_unrolling(request["unrolling"])
     if request["only"] is not None and isinstance(source, ParquetSource):
         source = source.only(request["only"])
-    if request["strict"] and isinstance(source, CsvSource):
+    if request["strict"] and isinstance(source, TextSource):
         source.check()
     match request["do"]:
         case "describe":
@@ -91,11 +106,6 @@ def _answer(request: Mapping[str, Any], out: BinaryIO) -> None:
         case "skim":
             for batch in source.batches(_flat(source)):
                 _check(batch)
-        case "draft":
-            from tacita.domain.infer import infer
-
-            json_text = infer(Rows(source, source.columns), title=request["title"]).to_json()
-            out.write(json_text.encode())
 
 
 def _in_use() -> int:

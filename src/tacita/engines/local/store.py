@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tacita.domain import Domain
 from tacita.engines.checking import may_be_outside
 from tacita.engines.local.bound import Bound, key_texts
+from tacita.engines.local.files.base import RowSource
 from tacita.engines.local.layout import Layout, Planes
-from tacita.engines.local.sources import RowSource
 from tacita.errors import DataError
 
 __all__ = ["CodeStore", "Reading", "Snapshot", "changed"]

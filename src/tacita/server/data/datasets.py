@@ -226,7 +226,7 @@ class Datasets:
         """
         place = self._place(source)
         if place.path is not None:
-            given = self._limits.open(place, domain.names, known=known)
+            given = self._limits.open(place, domain, known=known)
             # a file that is named in the settings is opened anew when it changes
             return connect(given if place.brought else place.address, domain)
         # registering checks the source; no query may fail on a document that changed later

@@ -11,24 +11,27 @@ import fcntl
 import filecmp
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import anyio.to_thread
 
-from tacita.domain.infer import infer
+from tacita.domain import CsvDialect, Domain
+from tacita.engines.local.files.base import RowSource
+from tacita.engines.local.files.draft import draft
+from tacita.engines.local.files.open import open_source
+from tacita.engines.local.files.parquet import PARQUET, ParquetSource
 from tacita.engines.local.isolated import IsolatedSource, Limits
-from tacita.engines.local.sources import ParquetSource, Rows, RowSource, open_source
 from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, UnknownName
 from tacita.settings import SourceSettings
 
 __all__ = ["BroughtSettings", "FileKind", "ReadingLimits", "Sources"]
 
-FileKind = Literal["csv", "parquet"]
-_KINDS: tuple[FileKind, ...] = ("csv", "parquet")
+FileKind = Literal["csv", "tsv", "parquet", "arrow", "xlsx", "xls", "ods", "dta", "sav", "sas7bdat", "xpt"]
+_KINDS: tuple[FileKind, ...] = get_args(FileKind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +49,24 @@ class ReadingLimits:
     database_seconds: float = 3600.0
 
     def open_brought(
-        self, path: Path, *, known: bool = False, strict: bool = False, whole: bool = False
+        self,
+        path: Path,
+        *,
+        known: bool = False,
+        strict: bool = False,
+        whole: bool = False,
+        domain: Domain | None = None,
+        dialect: CsvDialect | None = None,
     ) -> IsolatedSource:
         """A file that came over the network.
 
         Args:
             path: Where it is stored.
             known: Whether it was read within these limits before.
-            strict: Whether a CSV file must be whole lines of UTF-8 text.
+            strict: Whether a text file must be whole lines of text in its encoding.
             whole: Whether the caller holds all rows, and so bounds them itself.
+            domain: The schema, with the dialect of a text file.
+            dialect: The dialect, where there is no schema yet.
         """
         limits = Limits(memory=self.max_reader_bytes)
         return IsolatedSource(
@@ -62,33 +74,43 @@ class ReadingLimits:
             limits.relaxed() if known else limits,
             max_unrolling=None if whole else self.max_unrolling,
             strict=strict,
+            domain=domain,
+            dialect=dialect,
         )
 
-    def open(self, place: SourceSettings, columns: Sequence[str] | None = None, *, known: bool = False) -> RowSource:
+    def open(self, place: SourceSettings, domain: Domain | None = None, *, known: bool = False) -> RowSource:
         """A file, named in the settings or brought.
 
         Args:
             place: Which.
-            columns: Those that will be read; all by default.
+            domain: The schema: its columns alone are read.
             known: Whether it was read within these limits before.
         """
         assert place.path is not None
         path = place.path.expanduser()
         if place.brought:
-            return self.open_brought(path, known=known)
-        source = open_source(str(path))
+            return self.open_brought(path, known=known, domain=domain)
+        source = open_source(str(path), domain)
         if isinstance(source, ParquetSource):
-            (source if columns is None else source.only(columns)).check_unrolling(self.max_unrolling)
+            (source if domain is None else source.only(domain.names)).check_unrolling(self.max_unrolling)
         return source
 
-    def draft(self, place: SourceSettings, title: str) -> dict[str, Any]:
-        """Draft the schema of a file; that of an uploaded file is drafted in the process that opens it."""
+    def draft(self, place: SourceSettings, title: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Draft the schema of a file, with reasons; that of an uploaded file in the process that opens it.
+
+        Args:
+            place: Which. title: Name of the domain.
+            given: What a person has stated about the dialect of a text file.
+        """
+        assert place.path is not None
+        path = place.path.expanduser()
         try:
-            source = self.open(place)
-            if isinstance(source, IsolatedSource):
-                drafted: dict[str, Any] = source.draft(title)
+            if place.brought:
+                drafted: dict[str, Any] = self.open_brought(path).draft(title, given)
                 return drafted
-            return infer(Rows(source, source.columns), title=title).as_dict()
+            if path.suffix.lower() in PARQUET or path.is_dir():
+                self.open(place)  # refuses rows that take far more bytes than the file has
+            return draft(str(path), title=title, given=given).as_dict()
         except DataError as error:  # a draft is for the owner, who can mend the file
             raise _without_address(error, field="source") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from tacita.server.auth.tokens import Token
 from tacita.server.data.sources import FileKind
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
-from tacita.wire import SourceInfo
+from tacita.wire import DialectModel, DraftInfo, SourceInfo
 from tacita.wire.base import Name
 from tacita.wire.refusals import unreachable
 
@@ -26,7 +27,19 @@ router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFir
 Steward = Annotated[Token, Depends(allow("steward"))]
 SourceName = Annotated[Name, Path()]
 
-MEDIA: dict[str, FileKind] = {"text/csv": "csv", "application/vnd.apache.parquet": "parquet"}
+MEDIA: dict[str, FileKind] = {
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+    "application/vnd.apache.parquet": "parquet",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.oasis.opendocument.spreadsheet": "ods",
+    "application/x-stata-dta": "dta",
+    "application/x-spss-sav": "sav",
+    "application/x-sas-data": "sas7bdat",
+    "application/x-sas-xport": "xpt",
+}
 
 
 @router.get("/v1/sources", summary="List the sources that data can be read from")
@@ -52,7 +65,9 @@ def list_sources(token: Steward, services: Services_) -> list[SourceInfo]:
     openapi_extra={"requestBody": {"content": {media: {} for media in MEDIA}, "required": True}},
 )
 async def put_source(name: SourceName, token: Steward, services: Services_, request: Request) -> SourceInfo:
-    """CSV or Parquet as the body. It stays on the server, and no one can fetch it from there."""
+    """A text file, Parquet, Arrow, a workbook, or a file of Stata, SPSS or SAS. It stays on the server, and no one can
+    fetch it from there.
+    """
     check_scope(token, name)
     media = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media not in MEDIA:
@@ -75,6 +90,16 @@ def remove_source(name: SourceName, token: Steward, services: Services_) -> Sour
 @router.get("/v1/sources/{name}/draft", summary="Draft a schema from a file")
 def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[str, Any]:
     """Reads all of it. What it says was read off private data, and counts as private until its owner confirms it."""
+    return DraftInfo.model_validate(_draft(name, token, services, None)).domain
+
+
+@router.post("/v1/sources/{name}/draft", summary="Draft a schema from a file, with reasons and a preview")
+def explain_draft(name: SourceName, body: DialectModel, token: Steward, services: Services_) -> DraftInfo:
+    """The same, with the reason for each guess and the first rows. What is stated about the dialect is not searched."""
+    return DraftInfo.model_validate(_draft(name, token, services, body.model_dump(exclude_none=True)))
+
+
+def _draft(name: str, token: Token, services: Services, given: Mapping[str, Any] | None) -> dict[str, Any]:
     check_scope(token, name)
     place = services.sources.get(name)
     if place is None:
@@ -84,7 +109,7 @@ def draft_schema(name: SourceName, token: Steward, services: Services_) -> dict[
         raise Conflict("is a database: a draft is made from files alone", field="source", value=name, hint=hint)
     services.events.record("schema-drafted", name, token.principal)
     try:
-        return services.reading.draft(place, name)
+        return services.reading.draft(place, name, given)
     except SourceUnavailable as error:
         raise unreachable(error, "source", ask="the operator of the server") from error
 

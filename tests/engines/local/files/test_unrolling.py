@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacita.domain import Categorical, Domain, Identifier, Numeric
-from tacita.engines.local import LocalEngine, sources, unrolling
-from tacita.engines.local.sources import ParquetSource, open_source
-from tacita.engines.local.unrolling import batches_of, pieces, unrolled_bytes
+from tacita.engines.local import LocalEngine
+from tacita.engines.local.files import parquet as sources
+from tacita.engines.local.files import unrolling
+from tacita.engines.local.files.open import open_source
+from tacita.engines.local.files.parquet import ParquetSource
+from tacita.engines.local.files.unrolling import batches_of, pieces, unrolled_bytes
 from tacita.errors import DataError, InvalidInput
 from tacita.privacy.unit import Unit
 from tacita.tables.workload import Workload

@@ -208,14 +208,13 @@ def unrolled_bytes(file: File, columns: Sequence[str], enough: int) -> int:
         return total
 
 
-def check_unrolling(path: Path, columns: Sequence[str], most: int) -> None:
+def check_unrolling(file: File, size: int, columns: Sequence[str], most: int) -> None:
     """Refuse a file whose rows take more than `FREE_BYTES`, and more than `most` bytes for each byte of the file.
 
     The number of bytes, which would reveal the number of rows, is only in the private part of the error.
     """
-    size = path.stat().st_size
     enough = max(FREE_BYTES, most * size)
-    unrolled = unrolled_bytes(path, columns, enough)
+    unrolled = unrolled_bytes(file, columns, enough)
     if unrolled > enough:
         raise InvalidInput(
             f"its rows take more than {most} times the bytes of the file, and more than {FREE_BYTES} bytes",

@@ -1,0 +1,1 @@
+"""Files of many formats, and frames, as streams of rows."""
