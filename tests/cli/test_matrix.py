@@ -171,7 +171,7 @@ def assessed(_: str, file: str) -> None:
 
 def reconstructed(_: str, file: str) -> None:
     """Tables are no rows; by their option their counts and the secret are reconstructed."""
-    assert "must be a file that ends in" in refused(*assessing(file))
+    assert "must be a file of a format" in refused(*assessing(file))
     found = good(*assessing(f"--tables={file}"))
     assert [each["name"] for each in found["attacks"] if each["ran"]] == ["reconstruction"]
     assert found["further"][0]["right"]["trials"] > 1
@@ -179,7 +179,7 @@ def reconstructed(_: str, file: str) -> None:
 
 def members(_: str, file: str) -> None:
     """A model is no rows; by its option its members are looked for among people who were not used."""
-    assert "must be a file that ends in" in refused(*assessing(file))
+    assert "must be a file of a format" in refused(*assessing(file))
     rng, real = np.random.default_rng(1), table_of("people.csv")
     moved = {name: real[name].take(pa.array(rng.permutation(ROWS))) for name in real.column_names}
     pa_csv.write_csv(pa.table(moved), "others.csv")
@@ -326,9 +326,9 @@ def signed(_: str, file: str) -> None:
 
 # -- refused ----------------------------------------------------------------------------------------------------------
 
-no_rows = Refused("must be a file that ends in .csv, .tsv or .parquet", lambda _, file: refused(*assessing(file)))
-no_data = Refused("must be a file that ends in .csv, .tsv or .parquet", lambda _, file: refused(*comparing(file)))
-no_source = Refused("must be a file that ends in .csv, .tsv or .parquet", lambda _, file: refused(*synthesizing(file)))
+no_rows = Refused("must be a file of a format that can be read", lambda _, file: refused(*assessing(file)))
+no_data = Refused("must be a file of a format that can be read", lambda _, file: refused(*comparing(file)))
+no_source = Refused("must be a file of a format that can be read", lambda _, file: refused(*synthesizing(file)))
 no_key = Refused(
     "which real row each released row was made from",
     lambda _, file: refused(*assessing(file, "--scenario", "known.yaml")),

@@ -59,6 +59,13 @@ def test_one_text_among_many_numbers_is_noticed(monkeypatch):
     assert (low, high, whole) == (0, 299, True)
 
 
+def test_values_that_return_are_noticed_among_many(monkeypatch):
+    monkeypatch.setattr(profile, "MOST_KEPT", 50)
+    once = [pa.array([float(at) for at in range(start, start + 200)]) for start in (0, 200, 400)]
+    assert not profiled(*once).returned
+    assert profiled(*once, once[0]).returned
+
+
 def test_many_dates(monkeypatch):
     monkeypatch.setattr(profile, "MOST_KEPT", 50)
     days = [dt.date(1950, 1, 1) + dt.timedelta(days=7 * week) for week in range(300)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +44,7 @@ Decode = Literal["label", "low", "mid", "uniform"]
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 _EXACT = 2**53  # beyond it, floats skip whole numbers
+_FEW = 256  # texts that are looked up one by one
 _UNPARSED = math.inf  # marks text that is not a number; real infinities are clamped before
 _TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # of a day
 
@@ -104,6 +105,10 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
     if pa.types.is_dictionary(values.type):
         return _through_dictionary(attribute, values, nulls)
     if _is_text(values.type):
+        if isinstance(attribute, Numeric):
+            line = _numbers_of(values, nulls)
+            if line is not None:
+                return _bin(attribute, line)
         return _through_dictionary(attribute, values.dictionary_encode(), nulls)
     if pa.types.is_null(values.type):
         return np.full(len(values), attribute.missing_code, code_dtype(attribute.size))
@@ -119,6 +124,35 @@ def encode(attribute: _Attribute, values: pa.Array | pa.ChunkedArray, nulls: Seq
     if pa.types.is_time(values.type) or pa.types.is_decimal(values.type):
         return _through_dictionary(attribute, _spelled_in_full(values), nulls)
     return _through_dictionary(attribute, _at_utc(values).cast(pa.string()).dictionary_encode(), nulls)
+
+
+def _numbers_of(values: pa.Array, nulls: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    """Texts as numbers, all at once; None if one of them is no plain number and is read by `parse_line`.
+
+    What Arrow reads as a number, Python reads as the same one.
+    """
+    if len(values) < _FEW or not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return None
+    try:
+        numbers = values.cast(pa.float64())
+    except pa.ArrowInvalid:
+        try:
+            absent = pc.is_in(values, pa.array(nulls, values.type))
+            numbers = pc.if_else(absent, None, values).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return None
+    else:
+        if any(_reads_as_number(word) for word in nulls):  # 999, or nan: a number that means a missing value
+            numbers = pc.if_else(pc.is_in(values, pa.array(nulls, values.type)), None, numbers)
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def floats_of(values: pa.Array) -> npt.NDArray[np.float64]:
@@ -200,39 +234,36 @@ def _through_dictionary(attribute: _Attribute, values: pa.DictionaryArray, nulls
     if not _is_text(distinct.type):
         distinct_codes = encode(attribute, distinct, nulls)
     else:
-        code_of = _reader(attribute, nulls)
         raws = distinct.cast(pa.large_binary()).to_pylist()
-        distinct_codes = np.array([code_of(raw) for raw in raws], dtype=code_dtype(attribute.size))
+        distinct_codes = _text_codes(attribute, raws, nulls)
     # one more entry stands for null, so that a plain take serves all rows
     table = np.append(distinct_codes, np.array(attribute.missing_code, distinct_codes.dtype))
     rows = pc.fill_null(values.indices.cast(pa.int64()), len(distinct)).to_numpy(zero_copy_only=False)
     return np.asarray(table[rows])
 
 
-def _reader(attribute: _Attribute, nulls: Sequence[str]) -> Callable[[bytes | None], int]:
-    """The code of one text that comes as bytes."""
+def _text_codes(attribute: _Attribute, raws: Sequence[bytes | None], nulls: Sequence[str]) -> Codes:
+    """Codes of texts that come as bytes."""
     absent, missing, other = set(nulls), attribute.missing_code, attribute.other_code
-    of_text = _text_reader(attribute)
-
-    def code_of(raw: bytes | None) -> int:
-        if raw is None:
-            return missing
-        text = read_text(raw)
-        return other if text is None else missing if text in absent else of_text(text)
-
-    return code_of
+    codes = np.full(len(raws), missing, code_dtype(attribute.size))
+    texts = [None if raw is None else read_text(raw) for raw in raws]
+    codes[[raw is not None and text is None for raw, text in zip(raws, texts, strict=True)]] = other
+    at = [place for place, text in enumerate(texts) if text is not None and text not in absent]
+    codes[at] = _present_codes(attribute, [str(texts[place]) for place in at])
+    return codes
 
 
-def _text_reader(attribute: _Attribute) -> Callable[[str], int]:
-    """The code of one text that is not absent."""
-    other = attribute.other_code
+def _present_codes(attribute: _Attribute, texts: Sequence[str]) -> Codes:
+    """Codes of texts that mean a value."""
+    kind, other = code_dtype(attribute.size), attribute.other_code
+    if isinstance(attribute, Binned):
+        line = np.array([parse_line(attribute, text) for text in texts], np.float64)
+        return np.where(line == _UNPARSED, other, _bin(attribute, line)).astype(kind)
     if isinstance(attribute, Boolean):
         spellings = dict.fromkeys(FALSE, 0) | dict.fromkeys(TRUE, 1)
-        return lambda text: spellings.get(text.lower(), other)
-    if isinstance(attribute, Binned):
-        return lambda text: _code_on_line(attribute, parse_line(attribute, text))
+        return np.array([spellings.get(text.lower(), other) for text in texts], kind)
     positions = {level: code for code, level in enumerate(attribute.labels)}
-    return lambda text: positions.get(text, other)
+    return np.array([positions.get(text, other) for text in texts], kind)
 
 
 def parse_line(attribute: Binned, text: str) -> float:
@@ -245,12 +276,6 @@ def parse_line(attribute: Binned, text: str) -> float:
     except ValueError:
         return _UNPARSED
     return value if math.isnan(value) else min(max(value, low), high)
-
-
-def _code_on_line(attribute: Binned, value: float) -> int:
-    if value == _UNPARSED:
-        return attribute.other_code
-    return int(_bin(attribute, np.array([value]))[0])
 
 
 def _bin(attribute: Binned, line: npt.NDArray[np.float64]) -> Codes:

@@ -251,7 +251,7 @@ def _person(attributes: Iterable[Attribute], profiles: Mapping[str, Profile]) ->
 
 def _person_rank(profile: Profile) -> tuple[bool, int] | None:
     """Rank a column of identifiers by how much it looks like persons' keys; None if not at all."""
-    returning = profile.overflowed or any(times > 1 for times in profile.values.values())
+    returning = profile.returned or any(times > 1 for times in profile.values.values())
     if not profile.values or not returning or any(_DAY_TEXT.search(text) for text in profile.values):
         return None
     return _KEY_NAME.search(profile.name) is not None, len(profile.values)
@@ -262,8 +262,8 @@ def _count_holders(batches: Iterable[pa.RecordBatch], person: str, names: list[s
     seen: dict[str, dict[str, set[str]]] = {name: {} for name in names}
     for batch in batches:
         for name in names:
-            for pair, _ in tally_pairs(batch, name, person):
-                text, key = pair
+            enough = {text for text, holders in seen[name].items() if len(holders) >= LEAST_HOLDERS}
+            for (text, key), _ in tally_pairs(batch, name, person, without=enough):
                 holders = seen[name].setdefault(text, set())
                 if len(holders) < LEAST_HOLDERS and key not in nulls:
                     holders.add(key)

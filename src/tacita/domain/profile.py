@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from tacita.errors import DataError
 
 __all__ = ["LONGEST", "MOST_KEPT", "Profile", "tally", "tally_pairs"]
 
-MOST_KEPT = 100_000
+MOST_KEPT = 20_000
 """Distinct values of a column that are counted."""
+_PROBE = 500  # values that are looked for in later batches
 LONGEST = 200
 """Characters of a value that are remembered: longer texts are no levels."""
 
@@ -39,6 +41,7 @@ class Profile:
         rows, missing: Number of rows, and of rows without a value.
         values: How often each distinct value is there.
         overflowed: Whether there are more distinct values than are counted.
+        returned: Whether a value of an earlier batch was seen again in a column of many numbers.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Profile:
     missing: int = 0
     values: Counter[str] = field(default_factory=Counter)
     overflowed: bool = False
+    returned: bool = False
     _numbers: bool = True
     _whole: bool = True
     _dates: bool = True
@@ -85,6 +89,9 @@ class Profile:
             numbers = column.cast(pa.float64())
         except (pa.ArrowException, TypeError):
             return False
+        if not self.returned:
+            known = pa.array([float(text) for text in islice(self.values, _PROBE)])
+            self.returned = bool(pc.any(pc.is_in(numbers, known)).as_py())
         line = numbers.drop_null().to_numpy(zero_copy_only=False)
         line = line[~np.isnan(line)]
         self.rows += len(column)
@@ -163,20 +170,34 @@ def tally(name: str, column: pa.Array) -> Iterator[tuple[str | None, int]]:
         yield None if index is None else texts[index], times
 
 
-def tally_pairs(batch: pa.RecordBatch, one: str, other: str) -> Iterator[tuple[tuple[str, str], int]]:
-    """The distinct pairs of two columns, both as texts, without those of which one is missing."""
-    sides = []
-    for name in (one, other):
-        column = _encoded(batch.column(name))
-        indices = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        sides.append((_texts(name, column.dictionary), indices))
-    (texts, first), (keys, second) = sides
-    there = (first >= 0) & (second >= 0)
+def tally_pairs(
+    batch: pa.RecordBatch, one: str, other: str, *, without: Collection[str] = ()
+) -> Iterator[tuple[tuple[str, str], int]]:
+    """The distinct pairs of two columns, both as texts, without those of which one is missing.
+
+    Args:
+        batch: The rows. one, other: Names of the columns.
+        without: Values of the first column that are left out.
+    """
+    texts, first = _numbered(batch, one)
+    left = np.array([text is not None and text not in without for text in texts] + [False])
+    there = left[first]
+    if not there.any():
+        return
+    keys, second = _numbered(batch.filter(pa.array(there)), other)
+    first = first[there]
+    there = second >= 0
     numbers, counts = np.unique(first[there] * len(keys) + second[there], return_counts=True)
     for number, times in zip(numbers.tolist(), counts.tolist(), strict=True):
         text, key = texts[number // len(keys)], keys[number % len(keys)]
         if text is not None and key is not None:
             yield (text, key), times
+
+
+def _numbered(batch: pa.RecordBatch, name: str) -> tuple[list[str | None], Any]:
+    """The distinct values of a column as texts, and for each row the number of its value; -1 for null."""
+    column = _encoded(batch.column(name))
+    return _texts(name, column.dictionary), column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
 
 
 def _encoded(column: pa.Array) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacita.common.whole import write_text
 from tacita.errors import InvalidInput, TacitaError
-from tacita.query.answer import Answer
-from tacita.recipes.flat import table_of_answer
-from tacita.synthesize.writing import write_file
-from tacita.tables.release import Releases
+
+if TYPE_CHECKING:
+    from tacita.query.answer import Answer
+    from tacita.tables.release import Releases
 
 __all__ = ["JSON", "PAGE", "ROWS", "SCHEMA", "TABLES", "check_files", "paid_already", "write_answer"]
 
@@ -62,4 +63,7 @@ def write_answer(answer: Answer | Releases, path: Path) -> None:
     if path.suffix.lower() in JSON:
         write_text(path, answer.to_json())
     else:
+        from tacita.recipes.flat import table_of_answer
+        from tacita.synthesize.writing import write_file
+
         write_file(path, iter([table_of_answer(answer)]))

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacita.cli.parts import show
 from tacita.domain import Domain
-from tacita.engines.base import Engine
-from tacita.engines.connect import connect
-from tacita.engines.marks import data_marks
 from tacita.errors import InvalidInput
-from tacita.noise import SecureSource
-from tacita.plans.session import Session
-from tacita.privacy.budget import Budget
-from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours
-from tacita.settings import Settings
-from tacita.store import Database
+
+if TYPE_CHECKING:  # commands that need no ledger start without it
+    from tacita.engines.base import Engine
+    from tacita.plans.session import Session
+    from tacita.privacy.budget import Budget
+    from tacita.privacy.ledger import Ledger
+    from tacita.store import Database
 
 __all__ = [
     "Again",
@@ -43,9 +41,12 @@ __all__ = [
 
 _LOOKED_AT = 1000  # rows that are checked for labels
 
-Data = Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of them, or postgresql://…")]
+Data = Annotated[
+    str,
+    typer.Argument(help="A file, a folder of files, a store (s3://…), a database (postgresql://…), or duckdb:PATH."),
+]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The schema: YAML or JSON.")]
-TableName = Annotated[str | None, typer.Option("--from", help="The table, when the data is in a database.")]
+TableName = Annotated[str | None, typer.Option("--from", help="The table of a database, or the sheet of a workbook.")]
 Again = Annotated[
     str | None,
     typer.Option(
@@ -75,11 +76,16 @@ def budget_of(epsilon: float | None, delta: float, rho: float | None) -> Budget:
     """Return the budget of the three options."""
     if epsilon is None and rho is None:
         raise InvalidInput("state how much may be spent: --epsilon, or --rho", field="budget")
+    from tacita.privacy.budget import Budget
+
     return Budget(epsilon=epsilon, delta=delta, rho=rho)
 
 
 def database_of(state: str | None) -> Database:
     """Return the state database that the option or the settings name."""
+    from tacita.settings import Settings
+    from tacita.store import Database
+
     return Database(state or Settings.load().state_url)
 
 
@@ -90,6 +96,8 @@ def ledger_of(state: str | None) -> Ledger:
 
 def ledger_at(database: Database) -> Ledger:
     """Return the ledger in an open database."""
+    from tacita.privacy.ledger import Ledger
+
     ledger = Ledger(database)
     show.note(f"Ledger: {ledger.place}")
     return ledger
@@ -97,6 +105,7 @@ def ledger_at(database: Database) -> Ledger:
 
 def engine_of(data: str, domain: Domain, table: str | None = None) -> Engine:
     """Return the engine for the user's own data; refuse files that hold labels of a release instead of values."""
+    from tacita.engines.connect import connect
     from tacita.engines.labelled import check_values
     from tacita.engines.local import LocalEngine
 
@@ -124,6 +133,10 @@ def session_of(
 
     With `read_as` the same data is read with other bins.
     """
+    from tacita.engines.marks import data_marks
+    from tacita.noise import SecureSource
+    from tacita.plans.session import Session
+
     return Session(
         engine=engine_of(data, domain if read_as is None else read_as, table),
         ledger=ledger,

@@ -120,11 +120,10 @@ class LocalEngine:
 
     def _check(self, store: CodeStore) -> SourceCheck:
         source = store.snapshot.source
-        if isinstance(source, Checked):
-            source.check()
+        read = source.checked if isinstance(source, Checked) else source.batches
         names, rows = self._domain.countable, 0
         totals = {name: np.zeros(self._domain[name].size + 1, np.int64) for name in names}
-        for batch in source.batches(self._domain.names):
+        for batch in read(self._domain.names):
             rows += batch.num_rows
             for name, codes in self._domain.encode(batch, names).items():
                 totals[name] += np.bincount(codes, minlength=len(totals[name]))

@@ -134,12 +134,11 @@ class IsolatedSource:
         for _ in self._streams("skim"):
             pass
 
-    def check(self) -> None:
-        """Refuse a text file that is not whole lines of text in its encoding."""
+    def checked(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns; a text file that is not whole lines of text in its encoding is refused."""
         strict = copy(self)
         strict._strict = True
-        for _ in strict._streams("describe"):
-            pass
+        return strict.batches(columns)
 
     def draft(self, title: str, given: Mapping[str, Any] | None = None) -> Any:
         """Draft its schema, as data: see `tacita.engines.local.files.draft`.

@@ -94,17 +94,16 @@ def _answer(request: Mapping[str, Any], out: BinaryIO) -> None:
         narrow.check_unrolling(request["unrolling"])
     if request["only"] is not None and isinstance(source, ParquetSource):
         source = source.only(request["only"])
-    if request["strict"] and isinstance(source, TextSource):
-        source.check()
+    read = source.checked if request["strict"] and isinstance(source, TextSource) else source.batches
     match request["do"]:
         case "describe":
             (schema, *_) = source.schemas(source.columns)
             _write(out, [schema.remove_metadata()], iter(()))
         case "read":
             columns = _flat(source) if request["columns"] is None else request["columns"]
-            _write(out, [], source.batches(columns))
+            _write(out, [], read(columns))
         case "skim":
-            for batch in source.batches(_flat(source)):
+            for batch in read(_flat(source)):
                 _check(batch)
 
 

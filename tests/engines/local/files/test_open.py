@@ -22,8 +22,8 @@ from tacita.domain import CsvDialect, Domain
 from tacita.engines.connect import connect
 from tacita.engines.local.files.draft import draft
 from tacita.engines.local.files.open import open_source
-from tacita.engines.local.files.workbook import sheets_of
 from tacita.engines.local.files.stored import StoredFile
+from tacita.engines.local.files.workbook import sheets_of
 from tacita.engines.marks import data_marks
 from tacita.errors import DataError, InvalidInput, SourceUnavailable, UnknownName
 
@@ -92,6 +92,11 @@ def write_duckdb(path: Path) -> None:
         connection.execute('CREATE TABLE "the people" AS SELECT * FROM given')
 
 
+def _stream(path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+
+
 WRITERS: dict[str, Any] = {
     "people.csv": lambda path: path.write_bytes(text()),
     "people.tsv": lambda path: path.write_bytes(text("\t")),
@@ -100,18 +105,13 @@ WRITERS: dict[str, Any] = {
     "people.csv.gz": lambda path: path.write_bytes(gzip.compress(text())),
     "people.parquet": lambda path: pq.write_table(TABLE, path),
     "people.feather": lambda path: pyarrow.feather.write_feather(TABLE, path),
-    "people.arrows": lambda path: _stream(path),
+    "people.arrows": _stream,
     "people.xlsx": write_xlsx,
     "people.sav": write_statistical,
     "people.dta": write_statistical,
     "people.duckdb": write_duckdb,
 }
 TABLES = {"people.xlsx": "people", "people.duckdb": "the people"}
-
-
-def _stream(path: Path) -> None:
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, TABLE.schema) as writer:
-        writer.write_table(TABLE)
 
 
 def address(tmp_path: Path, name: str) -> str:

@@ -23,9 +23,7 @@ from tacita.engines.local.files.stored import StoredFile, find_files, is_stored,
 from tacita.engines.marks import data_marks
 from tacita.errors import InvalidInput, SourceUnavailable
 
-DOMAIN = Domain(
-    attributes=[Categorical(name="sex", levels=["f", "m"]), Numeric(name="age", bounds=(0, 100), bins=5)]
-)
+DOMAIN = Domain(attributes=[Categorical(name="sex", levels=["f", "m"]), Numeric(name="age", bounds=(0, 100), bins=5)])
 TABLE = pa.table({"sex": ["f", "m"] * 50, "age": [float(at) for at in range(100)]})
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
 

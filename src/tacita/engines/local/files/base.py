@@ -68,8 +68,8 @@ class Rows:
 class Checked(Protocol):
     """A source that can be broken in ways that counting ignores."""
 
-    def check(self) -> None:
-        """Read everything, and refuse broken data."""
+    def checked(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns; broken data is refused."""
 
 
 @runtime_checkable

@@ -114,20 +114,20 @@ class TextSource:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns."""
+        return self._batches(columns, strict=False)
+
+    def checked(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns; a file that is not whole lines of text in its encoding is refused."""
+        return self._batches(columns, strict=True)
+
+    def _batches(self, columns: Sequence[str], *, strict: bool) -> Iterator[pa.RecordBatch]:
         for file in self._files():
             header = self._header(file)
-            with self._reading(file), self._open(file, [header[name] for name in columns]) as reader:
+            wanted = [header[name] for name in columns]
+            with self._reading(file), self._open(file, wanted, strict=strict) as reader:
                 for batch in reader:
                     for start in range(0, batch.num_rows, READ_ROWS):
                         yield self._conversion.apply(batch.slice(start, READ_ROWS), columns)
-
-    def check(self) -> None:
-        """Read everything, and refuse a file that is not whole lines of text in the stated encoding."""
-        for file in self._files():
-            written = list(self._header(file).values())
-            with self._reading(file), self._open(file, written, strict=True) as reader:
-                for _ in reader:
-                    pass
 
     def _open(self, file: StoredFile, columns: Sequence[str] | None, *, strict: bool = False) -> Any:
         wanted, dialect = list(columns or ()), self._dialect
