@@ -27,7 +27,7 @@ _CODES = frozenset("aAbBdHIjmMpSyYfzZ%")
 
 
 class CsvDialect(Frozen):
-    """How a text file is written. What is not stated is as in plain CSV: commas, UTF-8, a header, decimal points."""
+    """Dialect of a text file. The defaults are those of plain CSV: commas, UTF-8, a header, decimal points."""
 
     delimiter: str | None = Field(
         default=None, min_length=1, max_length=1, description="Between values; by default a tab in .tsv, else a comma."

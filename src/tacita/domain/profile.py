@@ -1,4 +1,4 @@
-"""What one column holds, gathered batch by batch: how many rows, which values, what they can be read as.
+"""Profile of one column, gathered batch by batch: rows, values, and kinds that they can be read as.
 
 Distinct values are counted up to `MOST_KEPT`. Beyond that only what a decision needs is followed: whether all values
 are numbers or dates, and between which ends.

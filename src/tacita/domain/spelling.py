@@ -1,4 +1,4 @@
-"""How values are written in a column: which numbers, dates and words for missing values its texts can be.
+"""Spelling of a column: numbers, dates and words for missing values that its texts can be.
 
     numbers    marks of decimals and thousands that all texts of a column follow
     dates      formats that all of them follow

@@ -8,7 +8,23 @@ from pydantic import Field
 
 from tacita.wire.base import RequestModel, ResponseModel
 
-__all__ = ["DialectModel", "DraftInfo", "SourceInfo"]
+__all__ = ["MEDIA", "DialectModel", "DraftInfo", "FileKind", "SourceInfo"]
+
+FileKind = Literal["csv", "tsv", "parquet", "arrow", "xlsx", "xls", "ods", "dta", "sav", "sas7bdat", "xpt"]
+MEDIA: dict[str, FileKind] = {
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+    "application/vnd.apache.parquet": "parquet",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.oasis.opendocument.spreadsheet": "ods",
+    "application/x-stata-dta": "dta",
+    "application/x-spss-sav": "sav",
+    "application/x-sas-data": "sas7bdat",
+    "application/x-sas-xport": "xpt",
+}
+"""Media types of files that may be sent, and their endings."""
 
 
 class SourceInfo(ResponseModel):
@@ -21,7 +37,7 @@ class SourceInfo(ResponseModel):
 
 
 class DialectModel(RequestModel):
-    """What is known about the dialect of a text file; what is not stated is found."""
+    """Known parts of the dialect of a text file; parts that are not stated are found."""
 
     delimiter: str | None = Field(default=None, min_length=1, max_length=1, description="Between values.")
     quote: str | None = Field(default=None, max_length=1, description="Around values; empty for none.")

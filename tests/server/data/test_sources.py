@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.hostile_files import ABORTS, bomb, footer_with_fewer_rows
 
+from tacita.domain import Domain
 from tacita.server.data.sources import Sources
 
 CSV = b"town,age\nBari,30\nPisa,40\n"
@@ -270,3 +271,60 @@ def test_a_header_without_rows_gives_no_draft_and_says_so(world_of):
     answer = world.call("GET", "/v1/sources/towns/draft", token=world.token("steward"))
     assert (answer.status_code, answer.json()["rule"]) == (422, "has no rows to infer a schema from")
     assert "Bring data that has rows" in answer.json()["hint"]
+
+
+def test_a_european_file_is_drafted_registered_and_counted(world_of):
+    """Semicolons, decimal commas, Latin-1: found, explained, kept in the schema, and read so by every query."""
+    world = world_of()
+    lines = "".join(
+        f"{town};{1000 + at},5;{at % 28 + 1:02d}.03.1980\n" for at in range(60) for town in ("Zürich", "Köln")
+    )
+    content = ("town;pay;born\n" + lines).encode("latin-1")
+    assert put(world, "towns", content).status_code == 200
+    token = world.token("steward")
+    drafted = world.call("POST", "/v1/sources/towns/draft", token=token, json={})
+    assert drafted.status_code == 200, drafted.text
+    found = drafted.json()
+    assert found["domain"]["csv"] == {
+        "delimiter": ";", "encoding": "cp1252", "decimal": ",", "dates": ["%d.%m.%Y"],
+    }  # fmt: skip
+    assert set(found["reasons"]) == {"town", "pay", "born"}
+    assert found["preview"][:2] == [["town", "pay", "born"], ["Xüxxxx", "9999,9", "99.99.9999"]]
+    assert "Zürich" not in str(found["preview"])  # rows are shown masked; levels are what is to be confirmed
+    assert world.call("GET", "/v1/sources/towns/draft", token=token).json() == found["domain"]
+    schema = Domain.from_dict(found["domain"]).confirm().as_dict()
+    assert world.register("towns", source="towns", schema=schema).status_code == 201
+    query = {"tables": [["town"]], "budget": {"epsilon": 1.0}}
+    answer = world.call("POST", "/v1/datasets/towns/query", token=world.token("analyst"), json=query)
+    assert answer.status_code == 200, answer.text
+    counts = answer.json()["releases"][0]["estimate"]
+    assert all(40 < count < 80 for count in counts)
+
+
+def test_what_is_stated_about_a_dialect_is_not_searched(world_of):
+    world = world_of()
+    assert put(world, "days", b"day;x\n" + b"03/04/2020;a\n05/06/2021;b\n" * 9).status_code == 200
+    token = world.token("steward")
+    refused = world.call("POST", "/v1/sources/days/draft", token=token, json={})
+    assert (refused.status_code, refused.json()["field"]) == (422, "csv.dates")
+    drafted = world.call("POST", "/v1/sources/days/draft", token=token, json={"dates": ["%m/%d/%Y"]})
+    assert drafted.json()["domain"]["csv"]["dates"] == ["%m/%d/%Y"]
+    for wrong in ({"dates": ["%H"]}, {"encoding": "klingon"}, {"delimiter": ";;"}, {"other": 1}):
+        assert world.call("POST", "/v1/sources/days/draft", token=token, json=wrong).status_code == 422
+
+
+def test_a_workbook_becomes_a_source(world_of, tmp_path):
+    import xlsxwriter
+
+    world, path = world_of(), tmp_path / "people.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["town", "age"])
+        for at in range(60):
+            sheet.write_row(at + 1, 0, [("Bari", "Pisa")[at % 2], 20 + at])
+    media = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    assert put(world, "people", path.read_bytes(), media).status_code == 200
+    assert register(world, "people").status_code == 201
+    broken = put(world, "other", b"PK\x03\x04SECRET" * 50, media)
+    assert broken.status_code == 422
+    assert "SECRET" not in broken.text

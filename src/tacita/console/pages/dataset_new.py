@@ -13,10 +13,12 @@ from tacita.console.parts.drafting import STEPS, Line, lines_of, schema_of
 from tacita.console.parts.schema import KIND_WORDS, ROLE_WORDS, schema_file
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
+from tacita.wire.sources import MEDIA
 
 __all__ = ["dataset_new"]
 
-_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+_MEDIA = {kind: media for media, kind in MEDIA.items()} | {"feather": "application/vnd.apache.arrow.file"}
+_ENDINGS = ",".join(f".{ending}" for ending in _MEDIA)
 _CURRENCIES = {"pure": "ε (pure)", "approx": "ε at a δ", "zcdp": "ρ (zCDP)"}
 _NEIGHBOURS = {"add-remove": "one added or removed", "replace-one": "one replaced"}
 
@@ -34,6 +36,7 @@ class _Bringing:
         self._visit = visit
         self._lines: list[Line] = []
         self._nulls: list[str] = []
+        self._csv: dict[str, Any] = {}
         self._proposed = ""
         self._kinds: dict[str, str] = {}
         self._source = ""
@@ -43,7 +46,8 @@ class _Bringing:
         about = "The file stays on this server and cannot be downloaded."
         with kit.panel("1. Source", about), kit.row():
             self._files = kit.choice("Source", list(await self._free()), change=self._chosen)
-            kit.upload("Upload a CSV or Parquet file", self._brought, accept=".csv,.parquet")
+            kit.upload("Upload a file", self._brought, accept=_ENDINGS)
+        self._reading = ui.element("div")
         self._schema = ui.element("div")
         self._terms = ui.element("div")
         if self._files.value:  # the page was loaded again
@@ -58,7 +62,7 @@ class _Bringing:
     async def _brought(self, event: events.UploadEventArguments) -> None:
         stem, _, ending = event.file.name.rpartition(".")
         if ending.lower() not in _MEDIA:
-            raise InvalidInput("must end in .csv or .parquet", field="file", value=event.file.name)
+            raise InvalidInput(f"must end in {_ENDINGS}", field="file", value=event.file.name)
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:60] or "data"
         if name in self._files.options and not await kit.confirm(
             "Replace the file?", f"The server already has a file {name} without a dataset.", "Replace"
@@ -69,6 +73,7 @@ class _Bringing:
 
     async def _chosen(self) -> None:
         self._source = self._files.value
+        self._reading.clear()
         self._schema.clear()
         self._terms.clear()
         if not self._source:
@@ -81,15 +86,25 @@ class _Bringing:
             self._take({"attributes": [], "nulls": [""]})
             return
         try:
-            draft = await self._visit.api.get(f"/v1/sources/{self._source}/draft")
+            draft = await self._visit.api.post(f"/v1/sources/{self._source}/draft", {})
         except TacitaError:
             self._files.set_value(None)
             raise
-        self._take(draft)
+        self._show_reading(draft)
+        self._take(draft["domain"])
+
+    def _show_reading(self, draft: dict[str, Any]) -> None:
+        """Show how the file was read: its first rows, masked, and what was found about it."""
+        names, *rows = draft["preview"] or [[]]
+        self._reading.clear()
+        with self._reading, kit.panel("How the file is read", "Letters are shown as x, digits as 9."):
+            kit.table(names, rows, caption="First rows")
+            for note in draft["notes"]:
+                kit.note(note)
 
     def _take(self, schema: dict[str, Any]) -> None:
         kit.draft().note("schema", (self._source, schema))
-        self._lines, self._nulls = lines_of(schema), schema.get("nulls", [])
+        self._lines, self._nulls, self._csv = lines_of(schema), schema.get("nulls", []), schema.get("csv", {})
         self._proposed = schema.get("person") or ""
         self._show_schema()
         self._show_terms()
@@ -188,6 +203,7 @@ class _Bringing:
     async def _register(self) -> None:
         person = self._person.value
         schema = schema_of(self._title.value, self._lines, self._nulls, person=person)
+        schema |= {"csv": self._csv} if self._csv else {}
         Domain.from_dict(schema).require_public()  # refused here, before data is read
         body = {
             "name": self._name.value,

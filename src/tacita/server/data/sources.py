@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import anyio.to_thread
 
@@ -27,10 +27,10 @@ from tacita.engines.local.files.parquet import PARQUET, ParquetSource
 from tacita.engines.local.isolated import IsolatedSource, Limits
 from tacita.errors import Conflict, DataError, InvalidInput, SourceUnavailable, UnknownName
 from tacita.settings import SourceSettings
+from tacita.wire.sources import FileKind
 
-__all__ = ["BroughtSettings", "FileKind", "ReadingLimits", "Sources"]
+__all__ = ["BroughtSettings", "ReadingLimits", "Sources"]
 
-FileKind = Literal["csv", "tsv", "parquet", "arrow", "xlsx", "xls", "ods", "dta", "sav", "sas7bdat", "xpt"]
 _KINDS: tuple[FileKind, ...] = get_args(FileKind)
 
 

@@ -22,13 +22,14 @@ from tacita.server.http import logs
 from tacita.server.http.errors import RefusedBody, respond
 from tacita.server.http.metrics import Metrics
 from tacita.wire.refusals import NotJsonMedia, TooLarge, internal_fault
+from tacita.wire.sources import MEDIA
 
 __all__ = ["Gate"]
 
 API = "/v1/"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _UPLOAD, _FORM = "/v1/anonymize", b"multipart/form-data"  # a file beside other fields
-_SOURCES, _FILES = "/v1/sources/", (b"text/csv", b"application/vnd.apache.parquet")  # a file as the body
+_SOURCES, _FILES = "/v1/sources/", tuple(media.encode() for media in MEDIA)  # a file as the body
 _JSON = b"application/json"
 _PACKED = b"application/vnd.tacita.reports"  # the collecting path takes bytes too
 _MOST_FIELDS = 1000

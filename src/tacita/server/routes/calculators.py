@@ -20,7 +20,7 @@ __all__ = ["router", "routes_of"]
 
 router = APIRouter(tags=["calculators"], responses=DOCUMENTED, route_class=TokenFirst)
 
-Asker = Annotated[Token, Depends(allow("steward", "analyst", "holder"))]
+Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 
 
 @router.get("/v1/calculators", summary="Calculators, each with the schema of its request")
@@ -34,7 +34,7 @@ def list_calculators(token: Asker) -> list[CalculatorInfo]:
 
 def routes_of(calculator: Calculator[Any]) -> APIRouter:
     """Return the route of a calculator."""
-    made = APIRouter(tags=["calculators"], responses=DOCUMENTED, route_class=TokenFirst)
+    made = APIRouter(responses=DOCUMENTED, route_class=TokenFirst)
 
     async def ask(body: Any, request: Request, token: Asker, services: Services_) -> CalculatorAnswer:
         """Reads no data and spends no budget."""

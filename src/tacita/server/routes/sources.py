@@ -13,33 +13,19 @@ from tacita.errors import Conflict, InvalidInput, SourceUnavailable, UnknownName
 from tacita.server.auth.auth import Services_, allow, check_scope
 from tacita.server.auth.token_first import TokenFirst
 from tacita.server.auth.tokens import Token
-from tacita.server.data.sources import FileKind
 from tacita.server.http.errors import DOCUMENTED
 from tacita.server.services import Services
 from tacita.wire import DialectModel, DraftInfo, SourceInfo
 from tacita.wire.base import Name
 from tacita.wire.refusals import unreachable
+from tacita.wire.sources import MEDIA
 
-__all__ = ["MEDIA", "router"]
+__all__ = ["router"]
 
 router = APIRouter(tags=["datasets"], responses=DOCUMENTED, route_class=TokenFirst)
 
 Steward = Annotated[Token, Depends(allow("steward"))]
 SourceName = Annotated[Name, Path()]
-
-MEDIA: dict[str, FileKind] = {
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv",
-    "application/vnd.apache.parquet": "parquet",
-    "application/vnd.apache.arrow.file": "arrow",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "application/vnd.ms-excel": "xls",
-    "application/vnd.oasis.opendocument.spreadsheet": "ods",
-    "application/x-stata-dta": "dta",
-    "application/x-spss-sav": "sav",
-    "application/x-sas-data": "sas7bdat",
-    "application/x-sas-xport": "xpt",
-}
 
 
 @router.get("/v1/sources", summary="List the sources that data can be read from")

@@ -1,4 +1,4 @@
-"""What sources of rows share: their protocol, the errors of readers, and checks of names.
+"""Base of sources of rows: their protocol, the errors of readers, and checks of names.
 
 A source is read as often as needed and never held; the batches of one source have the same rows each time, whatever
 columns are requested. An error never holds raw values, not even in its private part, which names the broken line.

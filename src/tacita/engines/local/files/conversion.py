@@ -24,7 +24,7 @@ Convert: TypeAlias = Callable[[Column], Column]
 
 
 class Conversion:
-    """What the dialect does to each column.
+    """Conversion of each column by the dialect.
 
     Args:
         dialect: How the file is written.
