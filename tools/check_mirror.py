@@ -32,10 +32,11 @@ ROOMS = {
 TOGETHER = {
     "anonymize/test_loss.py": ("labels",),
     "assess/compare/test_compare.py": ("page", "plan", "run"),
+    "assess/decisions/test_asked.py": ("page",),
     "assess/test_assessment.py": ("options", "assess/utility/registry"),
     "assess/test_disclosure.py": ("scenario",),
     "collect/analysis/test_findings.py": ("hypothesis",),
-    "collect/analysis/test_independence.py": ("independence_simulated",),
+    "collect/analysis/test_independence.py": ("independence_counts", "independence_simulated"),
     "collect/campaigns/test_intake.py": ("campaign",),
     "collect/campaigns/test_store.py": ("terms",),
     "collect/channels/test_geometric.py": ("matrix",),

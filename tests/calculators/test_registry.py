@@ -30,6 +30,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "oracles": {"levels": 100, "epsilon": 1.0, "respondents": 10_000},
     "block-protocol": {"shares": [0.6, 0.3, 0.1], "keep": 0.5, "block": 200, "people": 4000},
     "z-anonymity": {"shown": [0.5, 0.2], "users": 200, "z": 20, "k": 5},
+    "flip": {"people": 2000, "epsilon": 0.1, "effect": 0.1, "draws": 400},
 }
 
 
@@ -140,6 +141,20 @@ def test_sampled_sensitivity_is_an_order_statistic_with_its_confidence() -> None
     ).values == {"pairs_needed": math.ceil(math.log(2 / 0.05) / 0.02)}
     with pytest.raises(ValueError, match="together"):
         CALCULATORS["sampled-sensitivity"].request.model_validate({"epsilon": 1.0})
+
+
+def test_a_flip_is_planned_with_a_test_that_knows_the_noise() -> None:
+    values = found("flip", draws=2000).values
+    assert values["df"] == 1
+    assert 2000 < values["people_needed"] < 5000  # at 2,000 people the effect is lost more often than 5 %
+    assert values["flip"]["probability"] > 0.05
+    assert values["epsilon_needed"] > 0.1
+    assert values["statistic_needed"]["0.8"] == pytest.approx(8.7, abs=0.9)
+    local = found("flip", mechanism="rr", epsilon=1.0, strata=2).values
+    assert local["df"] == 2
+    assert local["people_needed"] > values["people_needed"]
+    none = found("flip", mechanism="unary", epsilon=0.05, effect=0.01).values
+    assert none["people_needed"] is None or none["people_needed"] > 10**6
 
 
 @pytest.mark.parametrize("name", CALCULATORS)

@@ -381,6 +381,35 @@ def test_a_campaign_for_a_number(folder, channel):
         assert run("collect", "create", *asked, "--title", "Ages", "--half-width", "0.1", "--state", state).code == 2
 
 
+def test_a_campaign_whose_matrix_is_refitted(folder):
+    import numpy as np
+
+    from tacita.collect.campaigns import Campaigns
+    from tacita.domain import Domain, Ordinal
+    from tacita.store import Database
+    from tacita.testing.respondents import answer_campaign
+
+    Domain(attributes=(Ordinal(name="school", levels=("none", "basic", "high", "college")),)).write(
+        folder / "school.yaml"
+    )
+    state = f"sqlite:///{folder}/school.db"
+    asked = ("-s", "school.yaml", "--by", "school", "--respondents", "900", "--epsilon", "1", "--channel", "optimal")
+    good("collect", "plan", *asked, "--penalty", "exact")
+    blocks = ("--block", "300", "--floor", "0.3", "--penalty", "squared", "--minimum", "10", "--id", "school")
+    made = json.loads(good("collect", "create", *asked, *blocks, "--title", "School", "--state", state, "--json"))
+    assert made["questions"][0]["channel"] == "matrix"
+    campaigns = Campaigns(Database(state))
+    for block in (1, 2, 3):
+        assert campaigns.advance("school").block == block
+        answer_campaign(campaigns, "school", {"school": np.arange(300) % 2}, seed=block)
+    shown = json.loads(good("collect", "tables", "school", "--published", "raw", "--state", state, "--json"))
+    (release,) = shown["releases"]
+    assert release["provenance"]["recipe"]["blocks"] == 3
+    assert release["event"]["epsilon"] <= 1.0
+    refused = run("collect", "create", *asked[:-1], "unary", *blocks[:2], "--title", "S", "--state", state)
+    assert "need randomized response or a matrix" in refused.err
+
+
 def test_a_campaign_for_parities(folder):
     import numpy as np
 

@@ -16,7 +16,7 @@ from tacita.cli import app
 from tacita.collect.analysis.findings import independence, integrity, prevalences, published
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.campaigns import Campaigns, Terms
-from tacita.collect.channels.wiring import REGISTRY
+from tacita.collect.channels.wiring import MAKERS, REGISTRY
 from tacita.collect.device.channels import KINDS, ChannelKind, ChannelName
 from tacita.collect.device.device import Device
 from tacita.collect.device.question import Question
@@ -47,7 +47,7 @@ def test_devices_know_every_channel():
 
 
 def test_an_owner_can_ask_for_every_channel():
-    assert set(get_args(ChannelName)) == {"auto", "mixed", *REGISTRY}
+    assert set(get_args(ChannelName)) == {"auto", "mixed", *MAKERS}
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")

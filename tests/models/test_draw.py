@@ -55,3 +55,11 @@ def test_bad_input():
     for parents in ({}, {"a": ("b",), "b": ("a",)}, {"a": ("nobody",)}):
         with pytest.raises(TacitaError):
             draw_network(parents)
+
+
+def test_labels_are_drawn_and_read_aloud():
+    svg = draw_network(DIAMOND, labels={("a", "b"): "87 % <b>", ("x", "y"): "elsewhere"})
+    texts = [text.text for text in ElementTree.fromstring(svg).findall("text")]
+    assert texts == ["87 % <b>"]
+    assert "b follows a (87 % " in ElementTree.fromstring(svg).get("aria-label")
+    assert "elsewhere" not in svg

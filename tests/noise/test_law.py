@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.noise import DiscreteGaussian, DiscreteLaplace, SecureSource, SeededSource, law_from_dict
-from tacita.noise.law import OPENDP_AT_MOST, ratio_at_least
+from tacita.noise import DiscreteGaussian, DiscreteLaplace, SecureSource, SeededSource, Stepped, law_from_dict
+from tacita.noise.law import OPENDP_AT_MOST, law_of_sum, ratio_at_least
 from tacita.testing.channel import chi_square_p
 
 LAWS = [
@@ -121,3 +121,24 @@ def test_unknown_law_and_level():
         law_from_dict({"law": "cauchy"})
     with pytest.raises(InvalidInput, match="level"):
         LAWS[0].half_width(1.0)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_the_law_of_a_sum_is_the_convolution(law):
+    values, chances = law_of_sum(law)
+    assert chances.tolist() == law.pmf(values).tolist()
+    wide, three = law_of_sum(law, 3)
+    slow = np.convolve(np.convolve(chances, chances), chances)  # values from three times the first one on
+    start = int(wide[0] - 3 * values[0])
+    if start >= 0:
+        np.testing.assert_allclose(three, slow[start : start + wide.size], atol=1e-14)
+    assert three.sum() == pytest.approx(1, abs=1e-12)
+    assert (wide * wide * three).sum() == pytest.approx(3 * law.variance, rel=1e-8)
+
+
+def test_the_law_of_a_sum_on_a_grid_counts_steps():
+    law = Stepped(law=DiscreteLaplace.at_least(64), of=Fraction(1, 16))
+    values, chances = law_of_sum(law, 2)
+    assert (values**2 * chances).sum() / 16**2 == pytest.approx(2 * law.variance, rel=1e-8)
+    with pytest.raises(InvalidInput, match="too wide"):
+        law_of_sum(DiscreteLaplace.at_least(10**6))

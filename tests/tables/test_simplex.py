@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacita.errors import InvalidInput
-from tacita.tables.simplex import norm_sub, to_distribution
+from tacita.tables.simplex import norm_sub, norm_sub_rows, to_distribution
 
 VECTORS = st.lists(st.floats(-5, 5), min_size=1, max_size=20)
 
@@ -63,3 +63,11 @@ def test_noisy_counts_become_the_nearest_distribution():
     assert np.sum((values - found) ** 2) <= best + 1e-12
     assert found.sum() == pytest.approx(1)
     assert to_distribution(np.array([-1.0, 0.5])) == pytest.approx([0.5, 0.5])
+
+
+def test_rows_are_projected_one_by_one():
+    rng = np.random.default_rng(3)
+    rows, totals = rng.normal(size=(50, 6)), rng.uniform(0.5, 4, 50)
+    one_by_one = [norm_sub(row, total=total).frequencies for row, total in zip(rows, totals, strict=True)]
+    np.testing.assert_allclose(norm_sub_rows(rows, total=totals), one_by_one, atol=1e-12)
+    np.testing.assert_allclose(norm_sub_rows(rows), [norm_sub(row).frequencies for row in rows], atol=1e-12)

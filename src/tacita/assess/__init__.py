@@ -7,7 +7,7 @@ from typing import Any
 
 from tacita.common.lazy import load_name
 
-_ROOMS = ("attacks", "audit", "compare", "utility")
+_ROOMS = ("attacks", "audit", "compare", "decisions", "utility")
 _HOMES = {
     "Assessment": "assessment",
     "AssessmentOptions": "options",
@@ -18,7 +18,11 @@ _HOMES = {
     "assess": "assessment",
     "audit_library": "audit.library",
     "audit_model": "audit.models",
+    "design_flip": "decisions.flip",
     "disclosure_risk": "disclosure",
+    "link_stability": "decisions.links",
+    "posterior_flip": "decisions.flip",
+    "private_test": "decisions.private_test",
 }
 
 __all__ = sorted([*_HOMES, *_ROOMS])

@@ -6,6 +6,7 @@ from typing import Any
 
 from tacita.calculators.at_risk import AT_RISK
 from tacita.calculators.block_protocol import BLOCK_PROTOCOL
+from tacita.calculators.flip import FLIP
 from tacita.calculators.kind import Calculator, Result
 from tacita.calculators.odds import ODDS
 from tacita.calculators.oracles import ORACLES
@@ -29,6 +30,7 @@ CALCULATORS: dict[str, Calculator[Any]] = {
         ORACLES,
         BLOCK_PROTOCOL,
         Z_CHANCE,
+        FLIP,
     )
 }
 

@@ -17,6 +17,7 @@ from tacita.cli.collect import (
     Epsilon,
     Mode,
     Pairs,
+    PenaltyName,
     Respondents,
     app,
     show_design,
@@ -119,10 +120,16 @@ def create(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    penalty: PenaltyName = "distance",
     minimum: Annotated[int, typer.Option(help="Least number of answers to a table before it is published.")] = 100,
     closes: Annotated[str | None, typer.Option(help="Time at which it closes by itself.")] = None,
-    block: Annotated[int | None, typer.Option(help="Run in blocks of this many reports; needs --channel rr.")] = None,
-    floor: Annotated[float, typer.Option(help="With --block: weight of the uniform among the fakes.")] = 0.5,
+    block: Annotated[
+        int | None, typer.Option(help="Run in blocks of this many reports; needs --channel rr, matrix or optimal.")
+    ] = None,
+    floor: Annotated[
+        float,
+        typer.Option(help="Weight of the uniform among fakes in blocks, or of randomized response in a matrix."),
+    ] = 0.5,
     block_seconds: Annotated[
         float | None, typer.Option(help="With --block: seconds after which a block closes.")
     ] = None,
@@ -158,6 +165,8 @@ def create(
         answers=answers,
         channel=channel,
         dependence=dependence,
+        penalty=penalty,
+        floor=floor,
     )
     terms = Terms(
         minimum=minimum,

@@ -11,8 +11,8 @@ import typer
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Data, Json, SchemaFile, TableName, engine_of
 from tacita.collect.analysis import findings
-from tacita.collect.channels.wiring import REGISTRY
-from tacita.collect.device.channels import ChannelName
+from tacita.collect.channels.wiring import MAKERS
+from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.collect.estimating.means import CollectedMean, collected_means
 from tacita.collect.estimating.tally import simulate as simulate_collection
 from tacita.collect.planning.design import CollectionDesign
@@ -33,6 +33,7 @@ __all__ = [
     "Epsilon",
     "Mode",
     "Pairs",
+    "PenaltyName",
     "Respondents",
     "app",
     "show_design",
@@ -64,7 +65,15 @@ Channel = Annotated[
     ChannelName,
     typer.Option(
         help="Channel of all questions. auto: the best for each. mixed: means of numbers and tables of all else. "
-        + " ".join(f"{name}: {each.title}." for name, each in REGISTRY.items())
+        + " ".join(f"{name}: {each.title}." for name, each in MAKERS.items())
+    ),
+]
+PenaltyName = Annotated[
+    Penalty,
+    typer.Option(
+        "--penalty",
+        help="With --channel optimal: cost of reporting one cell for another. distance: places apart on ordered "
+        "attributes. squared: their square. exact: 1 for every wrong cell.",
     ),
 ]
 Dependence = Annotated[
@@ -143,6 +152,7 @@ def plan(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    penalty: PenaltyName = "distance",
     half_width: Annotated[
         float | None, typer.Option(help="Compute the respondents needed to know every share to within this.")
     ] = None,
@@ -159,6 +169,7 @@ def plan(
         answers=answers,
         channel=channel,
         dependence=dependence,
+        penalty=penalty,
     )
     found = None if half_width is None else _needed(design, half_width)
     if json:
@@ -192,6 +203,7 @@ def simulate(
     answers: Answers = "one",
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
+    penalty: PenaltyName = "distance",
     seed: Annotated[int, typer.Option(help="The same seed gives the same collection.")] = 0,
     table: TableName = None,
     json: Json = False,
@@ -208,6 +220,7 @@ def simulate(
         answers=answers,
         channel=channel,
         dependence=dependence,
+        penalty=penalty,
     )
     tally = simulate_collection(design, engine_of(data, domain, table), SeededSource(seed))
     means = collected_means(tally)

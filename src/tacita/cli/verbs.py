@@ -56,6 +56,9 @@ VERBS = {
         "audit",
         "audit",
     ),
+    "decide": Verb(
+        "Test independence on released tables, and find how likely noise turned a decision; costs nothing.", "decisions"
+    ),
     "verify": Verb(
         "Check signature, files and arithmetic of a privacy statement. Exit status 3 if something does not hold.",
         "verify",

@@ -358,7 +358,7 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
 
         Args:
             name: One of `calculators`: odds, at-risk, price, sampled-sensitivity, repeated, shuffled, oracles,
-                block-protocol, z-anonymity.
+                block-protocol, z-anonymity, flip.
             given: The members of its request.
         """
         return CalculatorAnswer.model_validate_json(

@@ -23,6 +23,7 @@ def draw_network(
     parents: Mapping[str, Sequence[str]],
     *,
     weights: Mapping[tuple[str, str], float] | None = None,
+    labels: Mapping[tuple[str, str], str] | None = None,
     title: str = "network",
 ) -> str:
     """An SVG of the attributes and of the arrows between them.
@@ -30,6 +31,7 @@ def draw_network(
     Args:
         parents: Of each attribute; no circles.
         weights: How much an arrow (parent, child) matters; the widest is the largest. All are equal if not given.
+        labels: A short text beside an arrow (parent, child), such as its share of repetitions.
         title: What the picture shows, for those who hear it read.
     """
     if not parents:
@@ -53,8 +55,10 @@ def draw_network(
         for parent in above:
             share = 1.0 if weights is None or heaviest <= 0 else weights.get((parent, child), 0.0) / heaviest
             lines.append(_arrow(at[parent], at[child], 0.8 + 2.4 * share))
+            if labels is not None and (parent, child) in labels:
+                lines.append(_label(at[parent], at[child], labels[parent, child]))
     boxes = [_box(name, *at[name]) for row in rows for name in row]
-    said = html.escape(f"{title}: " + "; ".join(_said(name, above) for name, above in parents.items()))
+    said = html.escape(f"{title}: " + "; ".join(_said(name, above, labels) for name, above in parents.items()))
     return (
         f'<svg viewBox="0 0 {wide} {high}" width="{wide}" role="img" aria-label="{said}" class="network">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" '
@@ -99,6 +103,15 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], width: float) -
     )
 
 
+def _label(start: tuple[float, float], end: tuple[float, float], text: str) -> str:
+    """A text at the middle of an arrow, with a halo so that it stays readable over other arrows."""
+    (x, y), (u, v) = (start[0], start[1] + _HIGH), end
+    return (
+        f'<text x="{(x + u) / 2 + 4:.0f}" y="{(y + v) / 2 + 4:.0f}" font-size="11" stroke="var(--bg, #fff)" '
+        f'stroke-width="3" paint-order="stroke">{html.escape(text)}</text>'
+    )
+
+
 def _box(name: str, x: float, y: float) -> str:
     shown = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     return (
@@ -108,5 +121,6 @@ def _box(name: str, x: float, y: float) -> str:
     )
 
 
-def _said(name: str, above: Sequence[str]) -> str:
-    return f"{name} follows {' and '.join(above)}" if above else f"{name} stands alone or leads"
+def _said(name: str, above: Sequence[str], labels: Mapping[tuple[str, str], str] | None) -> str:
+    said = [f"{parent} ({labels[parent, name]})" if labels and (parent, name) in labels else parent for parent in above]
+    return f"{name} follows {' and '.join(said)}" if above else f"{name} stands alone or leads"

@@ -18,7 +18,7 @@ from tacita.errors import InvalidInput
 from tacita.noise._exact import Words
 from tacita.noise.source import Source
 
-__all__ = ["Law", "law_from_dict", "ratio_at_least"]
+__all__ = ["Law", "law_from_dict", "law_of_sum", "ratio_at_least"]
 
 Integers = npt.NDArray[np.int64]
 OPENDP_AT_MOST = 4096
@@ -82,21 +82,51 @@ class Law(ABC):
 
 @lru_cache(maxsize=4096)
 def _half_width(law: Law, level: float, terms: int) -> float:
-    # The sum's law is the inverse transform of the law's transform to the power `terms`. The grid is wide enough that
-    # what wraps around is below 1e-15: laplace tails need 40 scales, the sum's bulk 12 standard deviations.
     if terms > _MANY_TERMS:  # the sum is normal to within a part in 10,000 of its width; rounded up by more than that
         return float(math.ceil(NormalDist().inv_cdf((1 + level) / 2) * law.std * math.sqrt(terms) * (1 + 1e-3)))
-    reach = 40 * law.std + 12 * law.std * math.sqrt(terms) + 8
+    reach = _reach(law, terms)
     if reach > _FINEST_GRID // 2:
         factor = math.ceil(reach / (_FINEST_GRID // 4))
         return factor * (_half_width(law.coarser(factor), level, terms) + 1)
-    size = 1 << math.ceil(math.log2(2 * reach))
-    grid = np.fft.fftfreq(size, 1 / size)
-    transform = np.fft.rfft(law.pmf(grid)) if size > 1 else np.ones(1)
-    sums = np.clip(np.fft.irfft(transform.real**terms, size), 0, None)
+    sums = _sums(law, terms)
+    size = sums.size
     folded = sums[: size // 2].copy()
     folded[1:] += sums[-1 : -(size // 2) : -1]
     return float(np.searchsorted(np.cumsum(folded), level - 1e-12))
+
+
+def _reach(law: Law, terms: int) -> float:
+    """End of the sum's law, in steps: laplace tails need 40 scales, the sum's bulk 12 standard deviations."""
+    spread = law.std / float(law.step)
+    return 40 * spread + 12 * spread * math.sqrt(terms) + 8
+
+
+def _sums(law: Law, terms: int) -> npt.NDArray[np.float64]:
+    """The law of a sum on a circular grid: the inverse transform of the law's transform to the power `terms`.
+
+    The grid is wide enough that what wraps around is below 1e-15.
+    """
+    size = 1 << math.ceil(math.log2(2 * _reach(law, terms)))
+    grid = np.fft.fftfreq(size, 1 / size)
+    transform = np.fft.rfft(law.pmf(grid)) if size > 1 else np.ones(1)
+    return np.clip(np.fft.irfft(transform.real**terms, size), 0, None)
+
+
+def law_of_sum(law: Law, terms: int = 1) -> tuple[Integers, npt.NDArray[np.float64]]:
+    """Values of a sum of `terms` draws, in steps, and the probability of each; tails below 1e-15 are left out.
+
+    A single draw has exact probabilities in floats. Sums come from a transform, whose error is about 1e-16.
+
+    Raises:
+        InvalidInput: The noise is too wide to list.
+    """
+    reach = _reach(law, terms)
+    if reach > _FINEST_GRID // 2:
+        raise InvalidInput("is too wide to list its values", field="noise", value=law.std)
+    values = np.arange(-math.floor(reach), math.floor(reach) + 1, dtype=np.int64)
+    if terms == 1:
+        return values, np.asarray(law.pmf(values))
+    return values, np.asarray(_sums(law, terms)[values])
 
 
 def fill(

@@ -51,6 +51,8 @@ async def design_of(
         answers=body.answers,
         channel=body.channel,
         dependence=body.dependence,
+        penalty=body.penalty,
+        floor=body.rounds.floor if isinstance(body, NewCampaign) and body.rounds else Rounds(size=1).floor,
     )
     return await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)
 

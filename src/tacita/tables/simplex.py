@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
 
-__all__ = ["Projected", "norm_sub", "project_table", "to_distribution"]
+__all__ = ["Projected", "norm_sub", "norm_sub_rows", "project_table", "to_distribution"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,12 +44,23 @@ def norm_sub(frequencies: ArrayLike, *, total: float = 1.0) -> Projected:
         raise InvalidInput("must be one axis of finite numbers, at least one", field="frequencies", value=v.shape)
     if not (np.isfinite(total) and total > 0):
         raise InvalidInput("must be positive and finite", field="total", value=total)
-    down = np.sort(v)[::-1]
-    shifts = (np.cumsum(down) - total) / np.arange(1, v.size + 1)
-    shift = float(shifts[np.flatnonzero(down > shifts)[-1]])
+    shift = float(_shifts(v[None, :], total)[0])
     result = np.maximum(v - shift, 0.0)
     result.setflags(write=False)
     return Projected(frequencies=result, shift=shift)
+
+
+def _shifts(rows: NDArray[np.float64], total: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """The amount that `norm_sub` subtracts, for each row."""
+    down = np.sort(rows, axis=1)[:, ::-1]
+    shifts = (np.cumsum(down, axis=1) - np.reshape(total, (-1, 1))) / np.arange(1, rows.shape[1] + 1)
+    last = rows.shape[1] - 1 - np.argmax((down > shifts)[:, ::-1], axis=1)
+    return np.asarray(np.take_along_axis(shifts, last[:, None], axis=1)[:, 0])
+
+
+def norm_sub_rows(rows: NDArray[np.float64], *, total: float | NDArray[np.float64] = 1.0) -> NDArray[np.float64]:
+    """`norm_sub` of each row of a matrix; `total` is one number, or one for each row, all positive."""
+    return np.maximum(rows - _shifts(rows, total)[:, None], 0.0)
 
 
 def project_table(table: Cells) -> Cells:

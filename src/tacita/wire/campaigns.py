@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tacita.collect.device.channels import ChannelName
+from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.wire.base import Moment, Name, RequestModel, ResponseModel
 
 __all__ = [
@@ -55,13 +55,20 @@ class CollectionPlan(RequestModel):
         "kind of `docs/reference/wire.md` throughout.",
     )
     dependence: float = Field(default=0.1, ge=0, le=1)
+    penalty: Penalty = Field(
+        default="distance",
+        description="For the channel optimal: cost of reporting one cell for another. Places apart on ordered "
+        "attributes (distance), their square (squared), or 1 for every wrong cell (exact).",
+    )
 
 
 class RoundsModel(RequestModel):
     """Blocks of respondents."""
 
     size: int = Field(ge=1, description="Reports that fill a block.")
-    floor: float = Field(default=0.5, gt=0, le=1, description="Weight of the uniform among the fakes.")
+    floor: float = Field(
+        default=0.5, gt=0, le=1, description="Weight of the uniform among fakes, or of randomized response in a matrix."
+    )
     seconds: float | None = Field(default=None, gt=0, description="A block closes after so long in any case.")
 
 

@@ -12,11 +12,10 @@ from tacita.collect.analysis.independence import (
     _departure,
     _interactions,
     _jacobians,
-    central_monte_carlo_test,
     known_total,
-    paper_chi_square,
     wald_test,
 )
+from tacita.collect.analysis.independence_counts import central_monte_carlo_test, paper_chi_square
 from tacita.collect.analysis.independence_simulated import monte_carlo_test, product_likelihood, product_of_margins
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.hadamard import HadamardResponse

@@ -3,21 +3,31 @@
 In each test one respondent is the only one, so that every release is about their reports and nothing else.
 """
 
+import itertools
+import json
+import math
+import shutil
+import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tacita.collect.campaigns import Campaigns, Rounds, Terms
+from tacita.collect.channels.following import penalties, refitted_channel
+from tacita.collect.channels.wiring import channel_of
 from tacita.collect.device.blind import buy_token
-from tacita.collect.device.device import Device
+from tacita.collect.device.device import USUAL_LIMITS, Device
 from tacita.collect.device.question import Refusal
+from tacita.collect.estimating.tally import Tally
 from tacita.collect.planning.plan import plan_collection
-from tacita.domain import Categorical, Domain
+from tacita.domain import Categorical, Domain, Ordinal
 from tacita.errors import Conflict, InvalidInput
 from tacita.store import Database
 from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in "abcd"])
+ROOT = Path(__file__).parents[3]
 TRUTH = dict.fromkeys("abcd", "1")
 VISITS = 40  # each is given a view by lot: all 40 get the same one with a probability far below 1e-6
 
@@ -38,7 +48,7 @@ def device(tmp_path):
     )
 
 
-def open_campaign(campaigns, *, answers="one", rounds=None, id=None, **terms):
+def open_campaign(campaigns, *, answers="one", rounds=None, id=None, channel=None, **terms):
     design = plan_collection(
         DOMAIN,
         Workload.all(DOMAIN, 2),
@@ -46,7 +56,9 @@ def open_campaign(campaigns, *, answers="one", rounds=None, id=None, **terms):
         epsilon=1.0,
         mode="tables",
         answers=answers,
-        channel="rr" if rounds else "auto",
+        channel=channel or ("rr" if rounds else "auto"),
+        penalty="squared",
+        floor=0.2,
     )
     created = campaigns.create(design, title="Contract", id=id, terms=Terms(minimum=1, rounds=rounds, **terms))
     return campaigns.open(created.id)
@@ -101,6 +113,107 @@ def test_one_block_of_many(campaigns, device):
     assert set(refused) == {"campaign-answered"}
     assert campaigns.get(campaign.id).block == 2
     assert release.provenance.recipe["respondents"] == 1
+
+
+@pytest.mark.parametrize("answers", ["one", "view"])
+def test_one_block_of_refitted_matrices(campaigns, device, answers):
+    campaign = open_campaign(campaigns, rounds=Rounds(size=1, floor=0.2), channel="optimal", answers=answers)
+    answer_everything(campaigns, campaign.id, device)
+    assert check_contract(campaigns, campaign.id, device)
+    assert campaigns.get(campaign.id).block == 2
+
+
+def test_every_device_of_every_refitted_block_loses_what_its_integers_lose(campaigns, tmp_path):
+    """Forty stock devices in four blocks: each ledger is the loss of its block, and releases state the largest."""
+    domain = Domain(attributes=[Ordinal(name="school", levels=["none", "basic", "high", "college"])])
+    design = plan_collection(
+        domain, Workload.of(("school",)), respondents=40, epsilon=1.0, channel="optimal", penalty="distance", floor=0.3
+    )
+    created = campaigns.create(design, title="School", terms=Terms(minimum=1, rounds=Rounds(size=10, floor=0.3)))
+    campaign = campaigns.open(created.id)
+    spent = {}
+    for number in range(40):
+        device = Device(
+            service="https://survey.example",
+            ledger_path=tmp_path / f"ledger{number}",
+            limit_total_epsilon=USUAL_LIMITS.total,
+            limit_question_epsilon=USUAL_LIMITS.question,
+        )
+        campaign = campaigns.advance(campaign.id)
+        (question,) = campaigns.sheet(campaign.id)
+        ((report, _),) = device.answer_sheet([question.to_dict()], {"school": ["none", "basic"][number % 2]})
+        campaigns.accept(campaign.id, [report.to_dict()])
+        spent.setdefault(question.question, set()).add(device.limit_total_epsilon - device.remaining())
+    assert len(spent) == 4
+    tally = campaigns.tally(campaign.id)
+    matrices = [asked.channel for asked, _ in tally]
+    assert len(matrices) == 4
+    for losses, channel in zip(spent.values(), matrices, strict=True):
+        table = channel.table
+        worst = max(max(column) / min(column) for column in zip(*table, strict=True))
+        assert list(losses) == pytest.approx([math.log(worst)] * len(losses), abs=1e-9)
+        assert channel.epsilon_upper <= 1.0
+    (release,) = campaigns.releases(campaign.id).values()
+    assert release.event.epsilon == pytest.approx(max(max(losses) for losses in spent.values()), rel=1e-9)
+    assert release.provenance.recipe["blocks"] == 4
+    assert release.provenance.recipe["respondents"] == 40
+    for before, after in itertools.pairwise(range(4)):  # each matrix is fitted to the blocks before it
+        learnt = Tally.counted(tally.design, {place: tally.counts(place) for place in range(after)}).releases()
+        expected = refitted_channel(
+            learnt["school",].values, cost=penalties(domain, "distance"), epsilon=1.0, floor=0.3
+        )
+        assert matrices[after] == expected, before
+
+
+def test_a_block_of_another_kind_is_not_adopted(campaigns, tmp_path):
+    origins = ("https://a.example", "https://b.example")
+    other = Campaigns(Database(f"sqlite:///{tmp_path}/other.db"))
+    open_campaign(campaigns, id="s", rounds=Rounds(size=1), channel="optimal", shard=(0, 2), aggregators=origins)
+    open_campaign(other, id="s", rounds=Rounds(size=1), shard=(1, 2), aggregators=origins)
+    device = Device(service=origins[0], ledger_path=tmp_path / "d", limit_total_epsilon=1e3, limit_question_epsilon=1e3)
+    answer_everything(campaigns, "s", device)
+    assert campaigns.get("s").block == 2
+    with pytest.raises(InvalidInput, match="must ask what this campaign asks"):
+        other.adopt("s", campaigns.block("s"))
+
+
+NODE = shutil.which("node")
+_IN_JAVASCRIPT = """
+import('./src/index.js').then(async ({ Device }) => {
+  const { MemoryStorage } = await import('./test/storage.js');
+  const questions = JSON.parse(process.argv[1]);
+  const found = [];
+  for (const question of questions) {
+    const device = new Device({ service: 'https://survey.example', storage: new MemoryStorage(),
+                                limitTotalEpsilon: 4, limitQuestionEpsilon: 2 });
+    const { report } = await device.answer(question, 'basic');
+    found.push({ spent: 4 - (await device.remaining()), report });
+  }
+  console.log(JSON.stringify(found));
+});
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_javascript_device_answers_refitted_blocks(campaigns):
+    domain = Domain(attributes=[Ordinal(name="school", levels=["none", "basic", "high", "college"])])
+    design = plan_collection(domain, Workload.of(("school",)), respondents=40, epsilon=1.0, channel="optimal")
+    created = campaigns.create(design, title="School", terms=Terms(minimum=1, rounds=Rounds(size=1)))
+    campaigns.open(created.id)
+    for block in range(1, 4):
+        assert campaigns.advance(created.id).block == block
+        (question,) = campaigns.sheet(created.id)
+        done = subprocess.run(
+            [NODE, "-e", _IN_JAVASCRIPT, json.dumps([question.to_dict()])],
+            cwd=ROOT / "clients/js",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        (found,) = json.loads(done.stdout)
+        channel = channel_of(question.channel, question.cells)
+        assert found["spent"] == pytest.approx(channel.epsilon, abs=1e-9)
+        assert campaigns.accept(created.id, [found["report"]]).accepted == 1
 
 
 @pytest.mark.parametrize("rounds", [None, Rounds(size=1)])

@@ -90,6 +90,26 @@ def test_rounds_and_a_stop_over_http(world) -> None:
     assert seen["block"] == 2 or seen["state"] == "closed"
 
 
+def test_matrices_are_refitted_in_blocks_over_http(world) -> None:
+    schema = {
+        "tacita": 1,
+        "attributes": [{"kind": "ordinal", "name": "school", "levels": ["none", "basic", "high", "college"]}],
+    }
+    campaign = world.campaign(
+        schema=schema, tables=[["school"]], channel="optimal", penalty="squared", rounds={"size": 10, "floor": 0.3},
+        minimum=5,
+    )  # fmt: skip
+    first = world.call("GET", f"/v1/campaigns/{campaign['id']}/questions").json()["questions"][0]
+    assert first["channel"]["kind"] == "matrix"
+    post(world, campaign, reports(campaign, 12, answer=3))
+    seen = world.call("GET", f"/v1/campaigns/{campaign['id']}", token=world.token("analyst")).json()
+    assert seen["block"] == 2
+    assert {question["channel"] for question in seen["questions"]} == {"matrix"}
+    second = world.call("GET", f"/v1/campaigns/{campaign['id']}/questions").json()["questions"][0]
+    assert second["channel"] != first["channel"]
+    assert seen["epsilon"] <= 1.0
+
+
 def packed(campaign: dict[str, Any], answers: list[int], question: str = "q1") -> bytes:
     head = b"TCR1" + bytes([len(question)]) + question.encode()
     return head + b"".join(uuid.uuid4().bytes + answer.to_bytes(4, "little") for answer in answers)

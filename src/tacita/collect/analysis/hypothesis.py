@@ -18,6 +18,7 @@ from scipy import stats
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.models.contingency import degrees_of_freedom
 
 __all__ = ["Hypothesis", "Verdict"]
 
@@ -72,8 +73,7 @@ class Hypothesis:
         In each stratum the saturated model has prod r_i - 1 free shares and the product model sum (r_i - 1). For two
         parts that is (r - 1)(c - 1) a stratum.
         """
-        strata, *sizes = self.shape(domain)
-        found = strata * (math.prod(sizes) - sum(sizes) + len(sizes) - 1)
+        found = degrees_of_freedom(self.shape(domain))
         if found < 1:
             raise InvalidInput("must leave something to test: some attribute has one level", field="parts")
         return found

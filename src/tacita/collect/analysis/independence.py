@@ -1,11 +1,10 @@
 """Tests of independence on a release: free, because they use only what is released.
 
     wald_test                  any release with a covariance; instant; chi-square in the limit
-    central_monte_carlo_test   counts with a curator's noise, by simulation [Gaboardi et al. 2016]; for comparison
-    paper_chi_square           the textbook statistic and quantile on a noisy table; does not hold its level
 
-`independence_simulated` tests a tally by running its protocol again. A `Hypothesis` is mutual independence, or
-independence given other attributes. The answer is a `Verdict`.
+`independence_counts` tests counts with a curator's noise, and `independence_simulated` a tally, by running the
+mechanism again. A `Hypothesis` is mutual independence, or independence given other attributes. The answer is a
+`Verdict`.
 Claim page: docs/claims/independence.md.   Flags: unvetted.
 
 A reconstructed table is far noisier than a table of counts, and its cells are not multinomial: the textbook chi-square
@@ -18,19 +17,12 @@ Legend, for one stratum with k parts: pi_x its cells, S their sum, m_i its margi
 
 For k = 2 and S = 1 this is pi_ij - pi_i. pi_.j. There is no division, so a stratum estimated near 0 does no harm, and
 all margins of h over single parts vanish whatever pi is: h lies in a space of the right number of dimensions.
-
-The two others begin with a table of non-negative counts near the noisy one. The documents ask for the counts x that
-minimise g |T - x|_1 + (1 - g) |T - x|_2^2 with x >= 0 and sum n. Claim: for every g < 1 that is the Euclidean
-projection, `norm_sub`. With the multiplier l of the sum, a positive x_i has 2 (1 - g)(x_i - T_i) + g sign(x_i - T_i) =
-l, so all of them are shifted by one amount; a cell at 0 has T_i below minus that shift. That is max(T_i - t, 0) for the
-one t that gives the sum, which is what `norm_sub` computes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -39,23 +31,14 @@ from scipy import linalg, stats
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.errors import InvalidInput
-from tacita.noise import DiscreteLaplace, SeededSource
+from tacita.models.contingency import expected, stratum_margins
+from tacita.noise import DiscreteLaplace
 from tacita.tables.release import Release
-from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import AdditiveNoise, Correlated, Covariance
 
-__all__ = [
-    "arranged",
-    "central_monte_carlo_test",
-    "known_total",
-    "paper_chi_square",
-    "product",
-    "quadratic_form",
-    "wald_test",
-]
+__all__ = ["arranged", "known_total", "product", "quadratic_form", "wald_test"]
 
 Array = NDArray[np.float64]
-Shape = tuple[int, ...]
 
 _SINGULAR = 1e-11
 """Share of a direction's variance that must be left given the others, or the covariance counts as lacking it."""
@@ -131,17 +114,12 @@ def known_total(pi: Array, covariance: Covariance) -> tuple[Array, Covariance]:
 def arranged(pi: Array, shape: Sequence[int]) -> tuple[Array, list[Array]]:
     """The table as (strata, parts ..), and for each part its margin, shaped to broadcast against it."""
     table = pi.reshape(shape)
-    axes = range(1, table.ndim)
-    margins = [table.sum(axis=tuple(a for a in axes if a != axis), keepdims=True) for axis in axes]
-    return table, margins
+    return table, stratum_margins(table, len(shape) - 1)
 
 
 def product(x: Array, shape: Sequence[int]) -> Array:
     """The product of the margins of a non-negative table in each stratum, flat, as shares that sum to 1."""
-    table, margins = arranged(x, shape)
-    total = table.sum(axis=tuple(range(1, table.ndim)), keepdims=True)
-    scale = np.where(total > 0, total, 1.0) ** (len(margins) - 1)
-    flat = np.asarray(math.prod(margins[1:], start=margins[0]) / scale).reshape(-1)
+    flat = expected(x, shape)
     return np.asarray(flat / flat.sum())
 
 
@@ -261,113 +239,3 @@ def _caution(pi: Array, covariance: Covariance, shape: Sequence[int]) -> str | N
         return None
     where = "a stratum" if shape[0] > 1 else "the table"
     return f"{where} is mostly noise: the chi-square law is rough here, use monte_carlo_test"
-
-
-_FEWEST_IN_CELL = 5.0
-_ACCEPTED = "accepted by rule, because a fitted cell is below 5: this says nothing about independence"
-
-
-def paper_chi_square(
-    release: Release, hypothesis: Hypothesis | None = None, *, people: int, rule_of_five: bool = True
-) -> Verdict:
-    """The textbook test on a reconstructed or noisy table, as if its cells were counts. **Not valid.**
-
-    Noise multiplies the variance of a cell; the quantile does not know. What it rejects may well be true.
-
-    Args:
-        release: Shares or counts.
-        hypothesis: What to test; mutual independence of all attributes if not given.
-        people: How many the table is of; public.
-        rule_of_five: Whether to accept outright when some cell has fewer than 5, as the documents do.
-    """
-    _check_people(people)
-    asked = hypothesis or Hypothesis.of(*release.attributes)
-    table, shape = _counts(release, asked, people), asked.shape(release.domain)
-    fitted = _two_steps(table, shape, people)
-    df, statistic = asked.df(release.domain), _chi_square(fitted.near, fitted.expected)
-    accepted = rule_of_five and fitted.thin
-    return Verdict(
-        hypothesis=asked.words,
-        method="paper: chi-square of reconstructed counts, which is not valid: the noise is left out",
-        statistic=statistic,
-        df=df,
-        p_value=1.0 if accepted else float(stats.chi2.sf(statistic, df)),
-        valid=False,
-        caution=_ACCEPTED if accepted else None,
-    )
-
-
-def central_monte_carlo_test(
-    release: Release,
-    hypothesis: Hypothesis | None = None,
-    *,
-    people: int,
-    simulations: int = 199,
-    seed: int,
-    rule_of_five: bool = True,
-) -> Verdict:
-    """Independence in counts with additive noise: the null is fitted, drawn, noised by the same law and fitted again.
-
-    Args:
-        release: Counts with additive noise, such as `NoisyTables` makes; not projected from a wider table.
-        hypothesis: What to test; mutual independence of all attributes if not given.
-        people: The public number of rows.
-        simulations: At least 1/alpha - 1 for a test at level alpha.
-        seed: Of the simulations.
-        rule_of_five: Whether to accept outright when some fitted cell, or one of a simulation, has fewer than 5.
-    """
-    _check_people(people)
-    asked = hypothesis or Hypothesis.of(*release.attributes)
-    if not isinstance(release.uncertainty, AdditiveNoise) or release.quantity != "count":
-        raise InvalidInput("must be counts with additive noise", field="release")
-    table, shape, noise = _counts(release, asked, people), asked.shape(release.domain), release.uncertainty
-    source = SeededSource(seed)
-    rng, fitted = source.generator(), _two_steps(table, shape, people)
-    drawn, thin = [], fitted.thin
-    for _ in range(simulations):
-        exact = rng.multinomial(people, fitted.expected / fitted.expected.sum())
-        noisy = exact + noise.law.draw(noise.terms * exact.size, source).reshape(noise.terms, -1).sum(axis=0)
-        again = _two_steps(noisy.astype(float), shape, people)
-        thin |= again.thin
-        drawn.append(_chi_square(noisy, again.expected))
-    verdict = Verdict.simulated_from(
-        _chi_square(table, fitted.expected),
-        drawn,
-        hypothesis=asked.words,
-        method=f"Monte Carlo of noise on exact counts, {simulations} simulations",
-        df=asked.df(release.domain),
-    )
-    return replace(verdict, p_value=1.0, caution=_ACCEPTED) if rule_of_five and thin else verdict
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Fit:
-    near: Array
-    expected: Array
-
-    @property
-    def thin(self) -> bool:
-        """Whether some cell is too small for the documents' rule."""
-        return bool((self.near < _FEWEST_IN_CELL).any())
-
-
-def _two_steps(table: Array, shape: Shape, people: int) -> _Fit:
-    """Step 1: non-negative counts near the table. Step 2: what the hypothesis expects, from their margins."""
-    near = norm_sub(table, total=people).frequencies
-    return _Fit(near=near, expected=people * product(near, shape))
-
-
-def _chi_square(table: Array, expected: Array) -> float:
-    """sum (T - m)^2 / m over the cells that the hypothesis allows."""
-    kept = expected > 0
-    return float(((table[kept] - expected[kept]) ** 2 / expected[kept]).sum())
-
-
-def _counts(release: Release, asked: Hypothesis, people: int) -> Array:
-    values = np.asarray(release.project(asked.attributes).values, dtype=np.float64).reshape(-1)
-    return values * people if release.quantity == "share" else values
-
-
-def _check_people(people: int) -> None:
-    if isinstance(people, bool) or not isinstance(people, int) or people < 1:
-        raise InvalidInput("must be a whole number of at least 1", field="people", value=people)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacita.collect.analysis.hypothesis import Hypothesis, Verdict
 from tacita.collect.analysis.independence import arranged, known_total, product, quadratic_form
-from tacita.collect.channels.following import following_channel
+from tacita.collect.channels.following import next_channel
 from tacita.collect.channels.protocol import Channel, EnumerableChannel, traits_of
 from tacita.collect.estimating.pooling import pool
 from tacita.collect.estimating.tally import Tally
@@ -30,7 +30,7 @@ from tacita.noise import SeededSource
 from tacita.tables.simplex import norm_sub
 from tacita.tables.uncertainty import Covariance
 
-__all__ = ["fit_null", "monte_carlo_test", "product_of_margins"]
+__all__ = ["AskedTable", "fit_null", "monte_carlo_test", "product_of_margins"]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -60,7 +60,7 @@ def monte_carlo_test(
     """
     if isinstance(simulations, bool) or not isinstance(simulations, int) or simulations < 1:
         raise InvalidInput("must be a whole number of at least 1", field="simulations", value=simulations)
-    question = _Question(tally, tuple(key), hypothesis or Hypothesis.of(*key))
+    question = AskedTable(tally, tuple(key), hypothesis or Hypothesis.of(*key))
     source = SeededSource(seed)
     rng = source.generator()
     null = question.null()
@@ -75,8 +75,11 @@ def monte_carlo_test(
     )
 
 
-class _Question:
-    """One question of a tally, in all its blocks, and how its table is laid out for the hypothesis."""
+class AskedTable:
+    """One question of a tally, in all its blocks, and how its table is laid out for the hypothesis.
+
+    `again` runs its protocol on people of another table, and `statistic` is the same for both.
+    """
 
     def __init__(self, tally: Tally, key: tuple[str, ...], hypothesis: Hypothesis) -> None:
         self.hypothesis = hypothesis
@@ -107,14 +110,15 @@ class _Question:
         """Whether channels differ between blocks and the design does not say how they were derived."""
         return self.design.floor is None and any(self._follows(block) for block in range(len(self.blocks)))
 
-    def _asked_order(self, laid_out: Array) -> Array:
+    def asked_order(self, laid_out: Array) -> Array:
+        """A table in the layout of the hypothesis, in the question's order of cells."""
         cells = np.empty_like(laid_out)
         cells[self.order] = laid_out
         return cells
 
     def null(self) -> Array:
         """The fitted hypothesis, in the question's order of cells."""
-        return self._asked_order(fit_null(self.channels, self.counts, self.shape, self.order))
+        return self.asked_order(fit_null(self.channels, self.counts, self.shape, self.order))
 
     def again(self, null: Array, rng: np.random.Generator, source: SeededSource) -> tuple[list[Channel], list[Counts]]:
         """The whole protocol, of people drawn from the null: the channel of each block, and what it tallied."""
@@ -124,8 +128,14 @@ class _Question:
             channel = asked.oracle
             if self.design.floor is not None and self._follows(block):
                 learnt = pool([before.estimate(seen) for before, seen in zip(channels, tallied, strict=True)])
-                promise = self.design.promise(number)
-                channel = following_channel(learnt.frequencies, epsilon=promise, floor=self.design.floor)
+                channel = next_channel(
+                    asked.oracle,
+                    learnt.frequencies,
+                    domain=self.domain,
+                    epsilon=self.design.promise(number),
+                    floor=self.design.floor,
+                    penalty=self.design.penalty,
+                )
             cells = np.repeat(np.arange(null.size), rng.multinomial(people, null))
             channels.append(channel)
             tallied.append(channel.tally(channel.randomize(cells, source)))
@@ -139,7 +149,7 @@ class _Question:
         """
         found = [channel.estimate(seen) for channel, seen in zip(channels, counts, strict=True)]
         pooled = np.asarray(pool(found).frequencies)
-        at = self._asked_order(product_of_margins(pooled[self.order], self.shape))
+        at = self.asked_order(product_of_margins(pooled[self.order], self.shape))
         blocks = zip(channels, found, strict=True)
         known = [replace(one, uncertainty=c.covariance(at, respondents=one.respondents)) for c, one in blocks]
         values, covariance = known_total(pooled, pool(known).uncertainty)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tacita.collect.analysis.poisoning import influence
 from tacita.collect.campaigns.terms import Rounds, Terms
-from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.following import check_following
 from tacita.collect.channels.protocol import traits_of
 from tacita.collect.channels.wiring import wire_of
 from tacita.collect.device.device import USUAL_LIMITS
@@ -249,14 +249,17 @@ def check_limits(design: CollectionDesign) -> None:
 
 
 def check_rounds(design: CollectionDesign, rounds: Rounds | None) -> None:
-    """Refuse rounds for other channels than randomized response, and for a loss that its integers cannot express."""
+    """Refuse rounds for channels that follow no tables, and for a loss that their integers cannot express."""
     for number, asked in enumerate(design.questions if rounds else ()):
         assert rounds is not None
         if not traits_of(asked.channel).follows_tables:
-            hint = "Plan it with randomized response throughout: channel='rr'"
-            raise InvalidInput(
-                f"need randomized response, not {type(asked.channel).__name__}", field="rounds", hint=hint
-            )
-        # the rarest fake is never below that of a table with a single cell: if this can be calibrated, all can
-        single = [1.0] + [0.0] * (asked.channel.levels - 1)
-        RandomizedResponse.with_fakes(distribution=single, epsilon=design.promise(number), floor=rounds.floor)
+            hint = "Plan it with randomized response throughout: channel='rr'; or with channel='optimal'"
+            rule = f"need randomized response or a matrix, not {type(asked.channel).__name__}"
+            raise InvalidInput(rule, field="rounds", hint=hint)
+        check_following(
+            asked.channel,
+            domain=design.domain.project(asked.attributes),
+            epsilon=design.promise(number),
+            floor=rounds.floor,
+            penalty=design.penalty,
+        )

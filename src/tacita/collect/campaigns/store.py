@@ -32,8 +32,8 @@ from tacita.collect.campaigns.intake import (
 from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_codes, use_code
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
-from tacita.collect.channels.following import following_channel
-from tacita.collect.channels.protocol import About, respondents_of, traits_of
+from tacita.collect.channels.following import next_channel
+from tacita.collect.channels.protocol import About, respondents_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
@@ -108,6 +108,7 @@ class Campaigns:
                 "respondents": design.respondents,
                 "mode": design.mode,
                 "wanted": design.wanted,
+                "penalty": design.penalty,
             },
             "why": design.why,
         }
@@ -309,11 +310,11 @@ class Campaigns:
         return rule.look_at(wanted, look, respondents=campaign.respondents).stop
 
     def _next_block(self, connection: sa.Connection, campaign: Campaign) -> None:
-        """Ask the same combinations with fakes drawn from the learnt tables; the promise and the true loss stay."""
+        """Ask the same combinations through channels that follow the learnt tables; the promise stays."""
         rounds = campaign.terms.rounds
         assert rounds is not None
-        # every device receives the table of fakes, so a fake table reveals what it follows: only tables that may be
-        # published are used
+        # every device receives the channel, which reveals the table that it follows: only tables that may be published
+        # are used
         tally = self._tally(connection, campaign, published=True)
         learnt = tally.releases() if tally else {}
         again = []
@@ -322,8 +323,14 @@ class Campaigns:
                 continue
             channel = asked.channel
             if asked.attributes in learnt:
-                values, promise = learnt[asked.attributes].values, campaign.design.promise(number)
-                channel = following_channel(values, epsilon=promise, floor=rounds.floor)
+                channel = next_channel(
+                    asked.channel,
+                    learnt[asked.attributes].values,
+                    domain=campaign.design.domain.project(asked.attributes),
+                    epsilon=campaign.design.promise(number),
+                    floor=rounds.floor,
+                    penalty=campaign.design.penalty,
+                )
             again.append(replace(asked, channel=channel, block=campaign.block + 1))
         self._open_block(connection, campaign, again)
 
@@ -599,7 +606,7 @@ def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
         channel = channel_of(question.channel, question.cells)
         moved = replace(asked, channel=channel, block=block)
         domain, promise = campaign.design.domain, campaign.design.promise(number)
-        same = traits_of(channel).follows_tables and question == question_of(
+        same = type(channel) is type(asked.channel) and question == question_of(
             campaign.id, number, moved, domain, promise, campaign.terms.aggregators
         )
         if not same:

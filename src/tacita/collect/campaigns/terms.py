@@ -15,14 +15,16 @@ __all__ = ["Rounds", "Terms"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """Blocks of respondents: after each, fakes are drawn from the tables learnt so far, at the same true loss.
+    """Blocks of respondents: after each, channels follow the tables learnt so far, at the same promise.
 
-    At a given loss the uniform fakes of one single block estimate best (docs/claims/rrba.md). Use rounds for reports
-    that look like the population.
+    Randomized response draws its fakes from them: use it for reports that look like the population. A matrix
+    ("optimal")
+    is refitted to them: use it for reports that are each as near to the truth as they can be. At a given loss the
+    uniform fakes of one single block estimate shares best (docs/claims/rrba.md, docs/claims/adaptive-hybrid.md).
 
     Args:
         size: Reports that fill a block.
-        floor: Weight of the uniform among the fakes, above 0 and at most 1.
+        floor: Weight of the uniform among the fakes, or of randomized response in a matrix; above 0 and at most 1.
         seconds: A block that is not full by then is closed all the same, if anyone has answered; None for no limit.
     """
 

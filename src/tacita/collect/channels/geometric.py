@@ -35,7 +35,9 @@ __all__ = [
     "geometric_rows",
     "hybrid_channel",
     "hybrid_rows",
+    "mix_with_response",
     "optimal_channel",
+    "optimal_rows",
     "paper_optimum",
 ]
 
@@ -128,11 +130,17 @@ def optimal_channel(
         plain: Share of plain randomized response that is mixed in, 0 to 1.
     """
     p, cost = _checked(prior, loss)
+    found = optimal_rows(prior=prior, loss=loss, epsilon=epsilon, keep=keep)
+    channel = mix_with_response(found, plain=plain, epsilon=epsilon)
+    return OptimalChannel(channel=channel, expected_loss=float((p[:, None] * cost * channel.matrix()).sum()))
+
+
+def optimal_rows(*, prior: ArrayLike, loss: ArrayLike, epsilon: float, keep: float = 0.0) -> NDArray[np.float64]:
+    """The optimum of the program of `optimal_channel` in floats, before it is made a channel; it may merge levels."""
+    p, cost = _checked(prior, loss)
     levels = p.size
     if not 0 <= keep < 1:
         raise InvalidInput("must be 0 or more and below 1", field="keep", value=keep)
-    if not 0 <= plain <= 1:
-        raise InvalidInput("must be from 0 to 1", field="plain", value=plain)
     power = float(exp_below(epsilon))
     own = eye_array(levels**2)
     column = kron(np.ones((levels, 1)), eye_array(levels))
@@ -142,9 +150,21 @@ def optimal_channel(
     found = _solved(objective, inequalities, levels, bounds)
     if found is None:
         raise InvalidInput("cannot be kept with this epsilon", field="keep", value=keep)
-    response = RandomizedResponse.k_ary(levels=levels, epsilon=epsilon).matrix()
-    channel = MatrixChannel.within(_fractions((1 - plain) * found + plain * response), epsilon)
-    return OptimalChannel(channel=channel, expected_loss=float((p[:, None] * cost * channel.matrix()).sum()))
+    return found
+
+
+def mix_with_response(rows: NDArray[np.float64], *, plain: float, epsilon: float) -> MatrixChannel:
+    """The integers of a matrix of probabilities with a share of plain randomized response, whose loss is at most
+    epsilon.
+
+    Args:
+        rows: Probabilities of reports, whose ratios within a column are at most e^epsilon up to rounding.
+        plain: Share of randomized response, 0 to 1. epsilon: The loss of privacy allowed.
+    """
+    if not 0 <= plain <= 1:
+        raise InvalidInput("must be from 0 to 1", field="plain", value=plain)
+    response = RandomizedResponse.k_ary(levels=len(rows), epsilon=epsilon).matrix()
+    return MatrixChannel.within(_fractions((1 - plain) * rows + plain * response), epsilon)
 
 
 def paper_optimum(*, prior: ArrayLike, loss: ArrayLike, ratio: float) -> tuple[NDArray[np.float64], float]:

@@ -157,7 +157,7 @@ class MatrixChannel(InvertedMatrix, ExactLoss):
     [[0.75, 0.25], [0.25, 0.75]]
     """
 
-    traits: ClassVar[Traits] = Traits(counts_reports=True)
+    traits: ClassVar[Traits] = Traits(counts_reports=True, follows_tables=True)
     table: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:

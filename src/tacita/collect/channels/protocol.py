@@ -136,7 +136,7 @@ class Traits:
     Attributes:
         counts_reports: Its tally counts how often each report came, in the order of the columns of `matrix()`.
         sends_cell: A report is one of the levels, so that the estimates of disjoint cells may be summed.
-        follows_tables: It is randomized response, whose fakes may follow a table: later blocks can use it.
+        follows_tables: It may follow a table that earlier blocks have learnt, see `following.next_channel`.
     """
 
     counts_reports: bool = False

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tacita import check
 from tacita.collect.channels.chain import ChainChannel, chain_for
 from tacita.collect.channels.channel import RandomizedResponse
+from tacita.collect.channels.following import optimal_for
 from tacita.collect.channels.fourier import FourierChannel, fourier_for
 from tacita.collect.channels.geometric import geometric_channel
 from tacita.collect.channels.hadamard import HadamardResponse
@@ -43,6 +44,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
 __all__ = [
+    "MAKERS",
     "REGISTRY",
     "WiredChannel",
     "Wiring",
@@ -104,14 +106,20 @@ REGISTRY: dict[str, Wiring] = {
 """Every kind of the wire. A new channel is one line here."""
 
 
+MAKERS: dict[str, Wiring] = REGISTRY | {
+    "optimal": Wiring(MatrixChannel, optimal_for, "matrix with the least expected penalty; in blocks it is refitted"),
+}
+"""Every name that an owner can ask for: the kinds of the wire, and other ways to make a channel of such a kind."""
+
+
 def make_channel(name: str, domain: Domain, epsilon: float) -> WiredChannel:
-    """Make the channel of a kind for the table over a domain.
+    """Make the channel of a name for the table over a domain.
 
     Args:
-        name: A kind of the registry. domain: The attributes of the table. epsilon: The loss wanted, at most.
+        name: Of `MAKERS`. domain: The attributes of the table. epsilon: The loss wanted, at most.
     """
-    check.one_of(name, "channel", REGISTRY)
-    return REGISTRY[name].make(domain, epsilon)
+    check.one_of(name, "channel", MAKERS)
+    return MAKERS[name].make(domain, epsilon)
 
 
 def wire_of(channel: Randomizer) -> DeviceChannel:

@@ -41,6 +41,7 @@ __all__ = [
     "Hash",
     "Hybrid",
     "Matrix",
+    "Penalty",
     "Piecewise",
     "Subset",
     "Unary",
@@ -54,8 +55,11 @@ __all__ = [
 ChannelKind = Literal[
     "rr", "unary", "hash", "hadamard", "subset", "matrix", "wave", "duchi", "piecewise", "hybrid", "fourier", "chain"
 ]
-ChannelName = Literal["auto", "mixed", ChannelKind]
-"""Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; or one kind."""
+ChannelName = Literal["auto", "mixed", ChannelKind, "optimal"]
+"""Channel that an owner can ask for: the best for each table; means of numbers and tables of all else; one kind; or the
+matrix that is best for a prior."""
+Penalty = Literal["distance", "squared", "exact"]
+"""Cost of reporting one cell for another, to which an owner can have a matrix fitted."""
 KINDS: dict[str, type[DeviceChannel]] = {
     kind.kind: kind
     for kind in (RR, Unary, Hash, Hadamard, Subset, Matrix, Wave, Duchi, Piecewise, Hybrid, Fourier, Chain)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from tacita.collect.channels.oracles import best_oracle
 from tacita.collect.channels.protocol import Channel, MarginRandomizer, MeanRandomizer, Randomizer
+from tacita.collect.device.channels import Penalty
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -108,7 +109,9 @@ class CollectionDesign:
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
         wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
-        floor: Where the fakes of later blocks follow the tables learnt so far: the share of fakes that stays uniform.
+        floor: Where the channels of later blocks follow the tables learnt so far: the share of fakes that stays
+            uniform, or of randomized response in a matrix.
+        penalty: Cost of reporting one cell for another, for matrices that are fitted to it.
     """
 
     domain: Domain = field(repr=False)
@@ -120,6 +123,7 @@ class CollectionDesign:
     why: str = ""
     rehearsed: float | None = None
     floor: float | None = None
+    penalty: Penalty = "distance"
     wanted: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:

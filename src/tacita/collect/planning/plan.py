@@ -6,10 +6,12 @@ import math
 from dataclasses import replace
 from typing import Literal, get_args
 
+from tacita import check
+from tacita.collect.channels.following import optimal_for
 from tacita.collect.channels.fourier import fourier_for
 from tacita.collect.channels.protocol import Randomizer
 from tacita.collect.channels.wiring import make_channel
-from tacita.collect.device.channels import ChannelName
+from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.collect.planning.calm import choose_views
 from tacita.collect.planning.design import (
     FEWEST,
@@ -46,6 +48,8 @@ def plan_collection(
     answers: Literal["one", "view"] = "one",
     channel: ChannelName = "auto",
     dependence: float = DEPENDENCE,
+    penalty: Penalty = "distance",
+    floor: float = 0.5,
 ) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
 
@@ -62,9 +66,12 @@ def plan_collection(
         channel: "auto" for the best for each question; "mixed" for records of several kinds, whose numbers are asked
             for their means (hybrid) and all else for its tables; or a kind of `wiring.REGISTRY` throughout: "rr",
             which rounds need, another frequency oracle, "wave" for the distribution of a number, or "duchi",
-            "piecewise", "hybrid" for its mean; "fourier" asks yes-or-no attributes together for a random parity.
+            "piecewise", "hybrid" for its mean; "fourier" asks yes-or-no attributes together for a random parity;
+            "optimal" fits a matrix to the penalty, and in blocks refits it to what was learnt.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
             not a fact from data.
+        penalty: For "optimal", and for "matrix" in blocks: what it costs to report one cell for another.
+        floor: For "optimal": least share of plain randomized response in the matrix.
     """
     domain.require_public()
     workload.check(domain)
@@ -80,13 +87,13 @@ def plan_collection(
         raise InvalidInput(f"must be {', '.join(get_args(ChannelName))}", field="channel", value=channel)
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
-    oracle = _oracle(channel)
+    oracle = _oracle(channel, penalty, floor)
     if channel == "fourier":
         return _fourier(domain, workload, respondents, epsilon)
     if channel == "mixed" and answers == "one":
         return _mixed(domain, workload, respondents, epsilon, oracle)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
-    return replace(found, wanted=tuple(workload))
+    return replace(found, wanted=tuple(workload), penalty=penalty)
 
 
 def _planned(
@@ -147,10 +154,13 @@ def planning_seconds(
     return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
 
 
-def _oracle(channel: ChannelName) -> Oracle:
+def _oracle(channel: ChannelName, penalty: Penalty, floor: float) -> Oracle:
     """The best for each table, means of numbers, or one kind throughout."""
+    check.one_of(penalty, "penalty", get_args(Penalty))
     if channel == "auto":
         return best_for
+    if channel == "optimal":
+        return lambda table, epsilon, _answers: optimal_for(table, epsilon, penalty=penalty, floor=floor)
     if channel == "mixed":
         return _mean_or_table
     return lambda table, epsilon, _answers: make_channel(channel, table, epsilon)

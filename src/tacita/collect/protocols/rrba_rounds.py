@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tacita.collect.channels.channel import RandomizedResponse
 from tacita.collect.channels.frequencies import FrequencyEstimate
 from tacita.collect.channels.parts.em import Fitted
-from tacita.collect.channels.protocol import About
+from tacita.collect.channels.protocol import About, EnumerableChannel, Randomizer
 from tacita.collect.estimating.pooling import pool_blocks, pooled_mle
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, Refused
@@ -40,12 +40,12 @@ __all__ = ["Block", "RrbaRounds", "answer", "simulate"]
 class Block:
     """A block that is closed: the channel its people were sent, and how often each cell came back."""
 
-    channel: RandomizedResponse
+    channel: EnumerableChannel
     counts: NDArray[np.int64]
 
 
 class RrbaRounds:
-    """State of the aggregator.
+    """State of the aggregator. `adaptive_matrix` has the same blocks with another channel.
 
     Args:
         domain: The attributes of the table; their cells are the levels of the channel.
@@ -54,6 +54,8 @@ class RrbaRounds:
             plain randomized response and the best choice at a given epsilon.
         block_size: How many people answer before the table is learned anew.
     """
+
+    method = "randomized response in blocks"
 
     def __init__(self, domain: Domain, *, epsilon: float, floor: float, block_size: int) -> None:
         if type(block_size) is not int or block_size < 1:
@@ -64,7 +66,7 @@ class RrbaRounds:
         self._learned = np.zeros(domain.size)  # sum over blocks of people times estimate
         self.channel = self._channel(np.full(domain.size, 1 / domain.size))
 
-    def _channel(self, table: NDArray[np.float64]) -> RandomizedResponse:
+    def _channel(self, table: NDArray[np.float64]) -> EnumerableChannel:
         return RandomizedResponse.with_fakes(distribution=table.tolist(), epsilon=self.epsilon, floor=self.floor)
 
     @property
@@ -99,7 +101,7 @@ class RrbaRounds:
         """The pooled table with its error and what it cost each respondent."""
         found = self.estimate(about=about)
         recipe = {
-            "method": "randomized response in blocks",
+            "method": self.method,
             "blocks": len(self.blocks),
             "block_size": self.block_size,
             "floor": self.floor,
@@ -118,9 +120,7 @@ class RrbaRounds:
         )
 
 
-def answer(
-    channel: RandomizedResponse, cells: NDArray[Any], source: Source, *, limit_epsilon: float
-) -> NDArray[np.integer[Any]]:
+def answer(channel: Randomizer, cells: NDArray[Any], source: Source, *, limit_epsilon: float) -> NDArray[Any]:
     """Return the reports of a block's devices. They compute the channel's loss, and refuse one above their limit.
 
     Args:

@@ -11,7 +11,8 @@ from typing import Any
 
 from nicegui import run, ui
 
-from tacita.collect.channels.wiring import REGISTRY
+from tacita.collect.channels.matrix import MatrixChannel
+from tacita.collect.channels.wiring import MAKERS, REGISTRY
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
@@ -56,8 +57,10 @@ _ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several ques
 _CHANNELS = {
     "auto": "The best way for each table (recommended)",
     "mixed": "Means of numbers, tables of all else",
-} | {name: f"{wiring.title[:1].upper()}{wiring.title[1:]}" for name, wiring in REGISTRY.items()}
-_TITLES = {wiring.channel.__name__: wiring.title for wiring in REGISTRY.values()}
+} | {name: f"{wiring.title[:1].upper()}{wiring.title[1:]}" for name, wiring in MAKERS.items()}
+_TITLES = {wiring.channel.__name__: wiring.title for wiring in REGISTRY.values()} | {
+    MatrixChannel.__name__: "matrix of integers, for ordered levels"  # made in more than one way
+}
 """Names of channels in words, by the name that a plan gives."""
 _SHOWN = 3
 """Questions that are shown at once; the others on demand."""
