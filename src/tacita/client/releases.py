@@ -19,6 +19,7 @@ from tacita.wire import (
     AssessmentInfo,
     AttackInfo,
     ComparisonInfo,
+    DecisionInfo,
     EventsInfo,
     ImputedInfo,
     JobInfo,
@@ -157,6 +158,19 @@ class ReleaseCalls(Calls):
             body["features"] = list(features)
         found = ReleaseFitInfo.model_validate_json(self._post(f"{_of(id)}/fit", body, safe=True))
         return read_model(json.dumps(found.model))
+
+    def decide(self, question: str, id: str, *, campaign: bool = False, **asked: Any) -> DecisionInfo:
+        """Decide about dependence on released tables or a campaign; costs nothing.
+
+        Args:
+            question: test, flip or stability.
+            id: A release of tables, or a campaign.
+            campaign: Whether it is a campaign.
+            asked: Members of the question, such as `by` and `given`.
+        """
+        noun = "campaigns" if campaign else "releases"
+        path = f"/v1/{noun}/{quote(id, safe='')}/decide/{quote(question, safe='')}"
+        return DecisionInfo.model_validate_json(self._post(path, asked, safe=True))
 
     def delete_release(self, id: str) -> JobInfo:
         """Delete the files of a release; its cost stays spent, and its job stays in the list."""

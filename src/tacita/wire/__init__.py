@@ -35,6 +35,7 @@ from tacita.wire.campaigns import (
     VerdictInfo,
 )
 from tacita.wire.datasets import DatasetInfo, NewDataset, ReplaceAccount
+from tacita.wire.decisions import DecisionInfo, FlipQuestion, IndependenceQuestion, StabilityQuestion
 from tacita.wire.federated import FederatedPlan, FederatedRequest, HolderInfo
 from tacita.wire.functions import (
     BundleRequest,
@@ -113,6 +114,7 @@ __all__ = [
     "ComparisonInfo",
     "ComparisonRequest",
     "DatasetInfo",
+    "DecisionInfo",
     "DialectModel",
     "DraftInfo",
     "DrawRequest",
@@ -122,6 +124,7 @@ __all__ = [
     "FederatedPlan",
     "FederatedRequest",
     "FitRequest",
+    "FlipQuestion",
     "FunctionInfo",
     "FunctionParameters",
     "FunctionPlanInfo",
@@ -131,6 +134,7 @@ __all__ = [
     "ImputedInfo",
     "ImputedPlan",
     "ImputedRequest",
+    "IndependenceQuestion",
     "IntegrityInfo",
     "InvitationCodes",
     "InvitationsInfo",
@@ -173,6 +177,7 @@ __all__ = [
     "SourceInfo",
     "SqlPlan",
     "SqlRequest",
+    "StabilityQuestion",
     "StatementInfo",
     "StatisticsModel",
     "SyntheticInfo",

@@ -97,7 +97,7 @@ class _Bringing:
         """Show how the file was read: its first rows, masked, and what was found about it."""
         names, *rows = draft["preview"] or [[]]
         self._reading.clear()
-        with self._reading, kit.panel("How the file is read", "Letters are shown as x, digits as 9."):
+        with self._reading, kit.panel("Reading of the file", "Letters are shown as x, digits as 9."):
             kit.table(names, rows, caption="First rows")
             for note in draft["notes"]:
                 kit.note(note)
