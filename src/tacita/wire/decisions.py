@@ -44,7 +44,9 @@ class FlipQuestion(RequestModel):
 class StabilityQuestion(RequestModel):
     """Share of draws of the true tables in which each link of the learnt network occurs."""
 
-    search: Literal["auto", "tree", "hill-climb", "exact"] = Field(default="auto", description="How the network is learnt.")
+    search: Literal["auto", "tree", "hill-climb", "exact"] = Field(
+        default="auto", description="How the network is learnt."
+    )
     degree: int | None = Field(default=None, ge=1, le=5, description="Most parents of an attribute.")
     draws: int = Field(default=200, ge=10, le=2000, description="Draws of the true tables.")
     seed: int = Field(default=0, ge=0, description="Of the draws.")
