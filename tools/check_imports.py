@@ -66,6 +66,7 @@ ROOMS_OF = {
     "rich": ("cli",),
     "sklearn": ("assess", "learn", "synthesize.imputation"),
     "torch": ("models.neural.backend",),
+    "statsmodels": ("models.continuous",),
     "opacus": (),
     "pandas": (),
     "polars": (),

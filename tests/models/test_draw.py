@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tacita.errors import TacitaError
-from tacita.models import draw_network
+from tacita.models import draw_comparison, draw_network
 
 DIAMOND = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "alone": ()}
 
@@ -55,3 +55,28 @@ def test_bad_input():
     for parents in ({}, {"a": ("b",), "b": ("a",)}, {"a": ("nobody",)}):
         with pytest.raises(TacitaError):
             draw_network(parents)
+
+
+def test_a_comparison_shows_the_status_of_each_link_and_a_legend():
+    networks = {
+        "one": {"a": (), "b": ("a",), "c": ("b",), "<d>": ("a", "c")},
+        "two": {"a": ("c",), "b": ("a", "c"), "c": (), "<d>": ()},
+    }
+    svg = draw_comparison(networks)
+    assert set(boxes(svg)) == set(networks["one"])
+    root = ElementTree.fromstring(svg)
+    titles = [path.find("title").text for path in root.findall("path") if path.find("title") is not None]
+    assert titles[0] == "a to b: one, two"
+    assert set(titles[1:3]) == {"b to c: one", "c to b: two"}
+    assert len(titles) == 6
+    for status, count in (("common", 1), ("discordant", 2), ("uncommon", 3)):
+        assert svg.count(f"url(#tip-{status})") == count
+        assert any(text.text.startswith(f"{status}:") for text in root.findall("text"))
+    height, deepest = float(root.get("viewBox").split()[3]), max(y + h for _, y, _, h in boxes(svg).values())
+    assert all(deepest < float(text.get("y")) < height for text in root.findall("text"))
+    assert "script" not in svg
+
+
+def test_a_comparison_needs_two_networks():
+    with pytest.raises(TacitaError):
+        draw_comparison({"one": DIAMOND})
