@@ -28,7 +28,9 @@ VERBS = {
         "Run local-privacy surveys: plan, run a campaign, read the results.", "collect", also=("campaign", "findings")
     ),
     "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
-    "release": Verb("Release tables, statistics, clusters, components or bounds, paid from an account.", "release"),
+    "release": Verb(
+        "Release tables, statistics, clusters, components, bounds or a network, paid from an account.", "release"
+    ),
     "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),

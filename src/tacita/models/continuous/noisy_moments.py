@@ -14,9 +14,15 @@ c, the noise of their residual product is u' E w.
     link_noise        variance v of the partial correlation of a and c by noise alone; sampling alone has 1/n
     coefficient_std   of a regression coefficient by noise alone
 
-    NoisyBIC          Gaussian BIC, where a parent costs (1 + n v)/2 ln n instead of 1/2 ln n: the evidence for a link,
-                      t^2 = t_sampling^2 / (1 + n v), must exceed ln n as ever. Links that noise alone would explain
-                      are not added.
+    NoisyBIC          Gaussian BIC that counts the noise. A link between a and c without a dependence has evidence
+                      t^2 = n r^2 of about 1 + n v, where sampling alone would have 1; v is that of the pair given all
+                      other columns. So likelihoods are those of n / k effective rows, with k = 1 + n v of the median
+                      pair, and a link of a pair with more noise costs (1 + n v) / k times as much:
+
+                          -n/(2k) (ln(2 pi s^2) + 1) - 1/2 (2 + sum over parents of max(1, (1 + n v) / k)) ln m
+
+                      with m the effective rows, at least 1000 or all rows. Links that noise alone would explain are not
+                      added; equivalent structures score alike, since k is one number and v belongs to a pair.
 
 Privacy: post-processing of the released matrix.   Claim: docs/claims/private-network.md
 """
@@ -27,6 +33,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -39,6 +46,7 @@ __all__ = ["NoisyBIC", "NoisyMoments"]
 
 Key = tuple[str, ...]
 _LEAST_ROWS = 3.0
+_FEW = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,23 +137,6 @@ class NoisyMoments:
         spread = z.residual_variance(one, given) * z.residual_variance(other, given)
         return self.product_std(u, w) ** 2 / (self.count**2 * spread)
 
-    def family_noise(self, child: str, parents: Sequence[str]) -> Array:
-        """Return for each parent the variance v of its link by noise alone, given the other parents."""
-        z = self.scaled
-        if not parents:
-            return np.zeros(0)
-        w = self._residual(child, parents)
-        own = z.residual_variance(child, parents)
-        at = [z.place(name) for name in parents]
-        precision = np.linalg.inv(z.covariance[np.ix_(at, at)])
-        found = []
-        for place in range(len(at)):
-            u = np.zeros(len(self.names) + 1)
-            u[[1 + each for each in at]] = precision[place] / precision[place, place]
-            u[0] = -u[1:] @ z.mean
-            found.append(self.product_std(u, w) ** 2 / (self.count**2 * own / precision[place, place]))
-        return np.array(found)
-
     def coefficient_std(self, cause: str, outcome: str, given: Sequence[str]) -> float:
         """Return the standard deviation, by noise alone, of the coefficient of a cause beside others."""
         u, w = self._residual(cause, given), self._residual(outcome, (cause, *given))
@@ -175,17 +166,36 @@ class NoisyMoments:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyBIC:
-    """Gaussian BIC of released moments, which charges a link for the noise."""
+    """Gaussian BIC of released moments, which charges links for the noise."""
 
     noisy: NoisyMoments
 
+    @cached_property
+    def _inflations(self) -> dict[frozenset[str], float]:
+        """1 + n v of each pair given all other columns."""
+        names, n = self.noisy.names, self.noisy.count
+        return {
+            frozenset(pair): 1 + n * self.noisy.link_noise(*pair, tuple(each for each in names if each not in pair))
+            for pair in combinations(names, 2)
+        }
+
+    @cached_property
+    def inflation(self) -> float:
+        """k: how many times the noise multiplies the evidence of a pair without a link; 1 without noise."""
+        return float(np.median(list(self._inflations.values()))) if len(self.noisy.names) > 1 else 1.0
+
+    @cached_property
+    def effective(self) -> float:
+        """Effective number of rows."""
+        return self.noisy.count / self.inflation
+
     def __call__(self, child: str, parents: Key) -> float:
         """Return the local score; higher is better."""
-        moments = self.noisy.moments
-        n = moments.count
-        likelihood = -n / 2 * (math.log(2 * math.pi * moments.residual_variance(child, parents)) + 1)
-        cost = 2 + len(parents) + n * float(self.noisy.family_noise(child, parents).sum())
-        return likelihood - cost / 2 * math.log(n)
+        variance = self.noisy.moments.residual_variance(child, parents)
+        likelihood = -self.effective / 2 * (math.log(2 * math.pi * variance) + 1)
+        pairs = (self._inflations[frozenset((above, child))] for above in parents)
+        cost = 2 + sum(max(1.0, each / self.inflation) for each in pairs)
+        return likelihood - cost / 2 * math.log(max(self.effective, min(self.noisy.count, _FEW)))
 
     def test(self, one: str, other: str, given: Key) -> float:
         """Return the p-value of independence of two columns given others, in the limit of many rows."""
