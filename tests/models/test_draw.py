@@ -80,3 +80,16 @@ def test_a_comparison_shows_the_status_of_each_link_and_a_legend():
 def test_a_comparison_needs_two_networks():
     with pytest.raises(TacitaError):
         draw_comparison({"one": DIAMOND})
+
+
+@pytest.mark.parametrize("count", [2, 5, 9, 20])
+def test_boxes_of_a_comparison_do_not_overlap(count):
+    names = [f"n{place}" for place in range(count)]
+    one = {name: tuple(names[:place][-1:]) for place, name in enumerate(names)}
+    svg = draw_comparison({"one": one, "two": dict.fromkeys(names, ())})
+    placed, root = list(boxes(svg).values()), ElementTree.fromstring(svg)
+    wide = float(root.get("viewBox").split()[2])
+    for place, (x, y, w, h) in enumerate(placed):
+        assert x >= 0
+        assert x + w <= wide
+        assert all(x + w <= u or u + w <= x or y + h <= v or v + h <= y for u, v, _, _ in placed[:place])

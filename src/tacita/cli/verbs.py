@@ -35,6 +35,11 @@ VERBS = {
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
+    "network": Verb(
+        "Learn Bayesian networks from exact rows, compare them, estimate effects. No privacy guarantee.",
+        "network",
+        also=("network_figures",),
+    ),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",

@@ -1,8 +1,8 @@
 """A network as a picture: one SVG, drawn in layers, parents above children. No scripts, nothing fetched.
 
     draw_network      one network; arrows may have weights
-    draw_comparison   the links of several networks, in the layers of the first; colour and dashes show the status of a
-                      link: common, discordant or uncommon
+    draw_comparison   the links of several networks, between attributes on an ellipse; colour and dashes show the
+                      status of a link: common, discordant or uncommon
 
 Privacy: shows the structure that it is given, and no more; a structure that was chosen on exact tables is as sensitive
 as they are.
@@ -11,6 +11,7 @@ as they are.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 
 from tacita.errors import InvalidInput, UnknownName
@@ -23,6 +24,7 @@ _WIDE, _HIGH, _GAP_X, _GAP_Y, _EDGE = 132, 34, 18, 56, 10
 _SWEEPS = 8  # each pulls nodes to the middle of their relatives; later ones change next to nothing
 _LONGEST = 17
 _LINE = 22  # height of a line of the legend
+_APART = 5.0  # half of the distance of two lines between the same boxes
 _STYLES: Mapping[LinkStatus, tuple[str, str, str]] = {
     "common": ("#2c8a4b", "", "common: in every network, in the same direction"),
     "discordant": ("#c8641b", "7 4", "discordant: in every network, not in the same direction"),
@@ -62,20 +64,20 @@ def draw_comparison(networks: Mapping[str, Mapping[str, Sequence[str]]], *, titl
     """An SVG of the links of several networks over the same attributes, with a legend.
 
     Args:
-        networks: Parents of each attribute, by name of the network. The first gives the layers.
+        networks: Parents of each attribute, by name of the network.
         title: What the picture shows, for those who hear it read.
     """
     compared = compare_links(networks)
-    at, wide, high, rows = _placed(next(iter(networks.values())))
+    at, wide, high = _around(list(next(iter(networks.values()))))
     lines = []
     for row in compared.rows:
         colour, dashes, _ = _STYLES[row.status]
         for (above, below), labels in row.directions.items():
             style = f'stroke="{colour}" stroke-width="2" marker-end="url(#tip-{row.status})"'
             style += f' stroke-dasharray="{dashes}"' if dashes else ""
-            shift = 0 if len(row.directions) == 1 else 9 if (above, below) == row.pair else -9
-            lines.append(_arrow(at[above], at[below], style, f"{above} to {below}: {', '.join(labels)}", shift))
-    boxes = [_box(name, *at[name]) for row in rows for name in row]
+            shift = 0.0 if len(row.directions) == 1 else _APART
+            lines.append(_straight(at[above], at[below], style, f"{above} to {below}: {', '.join(labels)}", shift))
+    boxes = [_box(name, x, y - _HIGH / 2) for name, (x, y) in at.items()]
     legend, wide = [], max(wide, 460)
     for place, (colour, dashes, text) in enumerate(_STYLES.values()):
         y = high + place * _LINE + _LINE / 2
@@ -119,6 +121,31 @@ def _placed(
     return at, wide, high, rows
 
 
+def _around(names: Sequence[str]) -> tuple[dict[str, tuple[float, float]], int, int]:
+    """The middle of each box on an ellipse, and the size of the picture."""
+    far = max(150.0, 34.0 * len(names))  # so that boxes do not overlap
+    wide, high = 2 * (1.5 * far + _WIDE / 2 + _EDGE), 2 * (far + _HIGH / 2 + _EDGE)
+    angles = [2 * math.pi * place / len(names) - math.pi / 2 for place in range(len(names))]
+    at = {
+        name: (wide / 2 + 1.5 * far * math.cos(angle), high / 2 + far * math.sin(angle))
+        for name, angle in zip(names, angles, strict=True)
+    }
+    return at, round(wide), round(high)
+
+
+def _straight(start: tuple[float, float], end: tuple[float, float], style: str, label: str, shift: float) -> str:
+    """A line between the edges of two boxes, moved aside to leave room for one in the other direction."""
+    across, down = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(across, down)
+    aside, below = -down / length * shift, across / length * shift
+    # the share of the way from the middle of a box to its edge
+    edge = min((_WIDE / 2 + 3) / max(abs(across), 1e-9), (_HIGH / 2 + 3) / max(abs(down), 1e-9), 0.45)
+    x, y = start[0] + edge * across + aside, start[1] + edge * down + below
+    u, v = end[0] - edge * across + aside, end[1] - edge * down + below
+    title = f"<title>{html.escape(label)}</title>"
+    return f'<path d="M{x:.0f} {y:.0f}L{u:.0f} {v:.0f}" fill="none" {style}>{title}</path>'
+
+
 def _tip(name: str, colour: str) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" '
@@ -155,24 +182,11 @@ def _ordered(rows: list[list[str]], parents: Mapping[str, Sequence[str]]) -> lis
 _GREY = 'stroke="currentColor" stroke-opacity=".55" stroke-width="{:.1f}" marker-end="url(#tip)"'
 
 
-def _arrow(
-    start: tuple[float, float], end: tuple[float, float], style: str, label: str = "", shift: float = 0.0
-) -> str:
-    """A curve from one box to another: down, up, or below both if they are in one layer."""
-    (x, y), (u, v) = start, end
-    if v > y:
-        y, bend = y + _HIGH, (v - y - _HIGH) / 2
-    elif v < y:
-        v, bend = v + _HIGH, (v + _HIGH - y) / 2
-    else:
-        y, v, bend = y + _HIGH, v + _HIGH, _GAP_Y / 2
-    back = bend if start[1] == end[1] else -bend
-    x, u = x + shift, u + shift
-    path = f"M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} {u:.0f} {v + back:.0f} {u:.0f} {v:.0f}"
-    title = f"<title>{html.escape(label)}</title>" if label else ""
-    return (
-        f'<path d="{path}" fill="none" {style}>{title}</path>' if title else f'<path d="{path}" fill="none" {style}/>'
-    )
+def _arrow(start: tuple[float, float], end: tuple[float, float], style: str) -> str:
+    (x, y), (u, v) = (start[0], start[1] + _HIGH), end
+    bend = (v - y) / 2
+    path = f"M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} {u:.0f} {v - bend:.0f} {u:.0f} {v:.0f}"
+    return f'<path d="{path}" fill="none" {style}/>'
 
 
 def _box(name: str, x: float, y: float) -> str:

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.models.continuous.random_gaussian import random_gaussian
 
 from tacita.errors import InvalidInput
 from tacita.models.continuous import GaussianBIC, Moments, NoisyBIC, NoisyMoments
@@ -126,4 +125,3 @@ def test_bad_input():
     for change in ({"matrix": np.eye(3)}, {"ends": ENDS[:2]}, {"std": -1.0}, {"ends": ENDS[:, ::-1]}):
         with pytest.raises(InvalidInput):
             NoisyMoments(**{"names": tuple("abc"), "matrix": matrix, "std": 1.0, "ends": ENDS} | change)
-    assert random_gaussian(2, 1).names == ("x0", "x1")
