@@ -1,4 +1,4 @@
-"""Networks on the command line: learned from rows and series, compared, drawn, with effects, errors and Granger tests."""
+"""Networks on the command line: learned from rows and series, compared, drawn; effects, errors, Granger tests."""
 
 import json
 from xml.etree import ElementTree
@@ -31,9 +31,8 @@ def folder(tmp_path):
             slope[t] = 0.6 * slope[t - 1] + rng.normal()
         load = 2 * kind + rng.normal(size=200)
         fuel = 3 * slope + np.concatenate([[0], 2 * slope[:-1]]) + 1.5 * load + rng.normal(size=200)
-        rows = [
-            f"{a:.5f},{b:.5f},{c:.5f},{['bus', 'tram'][k]}" for a, b, c, k in zip(slope, load, fuel, kind, strict=True)
-        ]
+        together = zip(slope, load, fuel, kind, strict=True)
+        rows = [f"{a:.5f},{b:.5f},{c:.5f},{['bus', 'tram'][k]}" for a, b, c, k in together]
         lines += rows
         (tmp_path / "series" / f"V{number}.csv").write_text("slope,load,fuel,kind\n" + "\n".join(rows) + "\n")
     (tmp_path / "trips.csv").write_text("slope,load,fuel,kind\n" + "\n".join(lines) + "\n")
@@ -63,11 +62,7 @@ def test_rows_of_every_kind_go_through_one_search(folder):
         made = learn(output, *options)
         assert made.code == 0, made.err
         assert "No guarantee" in made.out
-        assert "guarantee" in made.out
-    assert (
-        json.loads((folder / "bdeu.json").read_text())["network"]["parents"]["fuel"] == ["slope"]
-        or "slope" in (json.loads((folder / "bdeu.json").read_text())["network"]["parents"]["fuel"])
-    )
+    assert "slope" in json.loads((folder / "bdeu.json").read_text())["network"]["parents"]["fuel"]
 
 
 def test_networks_are_compared_and_drawn(folder):
