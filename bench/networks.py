@@ -167,13 +167,9 @@ def _own_searches(score: GaussianBIC, best: Mapping[str, tuple[str, ...]]) -> li
         links = sum(map(len, found.values()))
         apart = {n: shd(found, NETWORKS[n], classes=True) for n in NETWORKS}
         note = f"{name}: {links} links, SHD of links {shd(found, best)}; of classes to {apart}"
+        below = total_score(score, best) - total_score(score, found)
         rows += [
-            Row(
-                bar=f"buses, {name}, below the optimum",
-                ours=total_score(score, best) - total_score(score, found),
-                unit="BIC",
-                note=note,
-            ),
+            Row(bar=f"buses, {name}, below the optimum", ours=below, unit="BIC", note=note),
             Row(bar=f"buses, {name}, SHD of classes", ours=shd(found, best, classes=True), unit="links"),
         ]
     return rows
