@@ -53,7 +53,7 @@ class ReleasedNetwork(Envelope):
         """Return a row for each attribute and each of its parents; that without a parent has the intercept."""
         rows: list[dict[str, Any]] = []
         for child, line in self.network.lines.items():
-            own = {"child": child, "residual_std": math.sqrt(line.variance)}
+            own = {"child": child, "residual_deviation": math.sqrt(line.variance)}
             rows.append(own | {"parent": None, "coefficient": line.intercept, "std": None})
             rows += [
                 own | {"parent": parent, "coefficient": each, "std": self.coefficient_std(child, parent)}

@@ -64,7 +64,7 @@ def _table(released: ReleasedNetwork) -> pa.Table:
             "parent": [row["parent"] or "(intercept)" for row in rows],
             "coefficient": [row["coefficient"] for row in rows],
             "std": pa.array([row["std"] for row in rows], pa.float64()),
-            "residual_std": [row["residual_std"] for row in rows],
+            "residual_deviation": [row["residual_deviation"] for row in rows],
         }
     )
 
