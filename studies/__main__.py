@@ -8,11 +8,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from studies.buses import FEATURES, NETWORKS, agreements, read_buses
 from studies.learning import LearningStudy, run_study
 from studies.learning_page import write_page
 from tacita.cli.parts import show
 from tacita.cli.parts.options import Json
 from tacita.errors import InvalidInput, TacitaError
+from tacita.learn.structure.series import pool
+from tacita.models.continuous import GaussianBIC, Moments, effects_on
+from tacita.models.search import Search, total_score
 
 app = typer.Typer(help="Long studies: stopped and started again, they go on.", no_args_is_help=True)
 runs = typer.Typer(help="Run one study.", no_args_is_help=True)
@@ -80,6 +84,34 @@ def learning(
     heads = ("table", "model", "phase", ">k", ">macro F1", ">micro F1", ">majority", ">GCP")
     show.grid("Learning from anonymized rows", heads, shown)
     show.say(f"Figures in {out / 'figures.html'}.")
+
+
+@runs.command("buses")
+def buses(
+    data: Annotated[Path, typer.Option(help="Folder or zip of the public series of buses.")],
+    difference: Annotated[bool, typer.Option(help="Difference columns until they are stationary.")] = False,
+) -> None:
+    """Networks of bus sensors: scores, effects on fuel, and agreement with Granger links, beside the published ones."""
+    series = read_buses(data)
+    moments = Moments.of(pool(series).numbers)
+    score = GaussianBIC(moments=moments)
+    networks: dict[str, dict[str, tuple[str, ...]]] = dict(NETWORKS)
+    for name, search in (
+        ("exact", Search()),
+        ("hill", Search(kind="hill", restarts=10, tabu=10)),
+        ("rsmax2", Search(kind="rsmax2", restarts=10, tabu=10)),
+    ):
+        networks[name] = search.run(FEATURES, score, score.test)
+    sizes = {name: sum(map(len, each.values())) for name, each in networks.items()}
+    scores = [(name, f"{total_score(score, each):.2f}", str(sizes[name])) for name, each in networks.items()]
+    show.grid("Gaussian BIC", ("network", ">score", ">links"), scores)
+    effects = effects_on(moments, NETWORKS["BF"], "fuel_per_km")
+    rows = [(e.cause, f"{e.value:.3f}", f"{e.low:.3f} … {e.high:.3f}", ", ".join(e.adjusted)) for e in effects]
+    show.grid("Effects on fuel_per_km in BF", ("feature", ">effect", ">95 % interval", "adjusted for"), rows)
+    ranked, share = agreements(networks, series, stationary=0.05 if difference else None)
+    figures = [(each.network, *(f"{v:.3f}" for v in each.mean.values()), f"{each.first:.2f}") for each in ranked]
+    heads = ("network", ">sensitivity", ">specificity", ">average recall", ">accuracy", ">first")
+    show.grid(f"Agreement with Granger links, of which {share:.3f} are present", heads, figures)
 
 
 if __name__ == "__main__":

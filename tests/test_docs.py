@@ -71,6 +71,15 @@ def test_the_worked_example_of_collecting_runs(tmp_path, monkeypatch, capsys):
     assert "probability" in capsys.readouterr().out
 
 
+def test_the_worked_example_of_networks_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/networks.md").read_text(), re.DOTALL)
+    names = {}
+    exec(block, names)
+    assert names["exact"].parents["fuel"] == ("slope", "load", "speed")
+    assert names["released"].guarantee == "central"
+    assert "slope: 3.4" in capsys.readouterr().out
+
+
 def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):

@@ -70,6 +70,7 @@ ROOMS_OF = {
     "pyreadstat": ("engines.local.files.statistical",),
     "python_calamine": ("engines.local.files.workbook",),
     "torch": ("models.neural.backend",),
+    "statsmodels": ("models.continuous",),
     "opacus": (),
     "pandas": (),
     "polars": (),

@@ -82,6 +82,7 @@ TOGETHER = {
     "privacy/risk/test_at_risk.py": ("bessel",),
     "query/test_kmeans.py": ("model", "points"),
     "query/test_measures.py": ("quantiles", "readings"),
+    "query/test_network.py": ("released_network",),
     "query/test_statistics.py": ("answer",),
     "server/releasing/test_anonymized.py": ("server/data/policies",),
     "server/releasing/test_synthetic.py": ("answers", "files"),

@@ -136,6 +136,26 @@ def test_a_kind_without_a_form_of_its_own_has_one_from_its_schema(
         assert any(job.kind == "clusters" for job in client.jobs())
 
 
+def test_a_network_of_numbers_is_drawn(service, sample, page, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("analyst"))
+    console.visit(page, service, f"/releases/new?dataset={sample}&kind=network&epsilon=0.5", "Make a release")
+    for name in ("age", "income"):
+        page.get_by_role("combobox", name="Columns").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        page.keyboard.press("Escape")
+    page.get_by_label("Require", exact=True).fill("age:income")
+    button = page.get_by_role("button", name="Make the release")
+    expect(button).to_be_enabled()
+    check_accessible(page)
+    button.click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"A network of numbers of {sample}")
+    expect(page.get_by_role("img", name="income follows age")).to_be_visible()
+    expect(page.get_by_role("table", name="Released numbers").get_by_role("row")).to_have_count(4)
+    check_accessible(page)
+    picture(page, "console-network-of-numbers", full_page=True)
+
+
 def test_imputed_rows_are_for_stewards_who_confirm(service, sample, page, console):
     console.sign_in(page, service, service.token("analyst"))
     console.visit(page, service, f"/releases/new?dataset={sample}", "Make a release")

@@ -21,6 +21,7 @@ ASKED = {
     "clusters": ("--columns", "age,pay", "--clusters", "2"),
     "components": ("--columns", "age,pay"),
     "bounds": ("--column", "pay"),
+    "network": ("--columns", "age,pay", "--forbid", "pay:age"),
 }
 
 

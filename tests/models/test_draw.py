@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tacita.errors import TacitaError
-from tacita.models import draw_network
+from tacita.models import draw_comparison, draw_network
 
 DIAMOND = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c"), "alone": ()}
 
@@ -63,3 +63,41 @@ def test_labels_are_drawn_and_read_aloud():
     assert texts == ["87 % <b>"]
     assert "b follows a (87 % " in ElementTree.fromstring(svg).get("aria-label")
     assert "elsewhere" not in svg
+
+
+def test_a_comparison_shows_the_status_of_each_link_and_a_legend():
+    networks = {
+        "one": {"a": (), "b": ("a",), "c": ("b",), "<d>": ("a", "c")},
+        "two": {"a": ("c",), "b": ("a", "c"), "c": (), "<d>": ()},
+    }
+    svg = draw_comparison(networks)
+    assert set(boxes(svg)) == set(networks["one"])
+    root = ElementTree.fromstring(svg)
+    titles = [path.find("title").text for path in root.findall("path") if path.find("title") is not None]
+    assert titles[0] == "a to b: one, two"
+    assert set(titles[1:3]) == {"b to c: one", "c to b: two"}
+    assert len(titles) == 6
+    for status, count in (("common", 1), ("discordant", 2), ("uncommon", 3)):
+        assert svg.count(f"url(#tip-{status})") == count
+        assert any(text.text.startswith(f"{status}:") for text in root.findall("text"))
+    height, deepest = float(root.get("viewBox").split()[3]), max(y + h for _, y, _, h in boxes(svg).values())
+    assert all(deepest < float(text.get("y")) < height for text in root.findall("text"))
+    assert "script" not in svg
+
+
+def test_a_comparison_needs_two_networks():
+    with pytest.raises(TacitaError):
+        draw_comparison({"one": DIAMOND})
+
+
+@pytest.mark.parametrize("count", [2, 5, 9, 20])
+def test_boxes_of_a_comparison_do_not_overlap(count):
+    names = [f"n{place}" for place in range(count)]
+    one = {name: tuple(names[:place][-1:]) for place, name in enumerate(names)}
+    svg = draw_comparison({"one": one, "two": dict.fromkeys(names, ())})
+    placed, root = list(boxes(svg).values()), ElementTree.fromstring(svg)
+    wide = float(root.get("viewBox").split()[2])
+    for place, (x, y, w, h) in enumerate(placed):
+        assert x >= 0
+        assert x + w <= wide
+        assert all(x + w <= u or u + w <= x or y + h <= v or v + h <= y for u, v, _, _ in placed[:place])

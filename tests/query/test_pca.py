@@ -13,6 +13,7 @@ from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.model import PointModel
 from tacita.query.pca import PCA, shorten, triangle
+from tacita.testing.points import PointsContract
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
 NAMES = ("a", "b", "c")
@@ -81,3 +82,12 @@ def test_drowned_in_noise_it_still_answers():
 def test_a_norm_is_positive_and_finite(norm):
     with pytest.raises(InvalidInput, match="positive"):
         PCA(columns=("a",), norm=norm)
+
+
+class TestContract(PointsContract):
+    def recipes(self):
+        yield PCA(columns=("a", "b"))
+        yield PCA(columns=("a", "b"), norm=0.5)
+
+    def figures(self, answer):
+        return answer["count"]

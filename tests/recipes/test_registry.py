@@ -36,6 +36,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "clusters": {"columns": ["age", "pay"], "clusters": 2},
     "components": {"columns": ["age", "pay"]},
     "bounds": {"column": "pay"},
+    "network": {"columns": ["age", "pay"], "forbid": ["pay:age"]},
 }
 
 
@@ -90,6 +91,10 @@ def test_the_tables_hold_the_answers() -> None:
     assert first["age"] * first["pay"] > 0  # both rise together
     (found,) = table("bounds").to_pylist()
     assert (found["column"], found["low"], found["high"]) == ("pay", 128, 1024)
+    network = table("network").to_pylist()
+    (link,) = [row for row in network if row["parent"] == "age"]
+    assert (link["child"], len(network)) == ("pay", 3)
+    assert link["coefficient"] == pytest.approx(600 / 45, rel=0.1)
     assert table("tables").filter(pa.compute.equal(table("tables")["table"], "sex")).num_rows == 2
     assert table("statistics").column("sex").to_pylist() == ["f", "m"]
 

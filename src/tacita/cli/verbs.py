@@ -28,11 +28,18 @@ VERBS = {
         "Run local-privacy surveys: plan, run a campaign, read the results.", "collect", also=("campaign", "findings")
     ),
     "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
-    "release": Verb("Release tables, statistics, clusters, components or bounds, paid from an account.", "release"),
+    "release": Verb(
+        "Release tables, statistics, clusters, components, bounds or a network, paid from an account.", "release"
+    ),
     "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
+    "network": Verb(
+        "Learn Bayesian networks from exact rows, compare them, estimate effects. No privacy guarantee.",
+        "network",
+        also=("network_figures",),
+    ),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",

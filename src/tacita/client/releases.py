@@ -38,6 +38,7 @@ _ANSWERS = {
     "statistics/1": "tacita.query.answer:Answer",
     "model/1": "tacita.query.model:PointModel",
     "bounds/1": "tacita.query.bounds:Bounds",
+    "numeric-network/1": "tacita.query.released_network:ReleasedNetwork",
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
@@ -58,7 +59,7 @@ class ReleaseCalls(Calls):
 
         Args:
             kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, function, model,
-                tables, statistics, clusters, components, bounds.
+                tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)
@@ -95,7 +96,8 @@ class ReleaseCalls(Calls):
     def answer(self, id: str) -> Any:
         """Fetch a paid answer as an object of the library.
 
-        `Releases` for tables, `Answer` for statistics, `Model` for clusters and components, `Bounds` for bounds.
+        `Releases` for tables, `Answer` for statistics, `Model` for clusters and components, `Bounds` for bounds,
+        `ReleasedNetwork` for a network.
         """
         text = self._get(_of(id)).decode()
         mark = json.loads(text).get("tacita")

@@ -9,6 +9,7 @@ from tacita.recipes.bounds import BOUNDS
 from tacita.recipes.clusters import CLUSTERS
 from tacita.recipes.components import COMPONENTS
 from tacita.recipes.kind import RecipeKind, Subject
+from tacita.recipes.network import NETWORK
 from tacita.recipes.statistics import STATISTICS
 from tacita.recipes.tables import TABLES
 
@@ -22,6 +23,7 @@ RECIPES: dict[str, RecipeKind[Any]] = {
         CLUSTERS,
         COMPONENTS,
         BOUNDS,
+        NETWORK,
     )
 }
 

@@ -27,6 +27,7 @@ __all__ = [
     "ImputedPlan",
     "ImputedRequest",
     "ModelInfo",
+    "NumericNetworkInfo",
     "PaidPlan",
     "PaidRequest",
     "PolicyInfo",
@@ -192,6 +193,19 @@ class ModelInfo(ResponseModel):
     kind: str
     columns: list[str]
     arrays: dict[str, Any]
+    event: dict[str, Any]
+    unit: dict[str, Any]
+    neighbours: str
+    provenance: dict[str, Any]
+
+
+class NumericNetworkInfo(ResponseModel):
+    """Released Bayesian network of numbers, with the noisy moments that it was read off."""
+
+    tacita: Literal["numeric-network/1"]
+    network: dict[str, Any]
+    moments: dict[str, Any]
+    search: str
     event: dict[str, Any]
     unit: dict[str, Any]
     neighbours: str

@@ -80,6 +80,11 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
         ),
         ("components", {"Columns": ["age", "sex"]}, {"columns": ["age", "sex"]}),
         (
+            "network",
+            {"Columns": ["age", "sex"], "Forbid": "sex:age\n", "Search": "hill", "Degree": 1.0},
+            {"columns": ["age", "sex"], "forbid": ["sex:age"], "search": "hill", "degree": 1, "narrow": 0.2},
+        ),
+        (
             "imputed",
             {"no_guarantee": True, "Replace": "age\nsex: sex = f\n", "M": 2.0},
             {"no_guarantee": True, "replace": ["age", "sex: sex = f"], "m": 2, "backend": "cart"},
@@ -110,6 +115,7 @@ def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
         "statistics",
         "bounds",
         "components",
+        "network",
         "imputed",
         "function",
         "events",

@@ -21,6 +21,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "clusters": {"columns": ["age"], "clusters": 2},
     "components": {"columns": ["age"]},
     "bounds": {"column": "age"},
+    "network": {"columns": ["age"]},
 }
 
 

@@ -41,7 +41,7 @@ def test_wrong_questions_are_refused(world: Any, released: Any) -> None:
         client.decide("test", id, by=["smokes"])
     with pytest.raises(UnknownName):
         client.decide("test", id, by=["smokes", "height"])
-    with pytest.raises(InvalidInput, match="seconds|s of computing"):
+    with pytest.raises(InvalidInput, match="s of computing"):
         client.decide("stability", id, draws=2000)
     with world.client("analyst") as other, pytest.raises(UnknownName):
         other.decide("test", id, by=["smokes", "age"])

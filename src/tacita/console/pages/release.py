@@ -13,6 +13,8 @@ from tacita.console.page import HOME, Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.models import show_model
 from tacita.console.parts.sample import OTHERS, SAMPLE
+from tacita.models import draw_network
+from tacita.query.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
 from tacita.report.charts import Interval, interval_bars
 from tacita.report.report import bars
@@ -215,12 +217,21 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
         _bars(found)
         await _assess_tables(visit, job, found)
         return
+    if job["kind"] == "network":
+        _network(ReleasedNetwork.from_json(await visit.api.text(path)))
     text = await visit.api.text(f"{path}/rows", format="ndjson", limit=_MOST_ROWS)
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     with kit.panel("Released numbers"):
         shown = [["unknown" if v is None else _plain(v) for v in row.values()] for row in rows]
         kit.table(list(rows[0]) if rows else [], shown, caption="Released numbers")
         kit.note("The numbers have noise. Columns that end in std have its standard deviation.")
+
+
+def _network(found: ReleasedNetwork) -> None:
+    with kit.panel(
+        "Network", "An arrow leads from a parent to a child. Links that noise alone would explain are left out."
+    ):
+        kit.picture(draw_network(found.parents, title="Network of numbers"))
 
 
 def _bars(found: Releases) -> None:
