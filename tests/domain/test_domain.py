@@ -112,7 +112,7 @@ def test_what_cannot_be_counted(domain):
         ("attributes: [", "line 1"),
         ("just text", "mapping"),
         ("attributes: []", "attributes"),
-        ("attributes: [{name: a, kind: colour}]", "attributes.0"),
+        ("attributes: [{name: a, kind: colour}]", "a.kind: must be one of"),
         ("{attributes: [{name: a, kind: boolean}, {name: a, kind: boolean}]}", "'a' is there twice"),
         ("{person: x, attributes: [{name: a, kind: boolean}]}", "'x' is none"),
         ("{person: a, attributes: [{name: a, kind: boolean}]}", "kind identifier"),

@@ -24,6 +24,7 @@ from tacita.common.yaml_text import load_yaml
 from tacita.domain.attributes import Attribute, Frozen
 from tacita.domain.dialect import CsvDialect
 from tacita.domain.encode import Codes, encode
+from tacita.domain.faults import find_faults
 from tacita.errors import InvalidInput, NotPublic, SchemaError, UnknownName
 
 __all__ = ["Domain"]
@@ -197,7 +198,17 @@ class Domain(Frozen):
         """A domain from plain data."""
         if not isinstance(data, Mapping):
             raise SchemaError("must be a mapping with the key `attributes`", field="schema", value=type(data).__name__)
-        return cls(**data)
+        try:
+            return cls(**data)
+        except SchemaError:
+            faults = find_faults(data, cls.model_fields)
+            if not faults:  # the parts are right, and do not fit together
+                raise
+            if len(faults) == 1:
+                field, _, rule = faults[0].partition(": ")
+                raise SchemaError(rule, field=field) from None
+            more = "; ".join(faults)
+            raise SchemaError(f"has {len(faults)} faults: {more}", field="schema") from None
 
     @classmethod
     def from_text(cls, text: str) -> Domain:
