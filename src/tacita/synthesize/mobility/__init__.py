@@ -1,0 +1,1 @@
+"""Mobility: tap records of public transport, their communities, and synthetic ones with or without a guarantee."""
