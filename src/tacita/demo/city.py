@@ -1,7 +1,8 @@
 """A simulated city with public transport, and the tap records of its commuters: no row is about a real person.
 
     places    stations on lines from the centre outwards, and bus stops near them; zones by line and ring
-    people    adults who commute by a gravity law, students near their home, seniors by day, visitors
+    people    adults who commute by a gravity law, more often along their own line, students near their home, seniors by
+              day, visitors; one day in four begins at another stop near the home
     times     weekdays with peaks at 9 and 18 hours, flat weekends
     records   the full schema; 1 in 100 trips lacks the tap at its end
 
@@ -41,6 +42,7 @@ class City:
     jobs: NDArray[np.float64] = field(repr=False)
     leisure: NDArray[np.float64] = field(repr=False)
     station: NDArray[np.bool_] = field(repr=False)
+    line: Codes = field(repr=False)
 
     @property
     def places(self) -> Places:
@@ -63,6 +65,7 @@ def build_city(*, lines: int = 6, stations: int = 12, stops: int = 2, days: int 
     check.whole(stops, "stops", least=0)
     rng = np.random.default_rng(seed)
     ids, names, zones, points, station, ring = ["S00"], ["Centre"], ["centre"], [(0.0, 0.0)], [True], [0.0]
+    of_line = [-1]
     for line in range(lines):
         angle = 2 * np.pi * line / lines
         for stop in range(1, stations + 1):
@@ -77,6 +80,7 @@ def build_city(*, lines: int = 6, stations: int = 12, stops: int = 2, days: int 
                 points.append((round(middle[0] + shift[0], 3), round(middle[1] + shift[1], 3)))
                 station.append(place == 0)
                 ring.append(stop / stations)
+                of_line.append(line)
     out, rail = np.array(ring), np.array(station)
     homes = np.where(rail, 1.0, 0.7) * (0.2 + out) * rng.gamma(2.0, 0.5, len(ids))
     hubs = np.isin(np.arange(len(ids)), rng.choice(np.flatnonzero(rail), max(2, lines // 2), replace=False))
@@ -95,7 +99,8 @@ def build_city(*, lines: int = 6, stations: int = 12, stops: int = 2, days: int 
         title="taps of a simulated city",
     )
     schema = TapSchema.of(domain, places=places)
-    return City(schema=schema, homes=homes, jobs=jobs, leisure=leisure, station=rail)
+    lined = np.array(of_line, np.int64)
+    return City(schema=schema, homes=homes, jobs=jobs, leisure=leisure, station=rail, line=lined)
 
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -125,9 +130,11 @@ def simulate_taps(city: City, cards: int, seed: int) -> pa.Table:
     home = _drawn(city.homes, cards, rng)
     work = _near(city, home, city.jobs, np.where(category == 1, 3.0, 9.0), rng)
     shop = _near(city, home, city.leisure, np.full(cards, 5.0), rng)
+    beside = _near(city, home, city.homes, np.full(cards, 0.5), rng)
     card, day = np.meshgrid(np.arange(cards), np.arange(days), indexing="ij")
     kind, workday = category[card], weekday[day]
     shape = card.shape
+    at = np.where(rng.random(shape) < 0.25, beside[card], home[card])  # where the day begins and ends
     trips = _Trips()
 
     def minute(mean: float, spread: float) -> NDArray[np.float64]:
@@ -140,10 +147,10 @@ def simulate_taps(city: City, cards: int, seed: int) -> pa.Table:
     after = busy & (rng.random(shape) < 0.17)
     place = np.where(rng.random(shape) < 0.5, shop[card], _drawn(city.leisure, shape, rng))
     late = back + np.abs(minute(2.2, 0.8))
-    trips.add(busy, card, day, out, home[card], work[card])
-    trips.add(busy & ~after, card, day, back, work[card], home[card])
+    trips.add(busy, card, day, out, at, work[card])
+    trips.add(busy & ~after, card, day, back, work[card], at)
     trips.add(after, card, day, back, work[card], place)
-    trips.add(after, card, day, late, place, home[card])
+    trips.add(after, card, day, late, place, at)
     # leisure: on weekends, for seniors by day, for visitors all day
     free = ~busy & (rng.random(shape) < np.select([kind == 3, kind == 2, ~workday], [0.75, 0.5, 0.45], 0.06))
     where = np.where(rng.random(shape) < 0.4, shop[card], _drawn(city.leisure, shape, rng))
@@ -151,10 +158,10 @@ def simulate_taps(city: City, cards: int, seed: int) -> pa.Table:
     end = begin + 40 + np.abs(minute(2.2, 1.1))
     more = free & (kind == 3) & (rng.random(shape) < 0.7)
     second = _drawn(city.leisure, shape, rng)
-    trips.add(free, card, day, begin, home[card], where)
+    trips.add(free, card, day, begin, at, where)
     trips.add(more, card, day, end, where, second)
-    trips.add(free & ~more, card, day, end, where, home[card])
-    trips.add(more, card, day, end + 60 + np.abs(minute(1.5, 0.8)), second, home[card])
+    trips.add(free & ~more, card, day, end, where, at)
+    trips.add(more, card, day, end + 60 + np.abs(minute(1.5, 0.8)), second, at)
     return _records(city, np.concatenate(trips.parts, axis=1), category, rng)
 
 
@@ -165,13 +172,13 @@ def _drawn(weights: NDArray[np.float64], size: int | tuple[int, ...], rng: np.ra
 def _near(
     city: City, home: Codes, weights: NDArray[np.float64], reach: NDArray[np.float64], rng: np.random.Generator
 ) -> Codes:
-    """A place by the gravity law: its weight, times exp(-distance / reach); never the home."""
+    """A place by the gravity law: weight x exp(-distance / reach), four times that on the own line; never the home."""
     points = city.places.points
     assert points is not None
     away = np.hypot(*(points[:, None] - points[None, :]).transpose(2, 0, 1))
     found = np.empty(len(home), np.int64)
     for km in np.unique(reach):
-        law = weights * np.exp(-away / km)
+        law = weights * np.exp(-away / km) * np.where(city.line[:, None] == city.line[None, :], 4.0, 1.0)
         np.fill_diagonal(law, 0.0)
         reached = np.cumsum(law / law.sum(axis=1, keepdims=True), axis=1)
         mine = np.flatnonzero(reach == km)

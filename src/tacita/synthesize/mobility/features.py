@@ -5,6 +5,7 @@
     label       of an end of a trip: home, main, other; at the origin also "same": the other place where the card is
     chain       one day: START -> trip -> ... -> trip -> END; a step depends on the label of the last destination
     class       of a card by its number of trips, with public limits
+    period      when the card's last trip of the day ended: none yet, before 12, before 17, later
 
 Contributions: `once` counts a card in one cell. `spread` divides `GRID` steps evenly over the card's events, so that a
 card moves the cells of a table by GRID steps in all, however many events it has.
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from tacita.common.compiled import compiled
 from tacita.synthesize.mobility.reading import Trips
 
-__all__ = ["ENDED", "GRID", "KINDS", "LABELS", "STATES", "STEPS", "Features", "class_limits", "once", "spread"]
+__all__ = ["ENDED", "GRID", "KINDS", "LABELS", "NOON_EVENING", "PERIODS", "STATES", "STEPS", "Features", "class_limits", "once", "spread"]
 
 GRID = 120
 """Steps that one card is worth in a table of events."""
@@ -34,6 +35,9 @@ STATES = 4
 """Start of a day, and the label of the last destination."""
 KINDS = 9
 """Label of the origin x label of the destination."""
+PERIODS = 4
+NOON_EVENING = (12 * 60, 17 * 60)
+"""Minutes of the day at which the periods change."""
 STEPS = 13
 """Origin (home, main, same, other) x destination (home, main, other), and the end of the day."""
 ENDED = 12
@@ -89,6 +93,13 @@ class Features:
         """Kind of each trip."""
         origin, destination, _ = self.labels
         return np.minimum(origin, 2) * 3 + destination
+
+    @cached_property
+    def period(self) -> Codes:
+        """Period before each trip."""
+        trips, (_, _, state) = self.trips, self.labels
+        ended = np.roll(trips.entry + np.maximum(trips.minutes, 0), 1)
+        return np.where(state == 0, 0, 1 + np.searchsorted(NOON_EVENING, ended, side="right"))
 
     @cached_property
     def chain(self) -> tuple[Codes, Codes]:

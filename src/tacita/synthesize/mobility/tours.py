@@ -5,7 +5,7 @@
     pairs l      home x main place, level by level             one cell of a card at each level: see `refinement`
     popularity   places where trips begin and end              spread over the card's ends of trips
     chain        class x weekend x state x step                spread over the steps of the card's days
-    times        class x weekend x kind of trip x hour         spread over the card's trips
+    times        weekend x kind of trip x period x hour        spread over the card's trips
     dates        class x date                                  spread over the days on which the card travels
     others       group of the home x group of another place    spread over the card's other ends of trips
     travel       band of distance x mode x travel time         spread over the card's trips
@@ -36,6 +36,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.mobility.features import (
     GRID,
     KINDS,
+    PERIODS,
     STATES,
     STEPS,
     Features,
@@ -90,7 +91,7 @@ class Tours:
     places: Places | None = None
     columns: Mapping[str, str | None] = field(default_factory=dict)
     cards: int | None = None
-    theta: float = 2.0
+    theta: float = 3.0
     depth: int | None = None
 
     def __post_init__(self) -> None:
@@ -140,7 +141,7 @@ class Tours:
         shapes |= {f"pairs {level}": (sizes[0], sizes[0]) for level in range(1, self._depth(len(sizes)))}
         shapes |= {
             "chain": (classes, 2, STATES, STEPS),
-            "times": (classes, 2, KINDS, 24),
+            "times": (2, KINDS, PERIODS, 24),
             "dates": (classes, schema.days),
             "others": (sizes[0], sizes[0]),
             "travel": (Bands(schema.places).count, schema.size("mode"), _BINS),
@@ -184,7 +185,7 @@ class Tours:
             payment=positive(noisy.get("payment", np.ones((schema.size("category"), 1)))),
             popularity=popularity,
             chain=_chain(noisy["chain"], tables["chain"].variance),
-            times=_pooled(noisy["times"], tables["times"].variance),
+            times=_times(noisy["times"], tables["times"].variance),
             dates=_pooled(noisy["dates"][:, None], tables["dates"].variance)[:, 0],
             others=_shrunk_others(others, hierarchy, popularity, tables["others"].variance),
             travel=_travel(noisy["travel"], tables["travel"].variance),
@@ -218,8 +219,8 @@ def exact_tables(features: Features, tables: Mapping[str, PlannedTable]) -> dict
         found["payment"] = once(category * schema.size("payment") + payment, tables["payment"].spec.cells)
     found["popularity"] = spread(np.repeat(trips.card, 2), ends, len(schema.places))
     found["chain"] = spread(chained, group[chained] * 2 * STATES * STEPS + cells, classes * 2 * STATES * STEPS)
-    times = ((group[trips.card] * 2 + weekend) * KINDS + features.kind) * 24 + trips.entry // 60
-    found["times"] = spread(trips.card, times, classes * 2 * KINDS * 24)
+    times = ((weekend * KINDS + features.kind) * PERIODS + features.period) * 24 + trips.entry // 60
+    found["times"] = spread(trips.card, times, 2 * KINDS * PERIODS * 24)
     travelled, day = features.active
     found["dates"] = spread(travelled, group[travelled] * schema.days + day, classes * schema.days)
     known = trips.minutes >= 0
@@ -256,16 +257,21 @@ def _chain(noisy: Array, variance: float) -> Array:
     return found
 
 
+def _times(noisy: Array, variance: float) -> Array:
+    """Hours by kind of trip and period: shrunk towards all periods together."""
+    return np.moveaxis(_pooled(np.moveaxis(noisy, 2, 0), variance), 0, 2)
+
+
 def _pooled(noisy: Array, variance: float) -> Array:
-    """A table by class, each row of the last axis shrunk towards that of all classes, and non-negative."""
-    classes = len(noisy)
+    """Rows of the last axis, each shrunk towards the sum over the first axis, and non-negative."""
+    several = len(noisy) > 1
     pooled = np.stack([positive(table) for table in noisy.sum(axis=0)])
     found = np.empty_like(noisy)
     for index in np.ndindex(noisy.shape[:-1]):
         row, prior = noisy[index], pooled[index[1:]]
         total = max(float(row.sum()), 0.0)
         scaled = prior / prior.sum() * total if prior.sum() > 0 else np.full(row.shape, total / row.size)
-        kept = shrink(row, scaled, variance) if classes > 1 else row
+        kept = shrink(row, scaled, variance) if several else row
         found[index] = norm_sub(kept, total=total).frequencies if total > 0 else prior
     return found
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacita.common.compiled import compiled
 from tacita.synthesize.mobility.decoding import TripCodes
-from tacita.synthesize.mobility.features import ENDED, class_limits
+from tacita.synthesize.mobility.features import ENDED, NOON_EVENING, class_limits
 from tacita.synthesize.mobility.places import Hierarchy
 from tacita.synthesize.mobility.refinement import Blocks
 from tacita.synthesize.mobility.schema import TapSchema
@@ -35,6 +35,7 @@ __all__ = ["ToursModel"]
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
 _TRIES = 20
+NOON, EVENING = NOON_EVENING
 _PAUSE = 5  # minutes between an exit and the next entry
 _LONGEST = 16  # most trips of a day
 _SIMULATED, _ROUNDS = 2048, 40
@@ -53,7 +54,7 @@ class ToursModel:
         payment: Category x payment.
         popularity: Of each place.
         chain: Class x weekend x state x step.
-        times: Class x weekend x kind x hour.
+        times: Weekend x kind x period x hour.
         dates: Class x date, of days with a trip.
         others: Group of the home x group of an other place, on the coarsest level.
         travel: Band x mode x bin of travel time.
@@ -303,7 +304,7 @@ def _walk(
             # a day is never cut: one more begins with the probability that keeps the number right on average
             if left <= 0 or (place > 0 and uniform(state) * length[group[c], weekend[day]] >= left):
                 break
-            chains, hours = chain[group[c], weekend[day]], times[group[c], weekend[day]]
+            chains, hours = chain[group[c], weekend[day]], times[weekend[day]]
             before, at, after = 0, home[c], 0
             for _ in range(_LONGEST):
                 row = chains[before]
@@ -333,7 +334,10 @@ def _walk(
                     if goal != start:
                         break
                     label = 2
-                entry = _entry(hours[min(origin, 2) * 3 + label], after, state)
+                period = 0
+                if before > 0:
+                    period = 1 + (after - _PAUSE >= NOON) + (after - _PAUSE >= EVENING)
+                entry = _entry(hours[min(origin, 2) * 3 + label, period], after, state)
                 if entry < 0 or goal == start:
                     break
                 band = 0

@@ -100,10 +100,10 @@ class Topics:
     kind: TopicKind = "stlda"
     topics: int = 10
     alpha: float = 0.1
-    beta: float = 0.01
-    gamma: float = 0.01
+    beta: float = 0.1
+    gamma: float = 0.1
     sweeps: int = 500
-    chains: int = 2
+    chains: int = 4
     every: int = 10
 
     def __post_init__(self) -> None:
