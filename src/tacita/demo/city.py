@@ -71,7 +71,9 @@ def build_city(*, lines: int = 6, stations: int = 12, stops: int = 2, days: int 
         for stop in range(1, stations + 1):
             angle += rng.normal(0, 0.06)
             middle = (1.3 * stop * np.cos(angle), 1.3 * stop * np.sin(angle))
-            zone = "centre" if stop <= max(1, stations // 6) else f"{_LETTERS[line % 26]}{1 + 3 * (stop - 1) // stations}"
+            zone = (
+                "centre" if stop <= max(1, stations // 6) else f"{_LETTERS[line % 26]}{1 + 3 * (stop - 1) // stations}"
+            )
             for place in range(stops + 1):
                 shift = (0.0, 0.0) if place == 0 else tuple(rng.normal(0, 0.45, 2).tolist())
                 ids.append(f"{'S' if place == 0 else 'B'}{line}{stop:02d}{'' if place == 0 else '-' + str(place)}")

@@ -71,9 +71,7 @@ def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> It
     assert tracks is not None
     assert tracks.timed is not None
     control = (tracks.control, tracks.timed.control) if tracks.control and tracks.timed.control else None
-    yield copied_trajectories(
-        (tracks.released, tracks.timed.released), (tracks.real, tracks.timed.real), control, rng
-    )
+    yield copied_trajectories((tracks.released, tracks.timed.released), (tracks.real, tracks.timed.real), control, rng)
 
 
 def needs_times(case: Case, options: AssessmentOptions) -> str | None:

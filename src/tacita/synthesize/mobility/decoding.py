@@ -88,5 +88,3 @@ def _times(schema: TapSchema, name: str, minutes: Codes) -> pa.Array:
     assert isinstance(attribute, Numeric)
     starts = np.asarray(attribute.starts, np.int64)
     return pa.array(starts[np.searchsorted(starts, minutes, side="right") - 1])
-
-

@@ -2,7 +2,8 @@
 
     home        the place from which the card's first trip of a day begins most often (the earliest if several)
     main place  the other place that its trips begin or end at most often; the home where there is no other
-    label       of an end of a trip: home, main, other; at the origin also "same": the other place where the card is
+    label       of an end of a trip: home, main, other; at the origin also "same": the other place where the card is;
+                at the destination also "back": the other place where the day began
     chain       one day: START -> trip -> ... -> trip -> END; a step depends on the label of the last destination
     class       of a card by its number of trips, with public limits
     period      when the card's last trip of the day ended: none yet, before 12, before 17, later
@@ -26,21 +27,34 @@ from numpy.typing import NDArray
 from tacita.common.compiled import compiled
 from tacita.synthesize.mobility.reading import Trips
 
-__all__ = ["ENDED", "GRID", "KINDS", "LABELS", "NOON_EVENING", "PERIODS", "STATES", "STEPS", "Features", "class_limits", "once", "spread"]
+__all__ = [
+    "ENDED",
+    "GRID",
+    "KINDS",
+    "LABELS",
+    "NOON_EVENING",
+    "PERIODS",
+    "STATES",
+    "STEPS",
+    "Features",
+    "class_limits",
+    "once",
+    "spread",
+]
 
 GRID = 120
 """Steps that one card is worth in a table of events."""
 LABELS = ("home", "main", "other")
-STATES = 4
-"""Start of a day, and the label of the last destination."""
+STATES = 5
+"""Start of a day, and the label of the last destination: home, main, other, back."""
 KINDS = 9
 """Label of the origin x label of the destination."""
 PERIODS = 4
 NOON_EVENING = (12 * 60, 17 * 60)
 """Minutes of the day at which the periods change."""
-STEPS = 13
-"""Origin (home, main, same, other) x destination (home, main, other), and the end of the day."""
-ENDED = 12
+STEPS = 17
+"""Origin (home, main, same, other) x destination (home, main, other, back), and the end of the day."""
+ENDED = 16
 
 Codes = NDArray[np.int64]
 
@@ -49,9 +63,9 @@ def class_limits(most: int) -> tuple[int, ...]:
     """Return the least number of trips of each class of cards, for at most `most` trips.
 
     >>> class_limits(20), class_limits(4), class_limits(1)
-    ((1, 3, 11), (1, 3), (1,))
+    ((1, 11), (1, 3), (1,))
     """
-    return tuple(dict.fromkeys(limit for limit in (1, 3, most // 2 + 1) if limit <= max(most, 1)))
+    return tuple(dict.fromkeys(limit for limit in (1, most // 2 + 1) if limit <= max(most, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +95,7 @@ class Features:
 
     @cached_property
     def labels(self) -> tuple[Codes, Codes, Codes]:
-        """Label of each origin (2 other, 3 same), of each destination, and the state before each trip."""
+        """Label of each origin (2 other, 3 same), of each destination (3 back), and the state before each trip."""
         trips, (home, main) = self.trips, self.anchors
         size = len(trips)
         found = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -92,7 +106,7 @@ class Features:
     def kind(self) -> Codes:
         """Kind of each trip."""
         origin, destination, _ = self.labels
-        return np.minimum(origin, 2) * 3 + destination
+        return np.minimum(origin, 2) * 3 + np.minimum(destination, 2)
 
     @cached_property
     def period(self) -> Codes:
@@ -106,7 +120,7 @@ class Features:
         """Card and cell (state x step, by weekend) of each step of each day, the end of the day included."""
         trips, (origin, destination, state) = self.trips, self.labels
         weekend = trips.weekend.astype(np.int64)
-        step = np.array([0, 1, 3, 2])[origin] * 3 + destination
+        step = np.array([0, 1, 3, 2])[origin] * 4 + destination
         last = np.ones(len(trips), np.bool_)
         last[:-1] = (trips.card[1:] != trips.card[:-1]) | (trips.day[1:] != trips.day[:-1])
         ends = np.flatnonzero(last)
@@ -129,7 +143,7 @@ class Features:
         """Card and place of each end of a trip that is neither home nor main."""
         trips, (origin, destination, _) = self.trips, self.labels
         place = np.stack([trips.origin, trips.destination], axis=1).ravel()
-        other = np.stack([origin >= 2, destination == 2], axis=1).ravel()
+        other = np.stack([origin >= 2, destination >= 2], axis=1).ravel()
         return np.repeat(trips.card, 2)[other], place[other]
 
 
@@ -173,8 +187,11 @@ def _label(
     state: Any,
 ) -> None:
     for c in range(starts.size - 1):
+        began = starts[c]
         for i in range(starts[c], starts[c + 1]):
             fresh = i == starts[c] or day[i] != day[i - 1]
+            if fresh:
+                began = i
             state[i] = 0 if fresh else 1 + reached[i - 1]
             if origin[i] == home[c]:
                 left[i] = 0
@@ -184,7 +201,12 @@ def _label(
                 left[i] = 3
             else:
                 left[i] = 2
-            reached[i] = 0 if destination[i] == home[c] else (1 if destination[i] == main[c] else 2)
+            if destination[i] == home[c]:
+                reached[i] = 0
+            elif destination[i] == main[c]:
+                reached[i] = 1
+            else:
+                reached[i] = 3 if destination[i] == origin[began] else 2
 
 
 def once(cell: Codes, cells: int) -> Codes:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacita.domain import Numeric
+from tacita.domain import Date, Numeric
 from tacita.engines.base import Engine
 from tacita.engines.coded import coded_units
 from tacita.engines.local.bound import key_texts
@@ -44,7 +44,7 @@ class Visits:
     """Taps at places: what topic models read. Exact.
 
     Attributes:
-        starts: Where the visits of each card begin; one entry more than there are cards.
+        starts: Index of the first visit of each card, and the number of visits at the end.
         place, segment: Codes of each visit.
         places, segments: Number of codes.
     """
@@ -113,7 +113,7 @@ class Trips:
 
     @cached_property
     def starts(self) -> Codes:
-        """Where the trips of each card begin; one entry more than there are cards."""
+        """Index of the first trip of each card, and the number of trips at the end."""
         return np.searchsorted(self.card, np.arange(self.cards + 1)).astype(np.int64)
 
     @cached_property
@@ -224,8 +224,10 @@ def _trips(schema: TapSchema, owners: Codes, codes: Mapping[str, Codes]) -> Trip
     travel = np.full(len(owners), -1, np.int64)
     if columns.exit_date is not None and columns.exit_time is not None:
         ended, left = codes[columns.exit_date], _minutes(schema, columns.exit_time, codes)
-        first = (domain[columns.exit_date].bounds[0] - schema.first_day).days  # type: ignore[union-attr]
-        known = (left >= 0) & (ended < len(domain[columns.exit_date].labels))
+        dates = domain[columns.exit_date]
+        assert isinstance(dates, Date)
+        first = (dates.bounds[0] - schema.first_day).days
+        known = (left >= 0) & (ended < len(dates.labels))
         took = (ended + first - day) * DAY + left - entry
         travel = np.where(known & (took >= 0) & (took < DAY), took, -1)
     found = {

@@ -76,7 +76,9 @@ def measure_pairs(
         The blocks, the noisy number of cards, its standard error, and how many pairs each level refined.
     """
     shares = [_shares(level, popularity) for level in hierarchy.levels]
-    codes = [level[pair[0]] * size + level[pair[1]] for level, size in zip(hierarchy.levels, hierarchy.sizes)]
+    codes = [
+        level[pair[0]] * size + level[pair[1]] for level, size in zip(hierarchy.levels, hierarchy.sizes, strict=True)
+    ]
     size, table = hierarchy.sizes[0], tables[0]
     noisy = table.measure(np.bincount(codes[0], minlength=size * size).astype(np.int64), source)
     total = float(noisy.sum())
@@ -157,4 +159,4 @@ def _refined(
 
 def _shares(level: Codes, popularity: Array) -> Array:
     """Weight of each group."""
-    return np.bincount(level, popularity)
+    return np.asarray(np.bincount(level, popularity), np.float64)

@@ -126,7 +126,8 @@ class Tours:
         """Whether a pair that is `_HEAVY` times as heavy as the mean would be refined on the last level."""
         (table,) = (each for each in plan.tables if each.spec.name == f"pairs {depth - 1}")
         fan = (sizes[depth - 1] / sizes[depth - 2]) ** 2
-        return _HEAVY * (self.cards or ASSUMED) / sizes[depth - 2] ** 2 > self.theta * table.std * fan**0.5
+        heavy = _HEAVY * (self.cards or ASSUMED) / sizes[depth - 2] ** 2
+        return bool(heavy > self.theta * table.std * fan**0.5)
 
     def specs(self, schema: TapSchema, most: int) -> tuple[TableSpec, ...]:
         """Return the tables that are measured."""
@@ -150,9 +151,7 @@ class Tours:
         found = []
         for name, shape in shapes.items():
             steps = 1 if name in single else GRID
-            found.append(
-                TableSpec(name=name, shape=shape, shift=steps, grid=steps, weight=_WEIGHTS.get(name, 1.0))
-            )
+            found.append(TableSpec(name=name, shape=shape, shift=steps, grid=steps, weight=_WEIGHTS.get(name, 1.0)))
         return tuple(found)
 
     def _depth(self, levels: int) -> int:
@@ -263,17 +262,21 @@ def _times(noisy: Array, variance: float) -> Array:
 
 
 def _pooled(noisy: Array, variance: float) -> Array:
-    """Rows of the last axis, each shrunk towards the sum over the first axis, and non-negative."""
-    several = len(noisy) > 1
-    pooled = np.stack([positive(table) for table in noisy.sum(axis=0)])
+    """Tables along the first axis: the rows of each shrunk towards those of all together, then non-negative."""
+    several, pooled = len(noisy) > 1, positive(noisy.sum(axis=0))
     found = np.empty_like(noisy)
     for index in np.ndindex(noisy.shape[:-1]):
         row, prior = noisy[index], pooled[index[1:]]
         total = max(float(row.sum()), 0.0)
         scaled = prior / prior.sum() * total if prior.sum() > 0 else np.full(row.shape, total / row.size)
-        kept = shrink(row, scaled, variance) if several else row
-        found[index] = norm_sub(kept, total=total).frequencies if total > 0 else prior
-    return found
+        found[index] = shrink(row, scaled, variance) if several else row
+    return np.stack([_fill(positive(table), pooled) for table in found])
+
+
+def _fill(table: Array, pooled: Array) -> Array:
+    """The rows of a table; those that noise has emptied as in all tables together."""
+    empty = table.sum(axis=-1, keepdims=True) <= 0
+    return np.where(empty, pooled, table)
 
 
 def _shrunk_others(noisy: Array, hierarchy: Hierarchy, popularity: Array, variance: float) -> Array:
@@ -310,4 +313,3 @@ def _notes(hierarchy: Hierarchy, refined: list[int]) -> tuple[str, ...]:
     levels = "; ".join(f"level {level + 1}: {pairs} pairs" for level, pairs in enumerate(refined))
     first = f"Places are grouped {source}: {sizes} groups."
     return (first, f"Pairs of groups that were refined: {levels}.") if refined else (first,)
-

@@ -8,7 +8,7 @@
             kind of trip, later than the last exit; exit and mode by distance
 
 Privacy: post-processing of the tables that it holds. Claim: docs/claims/mobility.md
-Cost:    one compiled pass; about a microsecond for each trip.
+Cost:    one compiled pass (`tours_kernel`); about a microsecond for each trip.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.common.compiled import compiled
 from tacita.synthesize.mobility.decoding import TripCodes
-from tacita.synthesize.mobility.features import ENDED, NOON_EVENING, class_limits
+from tacita.synthesize.mobility.features import ENDED, class_limits
 from tacita.synthesize.mobility.places import Hierarchy
 from tacita.synthesize.mobility.refinement import Blocks
 from tacita.synthesize.mobility.schema import TapSchema
-from tacita.synthesize.mobility.topic_models.gibbs import uniform
+from tacita.synthesize.mobility.tours_kernel import LONGEST, walk_days
 from tacita.synthesize.mobility.travel import EDGES, Bands, draw_rows
 
 __all__ = ["ToursModel"]
@@ -35,9 +34,6 @@ __all__ = ["ToursModel"]
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
 _TRIES = 20
-NOON, EVENING = NOON_EVENING
-_PAUSE = 5  # minutes between an exit and the next entry
-_LONGEST = 16  # most trips of a day
 _SIMULATED, _ROUNDS = 2048, 40
 _TABLES = ("activity", "payment", "popularity", "chain", "times", "dates", "others", "travel")
 
@@ -77,7 +73,7 @@ class ToursModel:
     @property
     def most(self) -> int:
         """Most trips of a card."""
-        return self.activity.shape[1]
+        return int(self.activity.shape[1])
 
     # -- places ---------------------------------------------------------------------------------------------------
 
@@ -131,11 +127,11 @@ class ToursModel:
         days = self._days(group, rng)
         order, starts, reached = self._grouped[0]
         coarse = self.hierarchy.levels[0]
-        bands, size = Bands(self.schema.places), int(number.sum()) + cards * _LONGEST
+        bands, size = Bands(self.schema.places), int(number.sum()) + cards * LONGEST
         points = self.schema.places.points
         zones = self.schema.places.zone_codes
         out = np.zeros((7, size), np.int64)
-        made = _walk(
+        made = walk_days(
             number,
             group,
             home,
@@ -145,17 +141,15 @@ class ToursModel:
             self._length,
             _running(self.chain),
             _running(self.times),
-            _running(self.others),
-            coarse,
-            order,
-            starts,
-            reached,
-            np.zeros((1, 2)) if points is None else points,
-            coarse if zones is None else zones,
-            0 if bands.count == 1 else (1 if points is None else 2),
-            bands.edges,
-            _running(self.travel.reshape(bands.count, -1)),
-            EDGES.astype(np.int64),
+            (_running(self.others), coarse, order, starts, reached),
+            (
+                0 if bands.count == 1 else (1 if points is None else 2),
+                np.zeros((1, 2)) if points is None else points,
+                coarse if zones is None else zones,
+                bands.edges,
+                _running(self.travel.reshape(bands.count, -1)),
+                EDGES.astype(np.int64),
+            ),
             out,
             rng.integers(0, 2**63, 1, dtype=np.uint64),
         )
@@ -177,7 +171,7 @@ class ToursModel:
         """Mean number of trips of a day, by class and weekend: steps for each end of a day."""
         ends = self.chain[..., ENDED].sum(axis=-1)
         steps = self.chain[..., :ENDED].sum(axis=(-1, -2))
-        return np.where(ends > 0, np.clip(steps / np.maximum(ends, 1e-9), 1.0, _LONGEST), 1.0)
+        return np.where(ends > 0, np.clip(steps / np.maximum(ends, 1e-9), 1.0, LONGEST), 1.0)
 
     @cached_property
     def _day_weights(self) -> Array:
@@ -200,7 +194,7 @@ class ToursModel:
                 reached = (rank < taken[:, None]).sum(axis=0) / taken.sum()
                 found[number] *= (np.maximum(shares[number], 1e-9) / np.maximum(reached, 1e-9)) ** 0.7
                 found[number] = np.clip(found[number] / found[number].sum(), 1e-9, None)
-        return found
+        return np.asarray(found)
 
     def _days(self, group: Codes, rng: np.random.Generator) -> Codes:
         """An order of the dates for each card: by weight, without repetition.  [Efraimidis, Spirakis 2006]"""
@@ -237,122 +231,3 @@ def _running(table: Array) -> Array:
     """The running sums of the last axis; evenly rising where a row is empty."""
     weights = np.where(table.sum(axis=-1, keepdims=True) > 0, table, 1.0)
     return np.ascontiguousarray(np.cumsum(weights, axis=-1))
-
-
-@compiled
-def _pick(reached: Any, low: float, high: float, state: Any) -> int:
-    """Draw an index whose part of the running sum lies between two values."""
-    drawn = low + uniform(state) * (high - low)
-    index = np.searchsorted(reached, drawn, side="right")
-    return min(index, reached.size - 1)
-
-
-@compiled
-def _other(home: int, others: Any, coarse: Any, order: Any, starts: Any, reached: Any, state: Any) -> int:
-    """Draw another place by the group of the home."""
-    row = others[coarse[home]]
-    group = _pick(row, 0.0, row[-1], state)
-    at = _pick(reached, reached[starts[group]], reached[starts[group + 1]], state) - 1
-    return order[min(max(at, starts[group]), starts[group + 1] - 1)]
-
-
-@compiled
-def _entry(row: Any, after: int, state: Any) -> int:
-    """Draw a minute of entry of at least `after`; -1 if the day has none left."""
-    if after >= 1440:
-        return -1
-    hour = after // 60
-    below = row[hour - 1] if hour > 0 else 0.0
-    if row[-1] - below <= 1e-12 * row[-1]:
-        return -1
-    hour = max(_pick(row, below, row[-1], state), hour)
-    first = max(60 * hour, after)
-    return first + int(uniform(state) * (60 * hour + 60 - first))
-
-
-@compiled
-def _walk(
-    number: Any,
-    group: Any,
-    home: Any,
-    main: Any,
-    days: Any,
-    weekend: Any,
-    length: Any,
-    chain: Any,
-    times: Any,
-    others: Any,
-    coarse: Any,
-    order: Any,
-    starts: Any,
-    reached: Any,
-    points: Any,
-    zones: Any,
-    distance: int,
-    edges: Any,
-    travel: Any,
-    bins: Any,
-    out: Any,
-    state: Any,
-) -> int:
-    """Write the trips of all cards; return how many there are."""
-    made = 0
-    for c in range(number.size):
-        left = number[c]
-        for place in range(days.shape[1]):
-            day = days[c, place]
-            # a day is never cut: one more begins with the probability that keeps the number right on average
-            if left <= 0 or (place > 0 and uniform(state) * length[group[c], weekend[day]] >= left):
-                break
-            chains, hours = chain[group[c], weekend[day]], times[weekend[day]]
-            before, at, after = 0, home[c], 0
-            for _ in range(_LONGEST):
-                row = chains[before]
-                step = _pick(row, 0.0, row[-1], state)
-                if before == 0 and step == ENDED:
-                    # no day begins with its end: the first trip is drawn among the trips
-                    step = _pick(row, 0.0, row[ENDED - 1], state) if row[ENDED - 1] > 0 else 1
-                if step == ENDED:
-                    break
-                origin, label = step // 3, step % 3
-                if origin == 0:
-                    start = home[c]
-                elif origin == 1:
-                    start = main[c]
-                elif origin == 2 and before == 3:
-                    start = at
-                else:
-                    start = _other(home[c], others, coarse, order, starts, reached, state)
-                goal = start
-                for _ in range(_TRIES):
-                    if label == 0:
-                        goal = home[c]
-                    elif label == 1:
-                        goal = main[c]
-                    else:
-                        goal = _other(home[c], others, coarse, order, starts, reached, state)
-                    if goal != start:
-                        break
-                    label = 2
-                period = 0
-                if before > 0:
-                    period = 1 + (after - _PAUSE >= NOON) + (after - _PAUSE >= EVENING)
-                entry = _entry(hours[min(origin, 2) * 3 + label, period], after, state)
-                if entry < 0 or goal == start:
-                    break
-                band = 0
-                if distance == 1:
-                    band = int(zones[start] != zones[goal])
-                elif distance == 2:
-                    away = np.hypot(points[start, 0] - points[goal, 0], points[start, 1] - points[goal, 1])
-                    band = np.searchsorted(edges, away, side="right")
-                cell = _pick(travel[band], 0.0, travel[band, -1], state)
-                low = bins[cell % (bins.size - 1)]
-                high = bins[cell % (bins.size - 1) + 1]
-                minutes = max(1, low + int(uniform(state) * (high - low)))
-                out[0, made], out[1, made], out[2, made], out[3, made] = c, day, entry, minutes
-                out[4, made], out[5, made], out[6, made] = start, goal, cell // (bins.size - 1)
-                made += 1
-                left -= 1
-                at, before, after = goal, label + 1, entry + minutes + _PAUSE
-    return made

@@ -36,7 +36,7 @@ class Bands:
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Inner edges in kilometres: 1, 2, 4, ... up to 32."""
-        return _SHORTEST * 2.0 ** np.arange(_BANDS)
+        return np.asarray(_SHORTEST * 2.0 ** np.arange(_BANDS), np.float64)
 
     @property
     def count(self) -> int:
@@ -49,11 +49,11 @@ class Bands:
         """Return the band of each pair of places."""
         if self.places.points is not None:
             away = self.places.distances(origin, destination)
-            return np.searchsorted(self.edges, away, side="right").astype(np.int64)
+            return np.asarray(np.searchsorted(self.edges, away, side="right"), np.int64)
         zones = self.places.zone_codes
         if zones is None:
             return np.zeros(len(origin), np.int64)
-        return (zones[origin] != zones[destination]).astype(np.int64)
+        return np.asarray(zones[origin] != zones[destination], np.int64)
 
 
 def travel_bin(minutes: NDArray[Any]) -> Codes:
@@ -62,7 +62,7 @@ def travel_bin(minutes: NDArray[Any]) -> Codes:
     >>> travel_bin(np.array([0, 7, 500])).tolist()
     [0, 1, 12]
     """
-    return np.clip(np.searchsorted(EDGES, minutes, side="right") - 1, 0, len(EDGES) - 2).astype(np.int64)
+    return np.asarray(np.clip(np.searchsorted(EDGES, minutes, side="right") - 1, 0, len(EDGES) - 2), np.int64)
 
 
 def draw_rows(table: NDArray[np.float64], rows: Codes, rng: np.random.Generator) -> Codes:
@@ -73,7 +73,7 @@ def draw_rows(table: NDArray[np.float64], rows: Codes, rng: np.random.Generator)
     ends /= ends[:, -1:]
     offset = np.arange(len(table))[:, None] + ends  # rising over all rows
     found = np.searchsorted(offset.ravel(), rows + rng.random(len(rows)), side="right") - rows * wide
-    return np.clip(found, 0, wide - 1).astype(np.int64)
+    return np.asarray(np.clip(found, 0, wide - 1), np.int64)
 
 
 def draw_travel(table: NDArray[np.float64], band: Codes, rng: np.random.Generator) -> tuple[Codes, Codes]:

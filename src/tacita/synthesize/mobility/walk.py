@@ -22,9 +22,9 @@ from tacita.common.plain import plain_fields
 from tacita.errors import InvalidInput
 from tacita.privacy.event import NonPrivate
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.mobility.topic_models.communities import assign, time_profiles
 from tacita.synthesize.mobility.reading import Fold, Trips
 from tacita.synthesize.mobility.result import SyntheticMobility
+from tacita.synthesize.mobility.topic_models.communities import assign, time_profiles
 from tacita.synthesize.mobility.topic_models.topics import TopicModel, Topics
 from tacita.synthesize.mobility.travel import EDGES, Bands, travel_bin
 from tacita.synthesize.mobility.walk_model import CommunityGraph, WalkModel

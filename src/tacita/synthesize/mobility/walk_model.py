@@ -52,7 +52,7 @@ class CommunityGraph:
 
     @cached_property
     def _ends(self) -> tuple[Codes, Array]:
-        """Where the edges of each place begin, and the running sum of weights."""
+        """Index of the first edge of each place, and the running sum of weights."""
         starts = np.searchsorted(self.origin, np.arange(len(self.phi) + 1)).astype(np.int64)
         return starts, np.concatenate([[0.0], np.cumsum(self.weight)])
 
@@ -102,8 +102,7 @@ class WalkModel:
     def draw_from(self, community: Codes, rng: np.random.Generator) -> TripCodes:
         """Draw the trips of cards of given communities."""
         parts = [
-            self._community(graph, np.flatnonzero(community == number), rng)
-            for number, graph in enumerate(self.graphs)
+            self._community(graph, np.flatnonzero(community == number), rng) for number, graph in enumerate(self.graphs)
         ]
         card, person, day, entry, origin, destination = (np.concatenate(each) for each in zip(*parts, strict=True))
         band = Bands(self.schema.places).of(origin, destination)
@@ -123,9 +122,7 @@ class WalkModel:
 
     def _community(self, graph: CommunityGraph, cards: Codes, rng: np.random.Generator) -> list[Codes]:
         size, zeros = len(cards), np.zeros(len(cards), np.int64)
-        number = (
-            draw_rows(graph.lengths[None], zeros, rng) if self.visits is None else np.full(size, self.visits - 1)
-        )
+        number = draw_rows(graph.lengths[None], zeros, rng) if self.visits is None else np.full(size, self.visits - 1)
         person = draw_rows(graph.persons[None], zeros, rng)
         at, steps = graph.begin(size, rng), []
         for step in range(int(number.max(initial=0))):
@@ -156,9 +153,7 @@ class WalkModel:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data without the schema."""
-        graphs = [
-            {name: _plain(getattr(graph, name)) for name in graph.__dataclass_fields__} for graph in self.graphs
-        ]
+        graphs = [{name: _plain(getattr(graph, name)) for name in graph.__dataclass_fields__} for graph in self.graphs]
         return {
             "kind": self.kind,
             "fold": self.fold,
@@ -172,9 +167,9 @@ class WalkModel:
         """The model that `as_dict` wrote."""
         graphs = []
         for each in data["graphs"]:
-            whole = {name: np.array(each[name], np.int64) for name in ("origin", "destination")}
+            whole: dict[str, Any] = {name: np.array(each[name], np.int64) for name in ("origin", "destination")}
             real = {name: np.array(each[name], float) for name in ("phi", "psi", "weight", "lengths", "persons")}
-            graphs.append(CommunityGraph(cards=each["cards"], **whole, **real))
+            graphs.append(CommunityGraph(cards=each["cards"], **(whole | real)))
         return cls(
             schema=schema,
             fold=data["fold"],

@@ -20,8 +20,8 @@ from scipy import special
 
 from tacita import check
 from tacita.errors import InvalidInput
-from tacita.synthesize.mobility.topic_models import gibbs
 from tacita.synthesize.mobility.reading import Visits
+from tacita.synthesize.mobility.topic_models import gibbs
 
 if TYPE_CHECKING:
     from tacita.synthesize.mobility.topic_models.topics import TopicModel
@@ -51,7 +51,7 @@ def split_rhat(traces: ArrayLike) -> float:
 
 
 def _halves(visits: Visits) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which visits are in the first half, and the cards that have both halves."""
+    """Mask of the visits of the first half, and the cards that have both halves."""
     place = np.arange(len(visits.place)) - np.repeat(visits.starts[:-1], np.diff(visits.starts))
     return place % 2 == 0, np.flatnonzero(np.diff(visits.starts) >= 2)
 

@@ -38,7 +38,7 @@ def uniform(state: Any) -> float:
     z = (z ^ (z >> _S30)) * _FIRST
     z = (z ^ (z >> _S27)) * _SECOND
     z = z ^ (z >> _S31)
-    return (z >> _S11) * _TO_UNIT
+    return (z >> _S11) * _TO_UNIT  # type: ignore[no-any-return]
 
 
 @compiled

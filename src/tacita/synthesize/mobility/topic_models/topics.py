@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from tacita import check
 from tacita.common.plain import plain_fields
 from tacita.errors import InvalidInput
+from tacita.synthesize.mobility.reading import Visits
 from tacita.synthesize.mobility.topic_models import gibbs
 from tacita.synthesize.mobility.topic_models.convergence import split_rhat
-from tacita.synthesize.mobility.reading import Visits
 
 __all__ = ["TopicKind", "TopicModel", "Topics"]
 
