@@ -27,6 +27,7 @@ from tacita.assess.rates import Risk
 from tacita.assess.tracks import Route, Timed, Tracks, read_timed
 from tacita.assess.utility.travel import Agreement, Travelled, agreement, travel_utility
 from tacita.domain import Categorical, Domain, Identifier, Numeric
+from tacita.engines.base import Engine
 from tacita.errors import TacitaError
 from tacita.synthesize.mobility.reading import Trips, read_trips
 from tacita.synthesize.mobility.schema import DAY, TapSchema
@@ -140,11 +141,11 @@ def case_of(schema: TapSchema, real: Trips, released: Trips, control: Trips | No
 
 def assess_taps(
     schema: TapSchema,
-    real: pa.Table,
-    released: pa.Table,
+    real: pa.Table | Engine,
+    released: pa.Table | Engine,
     rng: np.random.Generator,
     *,
-    control: pa.Table | None = None,
+    control: pa.Table | Engine | None = None,
     attempts: int = 500,
     attacks: Sequence[str] = ATTACKS,
     topics: int | None = None,
@@ -154,7 +155,7 @@ def assess_taps(
 
     Args:
         schema: Of all tables.
-        real: The records of the data.
+        real: The records of the data: a table, or an engine over the domain of the schema.
         released: Released records.
         rng: For guesses and samples.
         control: Records of cards that were not used.

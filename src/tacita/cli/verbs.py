@@ -34,6 +34,7 @@ VERBS = {
     "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
+    "mobility": Verb("Tap records: find communities, release synthetic ones, assess them.", "mobility"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",
         "impute",

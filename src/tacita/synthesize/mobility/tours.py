@@ -172,7 +172,8 @@ class Tours:
         levels = [tables[f"pairs {level}"] for level in range(self._depth(len(hierarchy.levels)))]
         pairs = measure_pairs(hierarchy, popularity, features.anchors, levels, source, theta=self.theta)
         blocks, total, error, refined = pairs
-        others = tables["others"].measure(_others(features, hierarchy).reshape(tables["others"].spec.shape), source)
+        groups = (hierarchy.sizes[0],) * 2
+        others = tables["others"].measure(_others(features, hierarchy).reshape(groups), source)
         activity = tables["activity"]
         totals = [(total, error), (float(noisy["activity"].sum()), activity.std * activity.spec.cells**0.5)]
         people, people_std = mean_total(totals)

@@ -111,7 +111,7 @@ class Topics:
         check.whole(self.topics, "topics", least=2, most=10_000)
         check.whole(self.chains, "chains", least=1, most=64)
         check.whole(self.every, "every", least=1)
-        check.whole(self.sweeps, "sweeps", least=4 * self.every)
+        check.whole(self.sweeps, "sweeps", least=8 * self.every)
         for name in ("alpha", "beta", "gamma"):
             check.positive(getattr(self, name), name)
 
