@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacita.learn.models import Fitted
     from tacita.tables.release import Release
 
-__all__ = ["Case", "Travel", "check_apart", "read_case"]
+__all__ = ["Case", "Travel", "read_case"]
 
 _COPIED, _TWINS = 0.9, 0.5
 _LEAST = 10  # rows of a control; fewer may equal real ones by chance
@@ -150,7 +150,7 @@ def read_case(
         tracks=None if route is None or not released else _tracks(domain, route, real, released[0], control),
     )
     if case.control is not None:
-        check_apart(case.real, case.control)
+        _check_apart(case.real, case.control)
     return case
 
 
@@ -165,7 +165,7 @@ def _tracks(domain: Domain, route: Route, real: pa.Table, released: pa.Table, co
     )
 
 
-def check_apart(real: Frame, control: Frame) -> None:
+def _check_apart(real: Frame, control: Frame) -> None:
     """Refuse a control that holds the people whose data was used."""
     ours, theirs = _keys(real), _keys(control)
     distinct, count = np.unique(ours, return_counts=True)

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from tacita.assess.attacks.attack import Result, Skipped
 from tacita.assess.attacks.registry import select
-from tacita.assess.case import Case, Travel, check_apart
+from tacita.assess.attacks.trajectory_copies import TimedTracks, trajectory_keys
+from tacita.assess.case import Case, Travel
 from tacita.assess.frame import read_frame
 from tacita.assess.options import AssessmentOptions
 from tacita.assess.rates import Risk
@@ -28,7 +29,7 @@ from tacita.assess.tracks import Route, Timed, Tracks, read_timed
 from tacita.assess.utility.travel import Agreement, Travelled, agreement, travel_utility
 from tacita.domain import Categorical, Domain, Identifier, Numeric
 from tacita.engines.base import Engine
-from tacita.errors import TacitaError
+from tacita.errors import InvalidInput, TacitaError
 from tacita.synthesize.mobility.reading import Trips, read_trips
 from tacita.synthesize.mobility.schema import DAY, TapSchema
 
@@ -36,6 +37,7 @@ __all__ = ["ATTACKS", "TapAssessment", "assess_taps", "case_of", "visits_table"]
 
 ATTACKS = ("trajectories", "trajectory-copies", "trajectory-points", "membership-trajectory")
 Progress = Callable[[float, str], None]
+_COPIED = 0.5
 
 
 def visits_table(trips: Trips) -> tuple[Domain, pa.Table]:
@@ -127,16 +129,29 @@ def case_of(schema: TapSchema, real: Trips, released: Trips, control: Trips | No
         timed=Timed(released=timed[0][1], real=timed[1][1], control=held[1]),
         points=schema.places.points,
     )
-    case = Case(
+    if held[0] is not None and held[1] is not None:
+        _check_others((held[0], held[1]), timed[1])
+    return Case(
         real=read_frame(domain, ours),
         released=(read_frame(domain, theirs),),
         control=None if beside is None else read_frame(domain, beside),
         tracks=tracks,
         travel=Travel(released=released, real=real, control=control),
     )
-    if case.control is not None:
-        check_apart(case.real, case.control)
-    return case
+
+
+def _check_others(control: TimedTracks, real: TimedTracks) -> None:
+    """Refuse a control that holds the people whose data was used: most of its trajectories equal theirs."""
+    known = set(trajectory_keys(real))
+    keys = trajectory_keys(control)
+    copied = sum(key in known for key in keys)
+    if copied > _COPIED * len(keys):
+        raise InvalidInput(
+            "must be people whose data was not used; these are the real records",
+            field="control",
+            value=f"{copied} of {len(keys)} trajectories equal a real one",
+            hint="Hold some cards back before releasing",
+        )
 
 
 def assess_taps(

@@ -25,7 +25,7 @@ def raw(**more):
         "Payment Mode": ["a", "a", "b"],
         "Commuter Category": ["adult"] * 3,
         "Origin Location ID": ["A", "Beta", "A"],
-        "Destination Location ID": ["Beta", None, "somewhere"],
+        "Destination Location ID": ["Beta", "", "somewhere"],
         "FARE": [1, 2, 3],
     }
     return pa.table(columns | more)
@@ -53,7 +53,9 @@ def test_the_draft_marks_what_was_read_off_the_records():
     taps = load_taps(raw(), places=PLACES)
     drafted = draft_domain(taps, PLACES)
     assert set(drafted.unconfirmed) == {"entry_date", "exit_date", "mode", "payment", "category"}
-    assert "origin" in draft_domain(load_taps(raw())).unconfirmed
+    alone = draft_domain(load_taps(raw()))
+    assert "origin" in alone.unconfirmed
+    assert alone["origin"].levels == ("A", "Beta", "somewhere"), "an empty text is no place"
     with pytest.raises(NotPublic):
         drafted.require_public()
     trips = read_trips(taps, TapSchema.of(drafted.confirm(), places=PLACES))

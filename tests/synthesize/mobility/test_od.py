@@ -48,5 +48,7 @@ def test_draws_follow_the_table(city, engine, plan, trips):
         gap = np.bincount(one, minlength=most) / len(one) - np.bincount(other, minlength=most) / len(other)
         assert np.abs(gap).sum() / 2 < 0.12
     again = OdModel.from_dict(city.schema, made.model.as_dict())
-    assert np.array_equal(again.draw(9, np.random.default_rng(1)).origin, made.model.draw(9, np.random.default_rng(1)).origin)
+    assert np.array_equal(
+        again.draw(9, np.random.default_rng(1)).origin, made.model.draw(9, np.random.default_rng(1)).origin
+    )
     assert made.people == pytest.approx(real.cards, abs=5)

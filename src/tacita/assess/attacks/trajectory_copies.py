@@ -19,14 +19,15 @@ from tacita.assess.rates import Leak, Rate
 from tacita.assess.tracks import Track
 from tacita.errors import InvalidInput
 
-__all__ = ["COPIED", "LEAST_VISITS", "copied_trajectories", "needs_times"]
+__all__ = ["COPIED", "LEAST_VISITS", "TimedTracks", "copied_trajectories", "needs_times", "trajectory_keys"]
 
 LEAST_VISITS = 4
-Timed = tuple[Sequence[Track], Sequence[Track]]
+TimedTracks = tuple[Sequence[Track], Sequence[Track]]
+"""Places and times of trajectories."""
 
 
-def _keys(side: Timed) -> list[bytes]:
-    """A key of each trajectory that is long enough: places, then times."""
+def trajectory_keys(side: TimedTracks) -> list[bytes]:
+    """Return a key of each trajectory that is long enough: its places, then its times."""
     return [
         np.concatenate([places, times]).astype(np.int64).tobytes()
         for places, times in zip(*side, strict=True)
@@ -34,7 +35,9 @@ def _keys(side: Timed) -> list[bytes]:
     ]
 
 
-def copied_trajectories(made: Timed, real: Timed, control: Timed | None, rng: np.random.Generator) -> Leak:
+def copied_trajectories(
+    made: TimedTracks, real: TimedTracks, control: TimedTracks | None, rng: np.random.Generator
+) -> Leak:
     """Count released trajectories that equal a real one; the control is compared with as many real ones.
 
     Args:
@@ -43,14 +46,14 @@ def copied_trajectories(made: Timed, real: Timed, control: Timed | None, rng: np
         control: Those of people who were not used.
         rng: Draws equally many from the larger of real and control.
     """
-    ours, theirs = _keys(made), _keys(real)
+    ours, theirs = trajectory_keys(made), trajectory_keys(real)
     if not ours or not theirs:
         raise InvalidInput(f"must have trajectories of at least {LEAST_VISITS} visits", field="released")
     known = set(theirs)
     copies = sum(key in known for key in ours)
     notes = [f"{copies} of {len(ours)} released trajectories equal one of all {len(theirs)} real ones."]
     beside = None
-    if control is not None and (others := _keys(control)):
+    if control is not None and (others := trajectory_keys(control)):
         size = min(len(theirs), len(others))
         theirs, others = ([side[at] for at in rng.permutation(len(side))[:size]] for side in (theirs, others))
         known = set(others)

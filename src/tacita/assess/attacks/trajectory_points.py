@@ -20,11 +20,10 @@ import numpy as np
 
 from tacita import check
 from tacita.assess.attacks.attack import Attack, Result
-from tacita.assess.attacks.trajectory_copies import needs_times
+from tacita.assess.attacks.trajectory_copies import TimedTracks, needs_times
 from tacita.assess.case import Case
 from tacita.assess.options import AssessmentOptions
 from tacita.assess.rates import Leak, Rate
-from tacita.assess.tracks import Track
 from tacita.errors import InvalidInput
 
 __all__ = ["KNOWN", "POINTS", "known_points", "uniqueness"]
@@ -32,11 +31,10 @@ __all__ = ["KNOWN", "POINTS", "known_points", "uniqueness"]
 POINTS = 4
 """Points that an attacker knows."""
 _RIGHT = 0.5
-Timed = tuple[Sequence[Track], Sequence[Track]]
 Point = tuple[int, int]
 
 
-def _points(side: Timed) -> list[set[Point]]:
+def _points(side: TimedTracks) -> list[set[Point]]:
     return [set(zip(places.tolist(), times.tolist(), strict=True)) for places, times in zip(*side, strict=True)]
 
 
@@ -66,7 +64,7 @@ def _eligible(tracks: Sequence[set[Point]], least: int, most: int, rng: np.rando
     return [long_enough[at] for at in rng.permutation(len(long_enough))[:most]]
 
 
-def uniqueness(real: Timed, rng: np.random.Generator, *, points: int = POINTS, people: int = 1000) -> Rate:
+def uniqueness(real: TimedTracks, rng: np.random.Generator, *, points: int = POINTS, people: int = 1000) -> Rate:
     """Return the share of people whose random points fit no other person.
 
     Args:
@@ -86,9 +84,9 @@ def uniqueness(real: Timed, rng: np.random.Generator, *, points: int = POINTS, p
 
 
 def known_points(
-    made: Timed,
-    real: Timed,
-    control: Timed | None,
+    made: TimedTracks,
+    real: TimedTracks,
+    control: TimedTracks | None,
     rng: np.random.Generator,
     *,
     points: int = POINTS,
@@ -108,7 +106,7 @@ def known_points(
     released = _points(made)
     index = _index(released)
 
-    def attack(side: Timed) -> Rate:
+    def attack(side: TimedTracks) -> Rate:
         tracks, right = _points(side), []
         for person in _eligible(tracks, points + 1, people, rng):
             known = _some(tracks[person], points, rng)

@@ -145,7 +145,9 @@ def _plain(name: str) -> str:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    return column.cast(pa.string()).combine_chunks().dictionary_encode()
+    """The distinct texts of a column; an empty one is missing."""
+    texts = column.cast(pa.string()).combine_chunks()
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts).dictionary_encode()
 
 
 def _each(column: pa.ChunkedArray, read: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
