@@ -9,22 +9,32 @@ After the benchmark of [Dandekar 2019, appendix A]: 10 communities of 1,000 comm
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tacita import check
 from tacita.synthesize.mobility.reading import Visits
 
-__all__ = ["THETAS", "simulate_communities"]
+__all__ = ["THETAS", "Benchmark", "simulate_communities"]
 
 THETAS = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 """Ten skews, from nearly even visits to a few places that everyone of a community visits."""
 
 
+class Benchmark(NamedTuple):
+    """Visits, the community of each commuter, and the true distribution of places of each community."""
+
+    visits: Visits
+    truth: NDArray[np.int64]
+    laws: NDArray[np.float64]
+
+
 def simulate_communities(
     rng: np.random.Generator, *, theta: float = 1.1, communities: int = 10, commuters: int = 1000, places: int = 10_000
-) -> tuple[Visits, NDArray[np.int64]]:
-    """Draw visits and the community of each commuter."""
+) -> Benchmark:
+    """Draw visits of commuters of several communities."""
     check.positive(theta, "theta")
     for name, given in (("communities", communities), ("commuters", commuters), ("places", places)):
         check.whole(given, name, least=1)
@@ -35,5 +45,13 @@ def simulate_communities(
     rank = np.searchsorted(reached, rng.random(starts[-1]) * reached[-1], side="right")
     orders = np.stack([rng.permutation(places) for _ in range(communities)])
     place = orders[np.repeat(truth, number), np.minimum(rank, places - 1)]
-    segment = np.zeros(starts[-1], np.int64)
-    return Visits(starts=starts, place=place.astype(np.int64), segment=segment, places=places, segments=1), truth
+    visits = Visits(
+        starts=starts,
+        place=place.astype(np.int64),
+        segment=np.zeros(starts[-1], np.int64),
+        places=places,
+        segments=1,
+    )
+    laws = np.empty((communities, places))
+    np.put_along_axis(laws, orders, np.diff(reached, prepend=0.0)[None] / reached[-1], axis=1)
+    return Benchmark(visits, truth, laws)

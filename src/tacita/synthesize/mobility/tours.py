@@ -5,7 +5,8 @@
     pairs l      home x main place, level by level             one cell of a card at each level: see `refinement`
     popularity   places where trips begin and end              spread over the card's ends of trips
     chain        class x weekend x state x step                spread over the steps of the card's days
-    times        weekend x kind of trip x period x hour        spread over the card's trips
+    times        weekend x kind of trip x period x hour        spread over the card's trips; all kinds together
+                                                               where noise would hide them
     dates        class x date                                  spread over the days on which the card travels
     others       group of the home x group of another place    spread over the card's other ends of trips
     travel       band of distance x mode x travel time         spread over the card's trips
@@ -57,6 +58,7 @@ __all__ = ["Tours"]
 
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
+_HIDDEN = 0.5  # total variation of noise that hides a table
 _HEAVY = 10  # times the mean pair that a heavy one weighs
 _GROUPS = 24  # of places without zones and coordinates
 _BINS = len(EDGES) - 1
@@ -86,6 +88,7 @@ class Tours:
         theta: Standard errors that a pair of groups must be worth to be refined.
         depth: Levels of pairs that are measured; as many as are likely to be refined if None, by the budget and the
             number of cards.
+        kinds: Whether hours are measured by kind of trip; if None, where noise adds at most a half to that table.
     """
 
     places: Places | None = None
@@ -93,6 +96,7 @@ class Tours:
     cards: int | None = None
     theta: float = 3.0
     depth: int | None = None
+    kinds: bool | None = None
 
     def __post_init__(self) -> None:
         check.whole(self.cards, "cards", least=1, optional=True)
@@ -113,11 +117,20 @@ class Tours:
             neighbours: Against what change.
         """
         sizes = _sizes(self.schema(domain).places)
-        plan = calibrate(self, domain, budget, unit=unit, neighbours=neighbours)
+
+        def planned(recipe: Tours) -> MobilityPlan:
+            return calibrate(recipe, domain, budget, unit=unit, neighbours=neighbours)
+
+        recipe, plan = self, planned(self)
+        if self.kinds is None:
+            (times,) = (each for each in plan.tables if each.spec.name == "times")
+            noise = 0.5 * times.spec.cells * times.std / (self.cards or ASSUMED)
+            recipe = replace(self, kinds=noise <= _HIDDEN)
+            plan = planned(recipe)
         if self.depth is not None:
             return plan
         for depth in range(len(sizes), 0, -1):
-            plan = calibrate(replace(self, depth=depth), domain, budget, unit=unit, neighbours=neighbours)
+            plan = planned(replace(recipe, depth=depth))
             if depth == 1 or self._worth(plan, sizes, depth):
                 break
         return plan
@@ -142,7 +155,7 @@ class Tours:
         shapes |= {f"pairs {level}": (sizes[0], sizes[0]) for level in range(1, self._depth(len(sizes)))}
         shapes |= {
             "chain": (classes, 2, STATES, STEPS),
-            "times": (2, KINDS, PERIODS, 24),
+            "times": (2, 1 if self.kinds is False else KINDS, PERIODS, 24),
             "dates": (classes, schema.days),
             "others": (sizes[0], sizes[0]),
             "travel": (Bands(schema.places).count, schema.size("mode"), _BINS),
@@ -202,6 +215,7 @@ class Tours:
             "cards": self.cards,
             "theta": self.theta,
             "depth": self.depth,
+            "kinds": self.kinds,
         }
 
 
@@ -219,8 +233,10 @@ def exact_tables(features: Features, tables: Mapping[str, PlannedTable]) -> dict
         found["payment"] = once(category * schema.size("payment") + payment, tables["payment"].spec.cells)
     found["popularity"] = spread(np.repeat(trips.card, 2), ends, len(schema.places))
     found["chain"] = spread(chained, group[chained] * 2 * STATES * STEPS + cells, classes * 2 * STATES * STEPS)
-    times = ((weekend * KINDS + features.kind) * PERIODS + features.period) * 24 + trips.entry // 60
-    found["times"] = spread(trips.card, times, 2 * KINDS * PERIODS * 24)
+    kinds = tables["times"].spec.shape[1]
+    kind = features.kind if kinds > 1 else 0
+    times = ((weekend * kinds + kind) * PERIODS + features.period) * 24 + trips.entry // 60
+    found["times"] = spread(trips.card, times, tables["times"].spec.cells)
     travelled, day = features.active
     found["dates"] = spread(travelled, group[travelled] * schema.days + day, classes * schema.days)
     known = trips.minutes >= 0

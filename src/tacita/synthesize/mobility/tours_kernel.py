@@ -19,6 +19,7 @@ NOON, EVENING = NOON_EVENING
 LONGEST = 16
 """Most trips of a day."""
 _TRIES = 20
+_DAYS = 6  # draws of a day that fits
 _PAUSE = 5  # minutes between an exit and the next entry
 
 
@@ -97,6 +98,52 @@ def _travel(start: int, goal: int, network: Any, state: Any) -> Any:
 
 
 @compiled
+def _day(
+    card: int,
+    day: int,
+    home: int,
+    main: int,
+    chains: Any,
+    hours: Any,
+    choice: Any,
+    network: Any,
+    out: Any,
+    made: int,
+    state: Any,
+) -> int:
+    """Write the trips of one day behind the first `made`; return how many there are."""
+    others, coarse, order, starts, reached = choice
+    before, at, after, began, count = 0, home, 0, -1, 0
+    while count < LONGEST:
+        step = _step(chains[before], before == 0, state)
+        if step == ENDED:
+            break
+        origin = step // 4
+        if origin == 0:
+            start = home
+        elif origin == 1:
+            start = main
+        elif origin == 2 and before >= 3:
+            start = at
+        else:
+            start = _other(home, others, coarse, order, starts, reached, state)
+        goal, label = _goal(start, step % 4, home, main, began, choice, state)
+        ended = after - _PAUSE
+        period = 0 if before == 0 else 1 + (ended >= NOON) + (ended >= EVENING)
+        entry = _entry(hours[min(origin, 2) * 3 + min(label, 2), period], after, state)
+        if entry < 0 or goal == start:
+            break
+        began = start if began < 0 else began
+        mode, minutes = _travel(start, goal, network, state)
+        row = made + count
+        out[0, row], out[1, row], out[2, row], out[3, row] = card, day, entry, minutes
+        out[4, row], out[5, row], out[6, row] = start, goal, mode
+        count += 1
+        at, before, after = goal, label + 1, entry + minutes + _PAUSE
+    return count
+
+
+@compiled
 def walk_days(
     number: Any,
     group: Any,
@@ -104,7 +151,6 @@ def walk_days(
     main: Any,
     days: Any,
     weekend: Any,
-    length: Any,
     chain: Any,
     times: Any,
     choice: Any,
@@ -114,43 +160,22 @@ def walk_days(
 ) -> int:
     """Write the trips of all cards; return how many there are.
 
-    `choice` draws other places, `network` modes and travel times; all tables are running sums.
+    A day of more trips than the card has left is drawn again a few times, then cut. `choice` draws other places,
+    `network` modes and travel times; all tables are running sums.
     """
-    others, coarse, order, starts, reached = choice
     made = 0
     for c in range(number.size):
         left = number[c]
         for place in range(days.shape[1]):
-            day = days[c, place]
-            # a day is never cut: one more begins with the probability that keeps the number right on average
-            if left <= 0 or (place > 0 and uniform(state) * length[group[c], weekend[day]] >= left):
+            if left == 0:
                 break
+            day = days[c, place]
             chains, hours = chain[group[c], weekend[day]], times[weekend[day]]
-            before, at, after, began = 0, home[c], 0, -1
-            for _ in range(LONGEST):
-                step = _step(chains[before], before == 0, state)
-                if step == ENDED:
+            count = 0
+            for _ in range(_DAYS):
+                count = _day(c, day, home[c], main[c], chains, hours, choice, network, out, made, state)
+                if 0 < count <= left:
                     break
-                origin = step // 4
-                if origin == 0:
-                    start = home[c]
-                elif origin == 1:
-                    start = main[c]
-                elif origin == 2 and before >= 3:
-                    start = at
-                else:
-                    start = _other(home[c], others, coarse, order, starts, reached, state)
-                goal, label = _goal(start, step % 4, home[c], main[c], began, choice, state)
-                ended = after - _PAUSE
-                period = 0 if before == 0 else 1 + (ended >= NOON) + (ended >= EVENING)
-                entry = _entry(hours[min(origin, 2) * 3 + min(label, 2), period], after, state)
-                if entry < 0 or goal == start:
-                    break
-                began = start if began < 0 else began
-                mode, minutes = _travel(start, goal, network, state)
-                out[0, made], out[1, made], out[2, made], out[3, made] = c, day, entry, minutes
-                out[4, made], out[5, made], out[6, made] = start, goal, mode
-                made += 1
-                left -= 1
-                at, before, after = goal, label + 1, entry + minutes + _PAUSE
+            made += min(count, left)
+            left -= min(count, left)
     return made

@@ -1,8 +1,8 @@
 """Synthetic cards by tours: each has a home and a main place, and days that are chains of trips.
 
     card    category and number of trips; payment by category; home and main place from blocks of pairs
-    days    drawn without repetition, so that dates have their shares, until the card has about its trips: a day is
-            never cut, and one more begins with the probability that keeps the number of trips right on average
+    days    drawn without repetition, so that dates have their shares, until the card has its trips; a day that does
+            not fit is drawn again
     trip    the chain gives the labels of its ends and the end of the day; the next trip begins where the last one
             ended, unless the chain says otherwise. Other places by the home's group and by popularity. The hour by
             kind of trip, later than the last exit; exit and mode by distance
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.synthesize.mobility.decoding import TripCodes
-from tacita.synthesize.mobility.features import ENDED, class_limits
+from tacita.synthesize.mobility.features import ENDED, KINDS, class_limits
 from tacita.synthesize.mobility.places import Hierarchy
 from tacita.synthesize.mobility.refinement import Blocks
 from tacita.synthesize.mobility.schema import TapSchema
@@ -50,7 +50,7 @@ class ToursModel:
         payment: Category x payment.
         popularity: Of each place.
         chain: Class x weekend x state x step.
-        times: Weekend x kind x period x hour.
+        times: Weekend x kind x period x hour; one kind where all are alike.
         dates: Class x date, of days with a trip.
         others: Group of the home x group of an other place, on the coarsest level.
         travel: Band x mode x bin of travel time.
@@ -127,7 +127,7 @@ class ToursModel:
         days = self._days(group, rng)
         order, starts, reached = self._grouped[0]
         coarse = self.hierarchy.levels[0]
-        bands, size = Bands(self.schema.places), int(number.sum()) + cards * LONGEST
+        bands, size = Bands(self.schema.places), int(number.sum()) + LONGEST
         points = self.schema.places.points
         zones = self.schema.places.zone_codes
         out = np.zeros((7, size), np.int64)
@@ -138,9 +138,8 @@ class ToursModel:
             main,
             days,
             (self.schema.weekdays >= 5).astype(np.int64),
-            self._length,
             _running(self.chain),
-            _running(self.times),
+            _running(np.broadcast_to(self.times, (2, KINDS, *self.times.shape[2:]))),
             (_running(self.others), coarse, order, starts, reached),
             (
                 0 if bands.count == 1 else (1 if points is None else 2),

@@ -16,7 +16,7 @@ def planted():
 
 
 def test_planted_communities_are_found(planted):
-    visits, truth = planted
+    visits, truth, _ = planted
     model = Topics(kind="slda", topics=4, sweeps=200).fit(visits, np.random.default_rng(1))
     matched = match_communities(jaccard_matrix(assign(model.theta), members_of(truth)))[2]
     assert matched.min() > 0.9
@@ -43,7 +43,7 @@ def test_times_separate_where_places_do_not():
 
 
 def test_a_seed_fixes_the_model_whatever_the_workers(planted):
-    visits, _ = planted
+    visits, *_ = planted
     recipe = Topics(kind="slda", topics=4, sweeps=80, chains=3)
     one, two = (recipe.fit(visits, np.random.default_rng(3), workers=workers) for workers in (1, 3))
     other = recipe.fit(visits, np.random.default_rng(4))
