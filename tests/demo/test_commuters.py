@@ -9,7 +9,7 @@ from tacita.errors import InvalidInput
 
 
 def test_visits_follow_the_stated_laws():
-    visits, truth, _ = simulate_communities(
+    visits, truth, laws = simulate_communities(
         np.random.default_rng(0), theta=1.1, communities=3, commuters=4000, places=500
     )
     number = np.diff(visits.starts)
