@@ -290,7 +290,8 @@ def _measured(city: City, real: Trips, control: Trips, made: list[pa.Table]) -> 
 def _risks(city: City, real: pa.Table, control: pa.Table, made: pa.Table, attempts: int) -> dict[str, Any]:
     found = assess_taps(city.schema, real, made, np.random.default_rng(4), control=control, attempts=attempts)
     similar = {each.measure: each for each in found.results if hasattr(each, "to_real")}
-    return {"risk": found.risk, "jaccard": similar["multiset"].largest, "by": found.risks}
+    (steps,) = (each.value for each in found.risks if each.name == "membership, steps of trajectories")
+    return {"risk": found.risk, "jaccard": similar["multiset"].largest, "steps": steps, "by": found.risks}
 
 
 def _private(quick: bool) -> list[Row]:
@@ -348,6 +349,16 @@ def _private(quick: bool) -> list[Row]:
                 unit="beyond chance",
                 note=f"epsilon {epsilon:g}: most similar trajectories {ours['jaccard']:.2f} (multiset Jaccard); "
                 + ", ".join(f"{each.name} {each.value:.3f} ({each.low:.3f})" for each in ours["by"]),
+            )
+        )
+        rows.append(
+            Row(
+                bar=f"epsilon {epsilon:g}: membership by steps between places, 2 AUC - 1",
+                ours=ours["steps"],
+                peer=figures["walk 1"]["steps"],
+                peer_name="unprotected walk",
+                unit="beyond chance",
+                goal="< 0.2",
             )
         )
     for kind in ("walk 1", "walk 5", "held"):

@@ -42,7 +42,7 @@ def test_published_records_are_found_out(city, tables):
     assert not found.skipped
     plain = found.as_dict()
     assert plain["people"] == found.people
-    assert len(plain["attacks"]) == len(found.results) == 6
+    assert len(plain["attacks"]) == len(found.results) == 7
 
 
 def test_records_of_others_reveal_no_one(city, tables):

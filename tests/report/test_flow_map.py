@@ -46,3 +46,9 @@ def test_only_the_heaviest_are_drawn():
     paths, _ = drawn(flow_map(["a", "b"], flows, most=5))
     assert len(paths) == 5
     assert not re.search("nan|inf", flow_map(["a", "b"], []))
+
+
+def test_names_stay_on_the_page():
+    _, root = drawn(flow_map(["a", "a long name of a place"], [(0, 1, 1.0)], points=[(0, 0), (10, 0)]))
+    ends = {text.text: text.get("text-anchor") for text in root.iter() if text.tag.endswith("text")}
+    assert ends == {"a": None, "a long name of a place": "end"}

@@ -97,9 +97,12 @@ def _labels(places: Sequence[tuple[tuple[float, float], str]]) -> list[str]:
     parts = []
     for (x, y), name in places:
         wide = 7.0 * min(len(name), 24)
-        if any(abs(y - b) < 14 and x < c and x + wide > a for a, b, c in taken):
+        right = x + 9 + wide <= _SIDE + 2 * _MARGIN  # to the left of its place where the page would end
+        start = x + 9 if right else x - 9 - wide
+        if any(abs(y - b) < 14 and start < c and start + wide > a for a, b, c in taken):
             continue
-        taken.append((x, y, x + wide))
+        taken.append((start, y, start + wide))
         shown = html.escape(name if len(name) <= 24 else name[:23] + "…")
-        parts.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{shown}</text>')
+        at = f'x="{x + 9:.1f}"' if right else f'x="{x - 9:.1f}" text-anchor="end"'
+        parts.append(f'<text {at} y="{y + 4:.1f}">{shown}</text>')
     return parts

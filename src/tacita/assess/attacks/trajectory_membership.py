@@ -1,13 +1,17 @@
 """Membership by trajectory: a person whose trajectory resembles a released one may have been in the data.
 
-    score   the largest similarity of the person's trajectory to a released one: shared visits out of all visits
+    similarity  the largest similarity of the person's trajectory to a released one: shared visits out of all visits
+    pairs       the share of the person's steps from one place to the next that occur in the release: a generator that
+                repeats rare steps of people reveals them even where no trajectory is similar
 
-Cost: `attempts` people of each side against at most `MOST_RELEASED` released trajectories, drawn at random.
+Cost: similarity takes `attempts` people of each side against at most `MOST_RELEASED` released trajectories, drawn at
+      random; pairs take one pass over all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +22,7 @@ from tacita.assess.case import Case
 from tacita.assess.options import AssessmentOptions
 from tacita.assess.tracks import Track
 
-__all__ = ["MEMBER", "MOST_RELEASED", "trajectory_membership"]
+__all__ = ["MEMBER", "MOST_RELEASED", "step_membership", "trajectory_membership"]
 
 MOST_RELEASED = 20_000
 
@@ -51,11 +55,31 @@ def trajectory_membership(
     return Membership(name="trajectories", inside=scores[0], outside=scores[1], notes=notes)
 
 
+def _steps(track: Track) -> set[tuple[int, int]]:
+    return {(a, b) for a, b in pairwise(track.tolist()) if a != b}
+
+
+def step_membership(made: Sequence[Track], real: Sequence[Track], control: Sequence[Track]) -> Membership:
+    """Score people by the share of their steps between places that occur in the release.
+
+    Args:
+        made: Released trajectories.
+        real: Those of the people in the data.
+        control: Those of people who were not used.
+    """
+    known = set().union(*(_steps(track) for track in made))
+    scores = [
+        np.array([len(steps & known) / len(steps) for steps in map(_steps, side) if steps]) for side in (real, control)
+    ]
+    return Membership(name="steps of trajectories", inside=scores[0], outside=scores[1])
+
+
 def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> Iterator[Result]:
     tracks = case.tracks
     assert tracks is not None
     assert tracks.control is not None
     yield trajectory_membership(tracks.released, tracks.real, tracks.control, rng, people=options.attempts)
+    yield step_membership(tracks.released, tracks.real, tracks.control)
 
 
 def _applies(case: Case, options: AssessmentOptions) -> str | None:
