@@ -107,6 +107,9 @@ def test_communities_have_places_times_and_a_page(folder):
     found = json.loads(plain.out)
     assert found["guarantee"] == "none"
     assert len(found["communities"]) == 2
+    more = ("-k", "2", "--sweeps", "80", "--only", "weekends", "--json")
+    weekend = json.loads(run("mobility", "communities", "city/taps.csv", *SCHEMA, *more).out)
+    assert 0 < weekend["cards"] < found["cards"]
 
 
 def test_released_records_are_assessed(folder):

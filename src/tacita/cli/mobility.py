@@ -121,6 +121,7 @@ def communities(
     fold: Annotated[
         Literal["hour-of-day", "hour-of-week"], typer.Option(help="Time segments of visits.")
     ] = "hour-of-day",
+    only: Annotated[Literal["all", "weekdays", "weekends"], typer.Option(help="Days whose trips are read.")] = "all",
     tau: Annotated[
         float | None,
         typer.Option(help="Members have at least this share of a topic; by the largest share if not given."),
@@ -147,6 +148,8 @@ def communities(
     check_files(PAGE, report=report)
     recipe = Recipe(kind=kind, topics=topics, sweeps=sweeps, chains=chains)
     trips = read_taps(data, schema, places, columns, table)
+    if only != "all":
+        trips = trips.take(trips.weekend == (only == "weekends"))
     visits = trips.visits(fold)
     with show.progress("sweeps", 100) as advance:
         model = recipe.fit(visits, np.random.default_rng(seed), progress=lambda share: advance(round(100 * share)))
