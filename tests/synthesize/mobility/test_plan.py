@@ -198,6 +198,25 @@ def test_the_auditor_catches_half_of_the_noise(tiny, tiny_taps, monkeypatch):
     assert found.epsilon > 1.0
 
 
+@pytest.mark.parametrize("budget", [Budget.zcdp(1e-6), Budget.approx(0.001, 1e-9), Budget.pure(0.0005)])
+def test_small_budgets_give_noise_and_no_errors(tiny, tiny_taps, budget):
+    plan = RECIPES["tours"].calibrate(tiny.domain, budget, unit=UNIT, neighbours=REPLACE)
+    spent = cost([(plan.event, 1)], budget, REPLACE)
+    assert 0.97 * exact(budget.amount) < spent <= exact(budget.amount)
+    made = plan.run(LocalEngine(tiny.domain, tiny_taps({"x": [(0, 60, 0, 1, 30, 0)]})), SeededSource(1))
+    assert made.sample(5, np.random.default_rng(0)).num_rows > 0
+
+
+def test_one_trip_of_a_card_is_enough(tiny, tiny_taps, random_trips):
+    rng = np.random.default_rng(0)
+    taps = tiny_taps({f"c{i}": random_trips(rng, 3) for i in range(30)})
+    unit = Unit.of_person("card", max_rows=1)
+    plan = RECIPES["tours"].calibrate(tiny.domain, Budget.pure(50.0), unit=unit, neighbours=ADD)
+    made = plan.run(LocalEngine(tiny.domain, taps), SeededSource(1))
+    rows = made.sample(40, np.random.default_rng(0))
+    assert max(rows["card"].value_counts().to_pylist(), key=lambda each: each["counts"])["counts"] == 1
+
+
 def test_plans_are_plain_data(city):
     plan = Tours(places=city.places, cards=1000).calibrate(
         city.schema.domain, Budget.pure(1.0), unit=Unit.of_person("card", max_rows=20), neighbours=ADD

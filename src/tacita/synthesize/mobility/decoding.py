@@ -64,14 +64,25 @@ def tap_table(schema: TapSchema, trips: TripCodes, *, event: Event, simulated: b
         made[columns.exit_date] = _dates(day + ended // DAY)
     if columns.exit_time is not None:
         made[columns.exit_time] = _times(schema, columns.exit_time, ended % DAY)
-    for role in ("mode", "payment", "category"):
+    codes = {"mode": _public_modes(schema, trips), "payment": trips.payment, "category": trips.category}
+    for role, found in codes.items():
         name = schema.column(role)
         if name is not None:
-            made[name] = decode(domain[name], getattr(trips, role)[order])
+            made[name] = decode(domain[name], found[order])
     names = [name for name in domain.names if name in made]
     mark = {"synthetic": True, "by": "post-processing", "event": event.as_dict()}
     mark |= {"simulated": True} if simulated else {}
     return pa.table({name: made[name] for name in names}).replace_schema_metadata({"tacita": json.dumps(mark)})
+
+
+def _public_modes(schema: TapSchema, trips: TripCodes) -> Codes:
+    """The mode of each trip: that of its origin where it is public, as drawn where it is not."""
+    name, modes = schema.columns.mode, schema.places.modes
+    if name is None or modes is None:
+        return trips.mode
+    known = {label: code for code, label in enumerate(schema.domain[name].labels)}
+    public = np.array([known.get(mode, -1) for mode in modes], np.int64)[trips.origin]
+    return np.where(public >= 0, public, trips.mode)
 
 
 def _dates(days: Codes) -> pa.Array:

@@ -223,7 +223,7 @@ def exact_tables(features: Features, tables: Mapping[str, PlannedTable]) -> dict
     """Return the integers of all tables whose cells are public beforehand. Exact."""
     trips = features.trips
     schema, first = trips.schema, trips.starts[:-1]
-    classes, group = len(class_limits(features.most)), features.group
+    group = features.group
     category, payment = trips.category[first], trips.payment[first]
     weekend = trips.weekend.astype(np.int64)
     ends = np.stack([trips.origin, trips.destination], axis=1).ravel()
@@ -232,13 +232,14 @@ def exact_tables(features: Features, tables: Mapping[str, PlannedTable]) -> dict
     if "payment" in tables:
         found["payment"] = once(category * schema.size("payment") + payment, tables["payment"].spec.cells)
     found["popularity"] = spread(np.repeat(trips.card, 2), ends, len(schema.places))
-    found["chain"] = spread(chained, group[chained] * 2 * STATES * STEPS + cells, classes * 2 * STATES * STEPS)
+    steps = group[chained] * 2 * STATES * STEPS + cells
+    found["chain"] = spread(chained, steps, tables["chain"].spec.cells)
     kinds = tables["times"].spec.shape[1]
     kind = features.kind if kinds > 1 else 0
     times = ((weekend * kinds + kind) * PERIODS + features.period) * 24 + trips.entry // 60
     found["times"] = spread(trips.card, times, tables["times"].spec.cells)
     travelled, day = features.active
-    found["dates"] = spread(travelled, group[travelled] * schema.days + day, classes * schema.days)
+    found["dates"] = spread(travelled, group[travelled] * schema.days + day, tables["dates"].spec.cells)
     known = trips.minutes >= 0
     band = Bands(schema.places).of(trips.origin[known], trips.destination[known])
     travel = (band * schema.size("mode") + trips.mode[known]) * _BINS + travel_bin(trips.minutes[known])
