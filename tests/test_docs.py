@@ -80,6 +80,15 @@ def test_the_worked_example_of_networks_runs(capsys):
     assert "slope: 3.4" in capsys.readouterr().out
 
 
+def test_the_worked_example_of_mobility_runs(capsys):
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/mobility.md").read_text(), re.DOTALL):
+        exec(block, names)
+    assert len(set(names["rows"]["card"].to_pylist())) == 1000
+    assert names["made"].guarantee == "central"
+    assert "at most 20 count" in capsys.readouterr().out
+
+
 def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):

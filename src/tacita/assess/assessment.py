@@ -38,6 +38,7 @@ from tacita.assess.utility.marginals import Margins
 from tacita.assess.utility.propensity import Propensity
 from tacita.assess.utility.registry import MEASURES
 from tacita.assess.utility.structure import Structure
+from tacita.assess.utility.travel import Travelled
 from tacita.assess.utility.workload import QueryError
 from tacita.errors import TacitaError
 
@@ -95,6 +96,7 @@ class Assessment:
     means: tuple[Compared, ...]
     regression: tuple[Compared, ...]
     structure: Structure | None
+    travel: Travelled | None = None
     skipped: tuple[tuple[str, str], ...] = field(default=())
     further: tuple[Result, ...] = ()
     attacks: tuple[Tried, ...] = ()
@@ -214,6 +216,7 @@ class Assessment:
             "means": [each.as_dict() for each in self.means],
             "regression": [each.as_dict() for each in self.regression],
             "structure": plain(self.structure),
+            "travel": plain(self.travel),
             "skipped": [list(each) for each in self.skipped],
             "further": [each.as_dict() for each in self.further],
             "attacks": [each.as_dict() for each in self.attacks],

@@ -16,18 +16,28 @@ from numpy.typing import NDArray
 
 from tacita.assess.disclosure import Belongs
 from tacita.assess.frame import Frame, Hierarchy, read_frame
-from tacita.assess.tracks import Route, Tracks, read_tracks
+from tacita.assess.tracks import Route, Timed, Tracks, read_timed
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.synthesize.mobility.reading import Trips
 
 if TYPE_CHECKING:
     from tacita.learn.models import Fitted
     from tacita.tables.release import Release
 
-__all__ = ["Case", "read_case"]
+__all__ = ["Case", "Travel", "read_case"]
 
 _COPIED, _TWINS = 0.9, 0.5
 _LEAST = 10  # rows of a control; fewer may equal real ones by chance
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Travel:
+    """Trips of a release, of the people in the data, and of people who were not used."""
+
+    released: Trips
+    real: Trips
+    control: Trips | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,6 +53,7 @@ class Case:
         models: Released models that were fitted on the people in the data.
         tables: Released tables of the people in the data.
         tracks: Trajectories, where rows are visits.
+        travel: Trips, where rows are tap records.
     """
 
     real: Frame
@@ -53,6 +64,7 @@ class Case:
     models: tuple[Fitted, ...] = ()
     tables: tuple[Release, ...] = ()
     tracks: Tracks | None = None
+    travel: Travel | None = None
 
     def __post_init__(self) -> None:
         if not (self.released or self.models or self.tables) or not len(self.real):
@@ -143,10 +155,13 @@ def read_case(
 
 
 def _tracks(domain: Domain, route: Route, real: pa.Table, released: pa.Table, control: pa.Table | None) -> Tracks:
+    ours, theirs = read_timed(domain, released, route), read_timed(domain, real, route)
+    beside = (None, None) if control is None else read_timed(domain, control, route)
     return Tracks(
-        released=read_tracks(domain, released, route),
-        real=read_tracks(domain, real, route),
-        control=None if control is None else read_tracks(domain, control, route),
+        released=ours[0],
+        real=theirs[0],
+        control=beside[0],
+        timed=Timed(released=ours[1], real=theirs[1], control=beside[1]),
     )
 
 

@@ -18,7 +18,7 @@ from tacita.assess.frame import read_frame
 from tacita.domain import Date, Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Route", "Track", "Tracks", "read_tracks", "route_of"]
+__all__ = ["Route", "Timed", "Track", "Tracks", "read_timed", "read_tracks", "route_of"]
 
 Track = NDArray[np.int64]
 
@@ -34,7 +34,24 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tracks:
-    """Trajectories of a release, of the people in the data, and of people who were not used."""
+    """Trajectories of a release, of the people in the data, and of people who were not used.
+
+    Attributes:
+        released, real, control: Places of each trajectory, in the order of time.
+        timed: The same with the time of each visit; None if there are no times.
+        points: Coordinates of each place, if they are public.
+    """
+
+    released: tuple[Track, ...]
+    real: tuple[Track, ...]
+    control: tuple[Track, ...] | None = None
+    timed: Timed | None = None
+    points: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Timed:
+    """Time of each visit, as codes of the schema, for the trajectories of `Tracks`."""
 
     released: tuple[Track, ...]
     real: tuple[Track, ...]
@@ -69,6 +86,11 @@ def route_of(domain: Domain, time: str | None = None, place: str | None = None) 
 
 def read_tracks(domain: Domain, table: pa.Table, route: Route) -> tuple[Track, ...]:
     """Read the trajectories of a table; rows without a person or a time are left out."""
+    return read_timed(domain, table, route)[0]
+
+
+def read_timed(domain: Domain, table: pa.Table, route: Route) -> tuple[tuple[Track, ...], tuple[Track, ...]]:
+    """Read the places and the times of the trajectories of a table."""
     if route.person not in table.column_names:
         raise InvalidInput("must have the column of the person", field="released", value=route.person)
     frame = read_frame(domain, table, names=[route.time, route.place])
@@ -83,4 +105,5 @@ def read_tracks(domain: Domain, table: pa.Table, route: Route) -> tuple[Track, .
     if not len(order):
         raise InvalidInput("must have visits with a person and a time", field="released")
     starts = np.flatnonzero(np.diff(owners[order])) + 1
-    return tuple(np.split(places[order], starts))
+    codes = frame.codes[:, 0]
+    return tuple(np.split(places[order], starts)), tuple(np.split(codes[order], starts))

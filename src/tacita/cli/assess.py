@@ -23,13 +23,20 @@ if TYPE_CHECKING:
     from tacita.assess.disclosure import Belongs
     from tacita.assess.tracks import Route
 
-__all__ = ["assess", "compare"]
+__all__ = ["assess", "compare", "read_table"]
 
 T = TypeVar("T")
 
 
 def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
     """Read the columns of the schema that the source has; a release may lack some, and may hold labels."""
+    if Path(source).suffix.lower() in (".parquet", ".csv") or Path(source).is_dir():
+        return read_table(source)
+    return pa.Table.from_batches(list(connect(source, domain, table).rows(domain.countable)))
+
+
+def read_table(source: str) -> pa.Table:
+    """Read all columns of a file; those of a CSV file as text."""
     path = Path(source)
     if path.suffix.lower() == ".parquet" or path.is_dir():
         import pyarrow.parquet as pq
@@ -44,7 +51,7 @@ def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
             return pa_csv.read_csv(path, convert_options=texts)
 
         return _read(read, source)
-    return pa.Table.from_batches(list(connect(source, domain, table).rows(domain.countable)))
+    raise InvalidInput("must end in .csv or .parquet", field="data", value=source)
 
 
 def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:

@@ -41,6 +41,7 @@ VERBS = {
         also=("network_figures",),
     ),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
+    "mobility": Verb("Tap records: find communities, release synthetic ones, assess them.", "mobility"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",
         "impute",

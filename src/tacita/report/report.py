@@ -42,6 +42,8 @@ svg { max-width: 100%; height: auto; display: block; margin-top: .5rem }
 svg text { fill: var(--ink); font-size: 12.5px } svg .num { fill: var(--soft) }
 .bar { fill: var(--bar) } .second { fill: var(--second) } .front { fill: none; stroke: var(--bar); stroke-width: 1.6 }
 .point { fill: var(--soft) } .best { fill: var(--bar) } .reference { fill: none; stroke: var(--soft); stroke-width: 2 }
+.curve, .curve-second { fill: none; stroke: var(--bar); stroke-width: 2 }
+.curve-second { stroke: var(--second); stroke-dasharray: 6 4 } .band { fill: var(--bar); fill-opacity: .15 }
 .frame { stroke: var(--line) } .err { stroke: var(--ink); stroke-width: 1.4 } .axis { stroke: var(--line) }
 @media print { body { max-width: none; margin: 0 } h2, svg, table { break-inside: avoid } details { display: none } }
 details { margin-top: .5rem }

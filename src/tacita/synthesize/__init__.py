@@ -11,6 +11,7 @@ from tacita.common.lazy import load_name
 _HOMES = {
     "Adaptive": "select",
     "ConditionalGan": "gan.conditional",
+    "GraphWalk": "mobility.walk",
     "Impute": "imputation",
     "Imputed": "imputation",
     "Independent": "marginals",
@@ -25,6 +26,8 @@ _HOMES = {
     "Synthesize": "auto",
     "Synthesized": "result",
     "Synthesizer": "synthesizer",
+    "SyntheticMobility": "mobility.result",
+    "Tours": "mobility.tours",
     "Wgan": "gan.wgan",
 }
 

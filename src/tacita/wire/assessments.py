@@ -24,6 +24,9 @@ AttackName = Literal[
     "membership-model",
     "reconstruction",
     "trajectories",
+    "trajectory-copies",
+    "trajectory-points",
+    "membership-trajectory",
 ]
 """The names of `assess.attacks.registry`, which this room may not import; a test compares them."""
 
@@ -144,6 +147,7 @@ class AssessmentInfo(ResponseModel):
     means: list[dict[str, Any]]
     regression: list[dict[str, Any]]
     structure: dict[str, Any] | None
+    travel: dict[str, Any] | None = Field(default=None, description="Of tap records: distances of trips' statistics.")
     skipped: list[list[str]]
     further: list[dict[str, Any]] = Field(
         default_factory=list, description="Results of attacks that are neither leaks nor membership."

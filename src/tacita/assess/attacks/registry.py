@@ -19,6 +19,9 @@ from tacita.assess.attacks import (
     scenario,
     singling_out,
     trajectories,
+    trajectory_copies,
+    trajectory_membership,
+    trajectory_points,
 )
 from tacita.assess.attacks.attack import Attack
 from tacita.errors import InvalidInput
@@ -39,6 +42,9 @@ ATTACKS: tuple[Attack, ...] = (
     released_models.MODELS,
     reconstruction.RECONSTRUCTION,
     trajectories.TRAJECTORIES,
+    trajectory_copies.COPIED,
+    trajectory_points.KNOWN,
+    trajectory_membership.MEMBER,
 )
 
 

@@ -1,11 +1,15 @@
 """Similarity of synthetic trajectories to real ones: the largest similarity matters, not only the mean.
 
     jaccard     places shared, out of all places of either
+    multiset    the same, where each visit counts: visits shared, out of all visits of either
     edit        one minus the edits that turn one into the other, out of the longer one
     warping     one over one plus the mean distance along the best alignment (dynamic time warping)
 
 A trajectory is a sequence of places; for warping, of points. A control of trajectories that were not used is the
 reference: routes that most people take are no leak.
+
+Every synthetic trajectory is compared with every real one; an attack of the registry takes a sample of synthetic ones
+(`attempts`), so that the work grows with the people and not with their square.
 """
 
 from __future__ import annotations
@@ -29,7 +33,8 @@ __all__ = ["TRAJECTORIES", "Similarity", "trajectory_similarity"]
 _SIMILAR = 0.9
 """Least similarity of a copied trajectory."""
 
-Measure = Literal["jaccard", "edit", "warping"]
+Measure = Literal["jaccard", "multiset", "edit", "warping"]
+_MEASURES = ("jaccard", "multiset", "edit", "warping")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,8 +124,8 @@ def trajectory_similarity(
         measure: See the module.
         rng: Draws equally many from the larger of real and control; by default a fixed generator.
     """
-    if measure not in ("jaccard", "edit", "warping"):
-        raise InvalidInput("must be jaccard, edit or warping", field="measure", value=measure)
+    if measure not in _MEASURES:
+        raise InvalidInput("must be jaccard, multiset, edit or warping", field="measure", value=measure)
     for field, given in (("made", made), ("real", real), ("control", control if control is not None else real)):
         if not len(given) or any(len(each) == 0 for each in given):
             raise InvalidInput("must be trajectories of at least one place", field=field)
@@ -141,17 +146,15 @@ def trajectory_similarity(
 
 
 def _closest(made: Sequence[Any], others: Sequence[Any], measure: Measure) -> NDArray[np.float64]:
-    if measure == "jaccard":
-        sets, theirs = (
-            [frozenset(np.asarray(each).ravel().tolist()) for each in made],
-            [frozenset(np.asarray(each).ravel().tolist()) for each in others],
-        )
-        return np.array([max(len(one & other) / len(one | other) for other in theirs) for one in sets])
-    wide = 1 if measure == "edit" else np.asarray(made[0], np.float64).reshape(len(made[0]), -1).shape[1]
+    if measure in ("jaccard", "multiset"):
+        order = np.unique if measure == "jaccard" else np.sort
+        made, others = ([order(np.asarray(each).ravel()) for each in side] for side in (made, others))
+    wide = 1 if measure != "warping" else np.asarray(made[0], np.float64).reshape(len(made[0]), -1).shape[1]
     flat, starts = _packed(made, wide)
     their_flat, their_starts = _packed(others, wide)
     best = np.empty(len(made))
-    (_edit if measure == "edit" else _warp)(flat, starts, their_flat, their_starts, best)
+    kernel = {"edit": _edit, "warping": _warp}.get(measure, _overlap)
+    kernel(flat, starts, their_flat, their_starts, best)
     return best
 
 
@@ -163,12 +166,32 @@ def _packed(trajectories: Sequence[Any], wide: int) -> tuple[NDArray[np.float64]
 
 
 @compiled
+def _overlap(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
+    """Compute |A and B| / |A or B| of sorted codes, by merging."""
+    for i in range(starts.size - 1):
+        first, size, best[i] = starts[i], starts[i + 1] - starts[i], 0.0
+        for j in range(their_starts.size - 1):
+            second, length = their_starts[j], their_starts[j + 1] - their_starts[j]
+            if min(size, length) <= best[i] * max(size, length):  # no overlap can be larger than this
+                continue
+            a, b, shared = 0, 0, 0
+            while a < size and b < length:
+                one, other = flat[first + a, 0], theirs[second + b, 0]
+                a += one <= other
+                b += other <= one
+                shared += one == other
+            best[i] = max(best[i], shared / (size + length - shared))
+
+
+@compiled
 def _edit(flat: Any, starts: Any, theirs: Any, their_starts: Any, best: Any) -> None:
     """Compute Levenshtein's distance, one row of the table at a time."""
     for i in range(starts.size - 1):
         one, best[i] = flat[starts[i] : starts[i + 1], 0], 0.0
         for j in range(their_starts.size - 1):
             other = theirs[their_starts[j] : their_starts[j + 1], 0]
+            if min(one.size, other.size) <= best[i] * max(one.size, other.size):  # it cannot be more similar
+                continue
             row = np.arange(other.size + 1)
             for a in range(one.size):
                 corner, row[0] = row[0], a + 1
@@ -211,7 +234,12 @@ def _run(case: Case, options: AssessmentOptions, rng: np.random.Generator) -> It
     assert case.tracks is not None
     made, most = case.tracks.released, options.attempts
     some = made if len(made) <= most else [made[place] for place in rng.choice(len(made), most, replace=False)]
-    yield trajectory_similarity(some, case.tracks.real, control=case.tracks.control, measure="edit", rng=rng)
+    tracks = case.tracks
+    yield trajectory_similarity(some, tracks.real, control=tracks.control, measure="edit", rng=rng)
+    yield trajectory_similarity(some, tracks.real, control=tracks.control, measure="multiset", rng=rng)
+    if tracks.points is not None:
+        paths = [[tracks.points[each] for each in side] for side in (some, tracks.real, tracks.control or ())]
+        yield trajectory_similarity(paths[0], paths[1], control=paths[2] or None, measure="warping", rng=rng)
 
 
 TRAJECTORIES = Attack(

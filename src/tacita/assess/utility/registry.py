@@ -15,6 +15,7 @@ from tacita.assess.utility.learning import train_on_release
 from tacita.assess.utility.marginals import margins
 from tacita.assess.utility.propensity import propensity
 from tacita.assess.utility.structure import compare_structure
+from tacita.assess.utility.travel import travel_utility
 from tacita.assess.utility.workload import query_error
 
 __all__ = ["MEASURES", "Measure"]
@@ -54,4 +55,5 @@ MEASURES: tuple[Measure, ...] = (
     Measure("means", "means", 0.9, lambda case, options, rng: compare_means(case, kind=options.kind), ()),
     Measure("regression", "regression", 0.92, _regression, ()),
     Measure("structure", "structure", 0.95, lambda case, options, rng: compare_structure(case)),
+    Measure("travel", "trips", 0.97, lambda case, options, rng: travel_utility(case)),
 )
