@@ -38,7 +38,6 @@ from tacita.settings import Settings
 from tacita.synthesize.writing import write_file
 
 if TYPE_CHECKING:
-    from tacita.synthesize.mobility.request import MobilityOptions
     from tacita.synthesize.mobility.result import SyntheticMobility
 
 __all__ = ["app"]
@@ -270,20 +269,13 @@ def generate(
                 provenance=made.provenance,
                 delta=delta,
                 guarantee="central differential privacy",
-                public=_public(options),
+                public=options.public,
                 files={output.name: output},
                 key=SigningKey.of(Settings.load().home),
             ).write(statement)
     _show(made, wanted, output, json, {"key": key, "balance": session.balance().as_dict()})
     if not json:
         show.balance(session.balance())
-
-
-def _public(options: MobilityOptions) -> tuple[str, ...]:
-    """Return the facts that were assumed to be public besides the schema."""
-    about = () if options.cards is None else (f"about {options.cards} cards",)
-    places = options.places
-    return about if places is None else (*about, f"{len(places)} places, digest {places.fingerprint}")
 
 
 def _walk(

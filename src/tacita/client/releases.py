@@ -23,6 +23,7 @@ from tacita.wire import (
     EventsInfo,
     ImputedInfo,
     JobInfo,
+    MobilityInfo,
     ReleaseFitInfo,
     ReleaseKindInfo,
     SetsInfo,
@@ -43,7 +44,7 @@ _ANSWERS = {
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-ReleasedRows = AnonymizedInfo | SyntheticInfo | ImputedInfo | EventsInfo | SetsInfo
+ReleasedRows = AnonymizedInfo | SyntheticInfo | MobilityInfo | ImputedInfo | EventsInfo | SetsInfo
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
@@ -58,8 +59,8 @@ class ReleaseCalls(Calls):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, function, model,
-                tables, statistics, clusters, components, bounds, network.
+            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, mobility,
+                function, model, tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)

@@ -51,6 +51,7 @@ from tacita.wire.functions import (
 )
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
+from tacita.wire.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
 from tacita.wire.queries import (
     Plan,
     QueryRequest,
@@ -142,6 +143,9 @@ __all__ = [
     "JobInfo",
     "LogPlan",
     "MeanInfo",
+    "MobilityInfo",
+    "MobilityPlanInfo",
+    "MobilityRequest",
     "ModelInfo",
     "NetworkInfo",
     "NewCampaign",
@@ -151,6 +155,7 @@ __all__ = [
     "NumericNetworkInfo",
     "PaidPlan",
     "PaidRequest",
+    "PlacesModel",
     "Plan",
     "PlannedCollection",
     "PolicyInfo",

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tacita.console.parts import described
-from tacita.console.parts.asking import OWN_FORMS
 from tacita.console.parts.described import SchemaForm, member_type
+from tacita.console.parts.forms import OWN_FORMS
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.server.releasing.registry import KINDS

@@ -70,8 +70,8 @@ def test_what_nothing_here_makes_has_no_way():
 
 
 def test_the_wizard_knows_the_kinds():
-    from tacita.console.parts.asking import KINDS
+    from tacita.console.parts.forms import FORMS
 
     for way in ("anonymize", "synthesize", "statistics"):
         path = make_path("d", {"way": way, "name": way, "epsilon": 1.0})
-        assert parse_qs(urlsplit(path).query)["kind"][0] in KINDS
+        assert parse_qs(urlsplit(path).query)["kind"][0] in FORMS

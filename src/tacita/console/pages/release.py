@@ -13,6 +13,7 @@ from tacita.console.page import HOME, Visit, page
 from tacita.console.parts import kit, words
 from tacita.console.parts.models import show_model
 from tacita.console.parts.sample import OTHERS, SAMPLE
+from tacita.console.parts.taps import hours_curve, map_of_flows
 from tacita.models import draw_network
 from tacita.query.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
@@ -120,12 +121,37 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
                     kit.text(each, "problem")
         _download(visit, id, found, synthetic)
     await _preview(visit, id)
+    await _assess_rows(visit, job)
+
+
+async def _taps(visit: Visit, job: dict[str, Any]) -> None:
+    """Show released tap records: guarantee, files, the map of flows and the hours of the day."""
+    id = job["id"]
+    found = await visit.api.get(f"/v1/releases/{id}")
+    with kit.cells():
+        with kit.panel("Guarantee"):
+            kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
+            kit.text(found["statement"])
+            for each in found["notes"]:
+                kit.note(each)
+        _download(visit, id, found, False)
+    if found["flows"]:
+        with kit.panel("Flows between places"):
+            kit.note("The heaviest flows of the synthetic cards. Wider lines have more trips.")
+            kit.picture(map_of_flows(found))
+        with kit.panel("Trips by hour of day"):
+            kit.picture(hours_curve(found))
+    await _preview(visit, id)
+    await _assess_rows(visit, job)
+
+
+async def _assess_rows(visit: Visit, job: dict[str, Any]) -> None:
     if job["kind"] == "federate":
         kit.note("An assessment needs the real rows, which are at the holders: each holder assesses its own.")
     elif job["kind"] in ("events", "sets"):
         kit.note("The attacks of an assessment are for rows that each describe a person.")
     elif visit.may("steward"):
-        await _assessments(visit, job, {"release": id})
+        await _assessments(visit, job, {"release": job["id"]})
     else:
         kit.note("Only the steward of the data can make an assessment: it needs the real rows.")
 
@@ -290,7 +316,7 @@ async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any])
             usual = OTHERS if job["dataset"] == SAMPLE and OTHERS in datasets else _NO_CONTROL
             control = kit.choice("Control rows (people who are not in the data)", [_NO_CONTROL, *datasets], usual)
             others = None
-            if "release" in asked:
+            if "release" in asked and job["kind"] != "mobility":
                 others = kit.choice("Other releases of the same people, to join with it", beside, [], several=True)
             attacks = kit.choice("Attacks (all that apply if none is chosen)", listed, [], several=True)
             kit.button("Assess", begin, main=not earlier)
@@ -342,6 +368,7 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "anonymize": _rows,
     "federate": _rows,
     "impute": _rows,
+    "mobility": _taps,
     "events": _rows,
     "sets": _rows,
     "query": _old_tables,

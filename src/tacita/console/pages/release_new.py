@@ -13,8 +13,9 @@ from tacita.console import tour
 from tacita.console.api import Api
 from tacita.console.page import Visit, page
 from tacita.console.parts import kit, words
-from tacita.console.parts.asking import KINDS, OWN_FORMS, ExpectedRelease, ReleaseForm
+from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
 from tacita.console.parts.described import SchemaForm
+from tacita.console.parts.forms import FORMS, OWN_FORMS
 from tacita.domain import Domain
 from tacita.errors import TacitaError
 
@@ -43,7 +44,7 @@ async def release_new(visit: Visit) -> None:
 
 async def _kinds(visit: Visit) -> dict[str, tuple[str, Callable[..., ReleaseForm]]]:
     """Title and form of each kind of release that this person may ask for: own forms first, then those of a schema."""
-    known: dict[str, tuple[str, Callable[..., ReleaseForm]]] = {key: (kind.name, kind) for key, kind in KINDS.items()}
+    known: dict[str, tuple[str, Callable[..., ReleaseForm]]] = {key: (kind.name, kind) for key, kind in FORMS.items()}
     for info in await visit.api.get("/v1/releases/kinds"):
         name = info["name"]
         if name not in OWN_FORMS and visit.may(*info["roles"]):

@@ -30,8 +30,6 @@ from tacita.synthesize.kinds import QUALITY
 from tacita.synthesize.rehearsal import rehearse
 
 __all__ = [
-    "KINDS",
-    "OWN_FORMS",
     "AnonymizedForm",
     "ExpectedRelease",
     "ModelForm",
@@ -424,14 +422,3 @@ class ModelForm(ReleaseForm):
         """Begin the job."""
         job: dict[str, Any] = await self.api.post("/v1/models/fit", self.body(), key=key)
         return job
-
-
-KINDS: dict[str, type[ReleaseForm]] = {
-    "synthetic": SyntheticForm,
-    "tables": TablesForm,
-    "anonymized": AnonymizedForm,
-    "model": ModelForm,
-}
-"""Kinds of release with a form of their own; all others have one that is made from the schema of their request."""
-OWN_FORMS = {*KINDS, "federated"}
-"""The same, with federated rows, which the page of holders makes."""

@@ -47,6 +47,7 @@ KINDS = {
     "components": "principal components",
     "bounds": "bounds of a number",
     "network": "a network of numbers",
+    "mobility": "synthetic tap records",
     "impute": "imputed rows",
     "events": "events of a log",
     "sets": "sets of items",

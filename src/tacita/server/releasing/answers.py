@@ -19,6 +19,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tacita.errors import Conflict, InternalError, InvalidInput
 from tacita.query.answer import Answer
+from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
 from tacita.tables.release import Release, Releases
 
@@ -73,8 +74,9 @@ class ModelResponse(Response):
 
     media_type = "application/json"
 
-    def __init__(self, content: Synthesized) -> None:
-        good = isinstance(content, Synthesized) and content.guarantee != "none" and not content.provenance.simulated
+    def __init__(self, content: Synthesized | SyntheticMobility) -> None:
+        known = isinstance(content, Synthesized | SyntheticMobility)
+        good = known and content.guarantee != "none" and not content.provenance.simulated
         if not good:
             raise InternalError("only a private model with real noise can be served", field="content")
         super().__init__(content.to_json())

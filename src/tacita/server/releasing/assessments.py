@@ -11,18 +11,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacita.assess.assessment import AssessmentOptions, assess
-from tacita.assess.case import read_case
+from tacita.assess.case import Case, read_case
 from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
+from tacita.assess.mobility import ATTACKS, case_of
 from tacita.assess.utility.estimates import CombiningKind
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.learn.functions.parametric import ParametricModel
 from tacita.learn.models import Fitted
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Task, register
-from tacita.server.releasing.files import page_of, rows_of
+from tacita.server.releasing.files import model_of, page_of, rows_of
 from tacita.server.services import Services
+from tacita.synthesize.mobility.reading import read_trips
+from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.tables.release import Releases
 from tacita.wire import AssessmentRequest, ComparisonRequest
 
@@ -67,21 +70,15 @@ def _model(services: Services, id: str) -> Fitted:
     return found.fitted
 
 
-@register("assess")
-def _assess(task: Task) -> str:
-    """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
-    request = AssessmentRequest.model_validate(dict(task.job.request))
-    services = task.services
-    named = request.dataset or services.jobs.get(str(request.release)).request["dataset"]  # older jobs do not name it
-    dataset = services.datasets.get(str(named))
+def _case_of_rows(services: Services, dataset: Dataset, request: AssessmentRequest) -> Case:
+    """Return real, released and control rows, with the columns that all of them have."""
     ids = (*([request.release] if request.release else []), *request.others)
     made = [table for id in ids for table in _released(services, id)]
     names = [name for name in dataset.domain.countable if all(name in each.column_names for each in made)]
-    task.progress.step(0.05, "reading")
     control = None
     if request.control is not None:
         control = _rows(services, services.datasets.get(request.control), names)
-    case = read_case(
+    return read_case(
         dataset.domain,
         real=_rows(services, dataset, names),
         released=made,
@@ -91,12 +88,37 @@ def _assess(task: Task) -> str:
         names=names,
         rng=np.random.default_rng(request.seed),
     )
+
+
+def _case_of_taps(services: Services, dataset: Dataset, request: AssessmentRequest) -> Case:
+    """Return the trips of real, released and control cards, read with the schema of the release."""
+    (released,) = _released(services, str(request.release))
+    model = SyntheticMobility.from_json(model_of(services, str(request.release)).read_text(encoding="utf-8"))
+    schema, others = model.schema, request.control
+    names = [schema.card, *schema.names]
+    real = read_trips(_rows(services, dataset, names), schema).complete()
+    control = None
+    if others is not None:
+        control = read_trips(_rows(services, services.datasets.get(others), names), schema).complete()
+    return case_of(schema, real, read_trips(released, schema).complete(), control)
+
+
+@register("assess")
+def _assess(task: Task) -> str:
+    """Attack a release with the rows that it was made from. Charges nothing: only the steward sees the results."""
+    request = AssessmentRequest.model_validate(dict(task.job.request))
+    services = task.services
+    named = request.dataset or services.jobs.get(str(request.release)).request["dataset"]  # older jobs do not name it
+    dataset = services.datasets.get(str(named))
+    task.progress.step(0.05, "reading")
+    of_taps = request.release is not None and services.jobs.get(request.release).kind == "mobility"
+    case = (_case_of_taps if of_taps else _case_of_rows)(services, dataset, request)
     options = AssessmentOptions(
         attempts=request.attempts,
         secrets=tuple(request.secrets or ()),
         target=request.target,
         group=request.group,
-        attacks=tuple(request.attacks or ()),
+        attacks=tuple(request.attacks or (ATTACKS if of_taps else ())),
         kind="plain" if request.others else _kind_of(services, request.release),
     )
 

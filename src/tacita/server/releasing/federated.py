@@ -23,6 +23,7 @@ from tacita.server.services import Services
 from tacita.synthesize.federated import Party, Terms, federate
 from tacita.synthesize.federated.analyst import takes_mixture
 from tacita.synthesize.federated.planning import Planned, plan_run
+from tacita.synthesize.result import Synthesized
 from tacita.wire import FederatedPlan, FederatedRequest, SyntheticInfo
 
 __all__ = ["FEDERATED", "describe_all", "terms_of"]
@@ -123,6 +124,6 @@ FEDERATED = ReleaseKind(
     roles=("steward",),
     info=SyntheticInfo,
     state=statement_of,
-    model=True,
+    model=Synthesized,
     command="federate run",
 )

@@ -28,6 +28,8 @@ from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.computing import QUICK_SECONDS
 from tacita.server.jobs.jobs import Job, Task
 from tacita.server.services import Services
+from tacita.synthesize.mobility.result import SyntheticMobility
+from tacita.synthesize.result import Synthesized
 from tacita.wire.base import RequestModel, ResponseModel
 
 __all__ = ["LOSS_SECONDS", "ReleaseKind", "dataset_of", "plan_release", "quote_plan", "submit_release"]
@@ -85,7 +87,7 @@ class ReleaseKind(Generic[B]):
         info: Model of the facts about a release; None where another route has them.
         document: Whether the release itself is a JSON document, kept as a file; else the job's result has the facts.
         state: Make the signed statement of a release's guarantee; None where there is none.
-        model: Whether a model is kept with the rows, from which more rows can be drawn.
+        model: Type of the model that is kept with the rows, from which more rows can be drawn; None if there is none.
         command: Command of the command line that makes the same release.
     """
 
@@ -108,7 +110,7 @@ class ReleaseKind(Generic[B]):
     info: type[ResponseModel] | None = None
     document: bool = False
     state: Callable[[Services, Job], Statement] | None = None
-    model: bool = False
+    model: type[Synthesized] | type[SyntheticMobility] | None = None
     command: str
 
     def run(self, task: Task) -> str:

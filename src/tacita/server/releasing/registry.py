@@ -13,6 +13,7 @@ from tacita.server.releasing.functions import FUNCTION, MODEL
 from tacita.server.releasing.imputed import IMPUTED
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.logs import EVENTS, SETS
+from tacita.server.releasing.mobility import MOBILITY
 from tacita.server.releasing.synthetic import SYNTHETIC
 
 __all__ = ["KINDS", "kind_of_job"]
@@ -24,6 +25,7 @@ _ALL: tuple[ReleaseKind[Any], ...] = (
     EVENTS,
     SETS,
     FEDERATED,
+    MOBILITY,
     FUNCTION,
     MODEL,
     *(document_kind(recipe) for recipe in RECIPES.values()),

@@ -139,6 +139,6 @@ SYNTHETIC = ReleaseKind(
     paid=True,
     info=SyntheticInfo,
     state=statement_of,
-    model=True,
+    model=Synthesized,
     command="synthesize",
 )

@@ -129,6 +129,8 @@ def _check(body: AssessmentRequest, token: Token, services: Services) -> str:
         raise InvalidInput("must be releases of the same dataset", field="others" if body.others else "dataset")
     if len({each.id for each in releases}) < len(releases):
         raise InvalidInput("must be further releases, each once", field="others")
+    if len(releases) > 1 and any(each.kind == "mobility" for each in releases):
+        raise InvalidInput("cannot be joined: tap records are assessed one release at a time", field="others")
     for each in releases:
         if each.state != "done":
             raise Conflict(f"is {each.state}, not done", field="release", value=each.id)
@@ -160,7 +162,7 @@ def _check_tables(given: dict[str, Any], field: str) -> None:
 def _release(services: Services, id: str, field: str) -> Job:
     """Return the job of released rows."""
     found: Job = services.jobs.get(id)
-    if found.kind not in ("anonymize", "synthesize", "impute"):
+    if found.kind not in ("anonymize", "synthesize", "impute", "mobility"):
         raise UnknownName(id, field=field, available=())
     return found
 

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from tacita.domain import Domain
+from tacita.errors import Conflict
 from tacita.learn.released import fit_released, read_released
 from tacita.server.auth.auth import Services_, allow
 from tacita.server.auth.token_first import TokenFirst
@@ -21,7 +22,9 @@ from tacita.server.http.errors import DOCUMENTED
 from tacita.server.releasing.answers import DrawnResponse, StreamFormat
 from tacita.server.releasing.queries import check_cells
 from tacita.server.routes.releases import file_of_release, model_of_release, note_fetched
+from tacita.server.services import Services
 from tacita.synthesize.questions import check_drawable, restrict, shares
+from tacita.synthesize.result import Synthesized
 from tacita.wire import DrawRequest, ReleaseFitInfo, ReleaseFitRequest, SharesInfo, SharesRequest
 
 __all__ = ["router"]
@@ -40,7 +43,7 @@ Asker = Annotated[Token, Depends(allow("steward", "analyst"))]
 )
 def draw(id: str, body: DrawRequest, token: Asker, services: Services_, format: StreamFormat = "csv") -> Response:
     """New rows in every call, as CSV, NDJSON or an Arrow stream; with `where`, rows that meet all conditions."""
-    made = restrict(model_of_release(services, token, id), body.where)
+    made = restrict(_model(services, token, id), body.where)
     check_drawable(made)  # before a byte is sent
     rng = np.random.default_rng()
     first = made.sample(0, rng, policy=body.decode)
@@ -51,7 +54,7 @@ def draw(id: str, body: DrawRequest, token: Asker, services: Services_, format: 
 @router.post("/v1/releases/{id}/shares", summary="Ask the model of synthetic rows for tables of shares")
 def ask(id: str, body: SharesRequest, token: Asker, services: Services_) -> SharesInfo:
     """Shares of each cell under the model, without the error of drawing rows; with `where`, given conditions."""
-    made = model_of_release(services, token, id)
+    made = _model(services, token, id)
     cells = sum(made.domain.project(made.domain.check_countable(table)).size for table in body.tables)
     check_cells(services, cells, "tables")
     found = [shares(made, table, body.where) for table in body.tables]
@@ -68,6 +71,15 @@ def ask(id: str, body: SharesRequest, token: Asker, services: Services_) -> Shar
             for table in found
         ],
     )
+
+
+def _model(services: Services, token: Token, id: str) -> Synthesized:
+    """Read the model of synthetic rows whose cells can be asked for."""
+    made = model_of_release(services, token, id)
+    if not isinstance(made, Synthesized):
+        hint = "Fetch its model, and draw more cards with `tacita mobility draw`"
+        raise Conflict("is a model of trips, not of cells", field="release", value=id, hint=hint)
+    return made
 
 
 _FIT_SECONDS = 5.0

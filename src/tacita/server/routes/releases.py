@@ -23,6 +23,7 @@ from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
 from tacita.server.releasing.registry import KINDS, kind_of_job
 from tacita.server.services import Services
+from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
 from tacita.wire import (
     JobInfo,
@@ -149,19 +150,19 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     return JobInfo.model_validate(job.as_dict())
 
 
-def model_of_release(services: Services, token: Token, id: str) -> Synthesized:
+def model_of_release(services: Services, token: Token, id: str) -> Synthesized | SyntheticMobility:
     """Read the model of synthetic rows that the caller may see."""
     _, kind = _done(services, token, id)
     path = model_of(services, id)
     if not kind.model or not path.is_file():
         raise Conflict("was deleted" if kind.model else "has no model", field="release", value=id)
-    return Synthesized.from_json(path.read_text(encoding="utf-8"))
+    return kind.model.from_json(path.read_text(encoding="utf-8"))
 
 
 def file_of_release(services: Services, token: Token, id: str) -> tuple[Path, Domain | None]:
     """Find the file of a release that the caller may see, and the schema of its rows where the file has none."""
     job, kind = _done(services, token, id)
-    path = model_of(services, id) if kind.model or kind.document else rows_of(services, id)
+    path = model_of(services, id) if kind.model is Synthesized or kind.document else rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
     return path, None if path.suffix == ".json" else services.datasets.get(_dataset(job)).domain

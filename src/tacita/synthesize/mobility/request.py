@@ -65,6 +65,14 @@ class MobilityOptions:
         """Return the number of synthetic cards to draw."""
         return max(0, round(made.people)) if self.wanted is None else self.wanted
 
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Facts that are assumed to be public besides the schema."""
+        about = () if self.cards is None else (f"about {self.cards} cards",)
+        if self.places is None:
+            return about
+        return (*about, f"{len(self.places)} places, digest {self.places.fingerprint}")
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return plain_fields(self)
