@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "tacita"
 FLOORS = [
     {"_version", "errors"},
     {"check", "common"},
-    {"domain", "noise", "store"},
+    {"domain", "figures", "noise", "store"},
     {"privacy"},
     {"tables"},
     {"engines", "models"},
@@ -73,7 +73,8 @@ ROOMS_OF = {
     "statsmodels": ("models.continuous",),
     "opacus": (),
     "pandas": (),
-    "polars": (),
+    "polars": ("tables.tabular",),
+    "xlsxwriter": ("tables.tabular",),
     "pytest": ("testing",),
 }
 

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from tacita.assess.attacks.attack import Attack, Outcome, Result, Skipped
 from tacita.assess.attacks.copies import Nearness
@@ -41,6 +42,8 @@ from tacita.assess.utility.structure import Structure
 from tacita.assess.utility.travel import Travelled
 from tacita.assess.utility.workload import QueryError
 from tacita.errors import TacitaError
+from tacita.figures.charts import Interval, interval_bars
+from tacita.tables.tabular import Tabular
 
 __all__ = ["LEAST_GUESSES", "Assessment", "AssessmentOptions", "Risk", "Tried", "assess"]
 
@@ -72,7 +75,7 @@ def _words_of_risk(risk: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Assessment:
+class Assessment(Tabular):
     """Result of an assessment.
 
     `leaks`, `memberships`, `nearness` and `disclosure` are results of attacks by their type, `further` those of any
@@ -183,6 +186,28 @@ class Assessment:
         if self.margins is None:
             return math.nan
         return 1 - self.margins.mean(2 if self.margins.pairs else 1)
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each attack: its success beyond a guess or a control group, and the interval."""
+        rows = [each[:4] for each in self.risks]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * 4
+        kinds = (pa.string(), pa.float64(), pa.float64(), pa.float64())
+        names = ("attack", "risk", "low", "high")
+        return pa.table({n: pa.array(c, k) for n, c, k in zip(names, columns, kinds, strict=True)})
+
+    def facts(self) -> dict[str, str]:
+        """Return who may see it, and the findings in words."""
+        kept = {} if self.margins is None else {"kept": f"{self.kept:.3f}"}
+        return {
+            "guarantee": "none: figures come from exact rows, for their owner",
+            "statement": self.headline,
+            "risk": f"{self.risk:.3f}, {self.interval[0]:.3f} to {self.interval[1]:.3f}",
+        } | kept
+
+    def chart(self) -> str:
+        """Draw the risk by attack."""
+        rows = [Interval(label=each.name, value=each.value, low=each.low, high=each.high) for each in self.risks]
+        return interval_bars(rows, title="Risk by attack")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data without any person's row. The figures come from exact rows: for their owner only."""

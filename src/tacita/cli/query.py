@@ -68,7 +68,9 @@ def query(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the answer: .csv or .parquet, with intervals as columns, or .json."),
+        typer.Option(
+            "--output", "-o", help="Write the answer, with intervals as columns: .csv, .parquet, .xlsx or .json."
+        ),
     ] = None,
     again: Again = None,
     state: State = None,

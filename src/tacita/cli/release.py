@@ -28,17 +28,15 @@ from tacita.cli.parts.options import (
 )
 from tacita.cli.parts.requests import options_of, request_of
 from tacita.common.number_text import number
-from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.ledger import Account
-from tacita.recipes.flat import provenance_of
 from tacita.recipes.kind import RecipeKind
 from tacita.recipes.registry import RECIPES
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
-from tacita.synthesize.writing import write_file
+from tacita.tables.tabular import finite
 
 __all__ = ["app", "command_of"]
 
@@ -60,7 +58,8 @@ def _shared(
     delta: Delta = 0.0,
     rho: Rho = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the answer: .json for all of it, or .csv, .parquet.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write the answer: .json, .csv, .parquet or .xlsx."),
     ] = None,
     statement: Annotated[
         Path | None, typer.Option(help="Write a signed statement of the guarantee; needs an output.")
@@ -140,17 +139,16 @@ def _release(
     )
     key = key or f"{kind.name}-{uuid.uuid4().hex[:16]}"
     answer = session.ask(plan, purpose=purpose, key=key)
-    flat = kind.table(answer)
+    flat = finite(answer.to_arrow())
     with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
         if output is not None:
-            whole = output.suffix.lower() in JSON
-            write_text(output, answer.to_json()) if whole else write_file(output, iter([flat]))
+            answer.save(output)
         if statement is not None and output is not None:
             state_of(
                 event=plan.event,
                 unit=plan.unit,
                 neighbours=plan.neighbours,
-                provenance=provenance_of(answer),
+                provenance=answer.provenance,
                 delta=delta,
                 guarantee="central differential privacy",
                 files={output.name: output},

@@ -247,7 +247,7 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         """Return the facts about a release of anonymized rows."""
         return AnonymizedInfo.model_validate_json(self._get(f"/v1/releases/{quote(id, safe='')}"))
 
-    def rows(self, id: str, format: Literal["csv", "ndjson", "arrow", "parquet"] = "csv") -> bytes:
+    def rows(self, id: str, format: Literal["csv", "ndjson", "arrow", "parquet", "xlsx"] = "csv") -> bytes:
         """Fetch the rows of a release."""
         return self._get(f"/v1/releases/{quote(id, safe='')}/rows", {"format": format})
 

@@ -27,6 +27,7 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.bayes import BayesModel, NaiveBayes
 from tacita.tables.envelope import Stated
 from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.tabular import Tabular
 
 __all__ = ["Bayes", "CalibratedBayes", "FittedBayes"]
 
@@ -102,7 +103,7 @@ class CalibratedBayes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedBayes(Stated):
+class FittedBayes(Stated, Tabular):
     """A classifier and the released tables that it is read off; both are stored."""
 
     released: ClassVar[str] = MODEL
@@ -116,6 +117,14 @@ class FittedBayes(Stated):
             if any(getattr(other, name) != getattr(first, name) for other in others):
                 values = sorted({str(getattr(each, name)) for each in (first, *others)})
                 raise InvalidInput("must be the same in all tables", field=name, value=values)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the released tables that it is read off, as one."""
+        return self.releases.to_arrow()
+
+    def chart(self) -> str:
+        """Draw the first of these tables."""
+        return self.releases.chart()
 
     @property
     def model(self) -> BayesModel:

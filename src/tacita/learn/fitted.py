@@ -11,9 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import InvalidInput
+from tacita.figures.bars import estimate_bars
+from tacita.figures.charts import Interval
 from tacita.learn.envelope import Designed
 from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.regression.logistic import probabilities
+from tacita.tables.tabular import Tabular
 
 __all__ = ["FittedModel"]
 
@@ -21,7 +24,7 @@ _LARGEST = 1e100  # so that no sum of so many overflows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedModel(Designed):
+class FittedModel(Designed, Tabular):
     """A line for a number, or for the odds of the second of two levels.
 
     Attributes:
@@ -84,6 +87,17 @@ class FittedModel(Designed):
     def _half(self) -> float:
         low, high = self.design.target_ends
         return 1.0 if self.design.task == "logistic" else (high - low) / 2
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each column of the design, in units of the data, with the intercept first."""
+        names = {"(intercept)": self.at_zero} | self.named
+        return pa.table({"term": list(names), "coefficient": list(names.values())})
+
+    def chart(self) -> str:
+        """Draw the coefficients on the scale from -1 to 1, on which they can be compared."""
+        pairs = zip(self.design.names, self.coefficients.tolist(), strict=True)
+        rows = [Interval(label=name, value=value) for name, value in pairs]
+        return estimate_bars(rows, title=f"coefficients for {self.target}")
 
     # -- predicting -------------------------------------------------------------------------------------------------
 

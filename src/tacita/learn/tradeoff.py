@@ -24,6 +24,7 @@ from tacita import check
 from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
+from tacita.figures import charts
 from tacita.learn.compare import Compared, compare
 from tacita.learn.feature_map import Task
 from tacita.learn.functions.kernel import Kernel
@@ -33,7 +34,6 @@ from tacita.learn.regression.regression import MethodName
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.report import charts
 
 __all__ = ["Against", "Line", "TradeOff", "trade_off"]
 

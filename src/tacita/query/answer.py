@@ -11,8 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from tacita.errors import UnknownName
+from tacita.figures.bars import estimate_bars
+from tacita.figures.charts import Interval
 from tacita.query.numbers import Array
 from tacita.tables.envelope import Envelope
+from tacita.tables.tabular import Tabular
 
 __all__ = ["Answer", "Column"]
 
@@ -39,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answer(Envelope):
+class Answer(Envelope, Tabular):
     """Released statistics by groups.
 
     Attributes:
@@ -70,6 +73,15 @@ class Answer(Envelope):
             for part in _NUMBERS
         }
         return pa.table(labels | numbers)
+
+    def chart(self) -> str:
+        """Draw the first statistic of every group, with its interval."""
+        name, column = next(iter(self.columns.items()))
+        rows = [
+            Interval(label=" · ".join(group) or "all", value=value, low=low, high=high)
+            for group, value, low, high in zip(self.groups, column.value, column.low, column.high, strict=True)
+        ]
+        return estimate_bars(rows, title=" by ".join([name, *self.by]))
 
     def parts(self) -> dict[str, Any]:
         """Fields of the answer itself, as plain data."""

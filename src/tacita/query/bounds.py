@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from tacita.common.plain import plain_fields
 from tacita.domain import Domain, Numeric
@@ -32,6 +33,7 @@ from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.envelope import Envelope
 from tacita.tables.release import Provenance, Release, Releases
+from tacita.tables.tabular import Tabular
 from tacita.tables.workload import Workload
 
 __all__ = ["Bounds", "CalibratedBounds", "FindBounds", "bounds_from", "powers_of_two"]
@@ -89,7 +91,7 @@ def bounds_from(release: Release, *, share: float = 0.99, level: float = 0.95) -
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Bounds(Envelope):
+class Bounds(Envelope, Tabular):
     """Released bounds of a number.
 
     Attributes:
@@ -107,6 +109,15 @@ class Bounds(Envelope):
     share: float
     level: float
     histogram: Release
+
+    def to_arrow(self) -> pa.Table:
+        """One row: the column and its bounds; empty where noise hides them."""
+        ends = {name: pa.array([end], pa.float64()) for name, end in (("low", self.low), ("high", self.high))}
+        return pa.table({"column": [self.column]} | ends)
+
+    def chart(self) -> str:
+        """Draw the noisy histogram that they were read off."""
+        return self.histogram.chart()
 
     def parts(self) -> dict[str, Any]:
         """Fields of the bounds themselves, as plain data."""

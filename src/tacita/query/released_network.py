@@ -7,16 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from tacita.models.continuous.effects import Effect, effects_on
 from tacita.models.continuous.gaussian_network import GaussianNetwork
 from tacita.models.continuous.noisy_moments import NoisyMoments
+from tacita.models.draw import draw_network
 from tacita.tables.envelope import Envelope
+from tacita.tables.tabular import Tabular
 
 __all__ = ["ReleasedNetwork"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReleasedNetwork(Envelope):
+class ReleasedNetwork(Envelope, Tabular):
     """A linear Gaussian network that was learned from noisy moments.
 
     Attributes:
@@ -60,6 +64,23 @@ class ReleasedNetwork(Envelope):
                 for parent, each in line.coefficients.items()
             ]
         return rows
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each column with its intercept, and one for each link with its coefficient."""
+        rows = self.links()
+        return pa.table(
+            {
+                "child": [row["child"] for row in rows],
+                "parent": [row["parent"] or "(intercept)" for row in rows],
+                "coefficient": [row["coefficient"] for row in rows],
+                "std": pa.array([row["std"] for row in rows], pa.float64()),
+                "residual_deviation": [row["residual_deviation"] for row in rows],
+            }
+        )
+
+    def chart(self) -> str:
+        """Draw the network."""
+        return draw_network(self.network.parents)
 
     def parts(self) -> dict[str, Any]:
         """Fields of the network itself, as plain data."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pydantic import Field
 
 from tacita.domain import Domain
-from tacita.query.bounds import Bounds, FindBounds
+from tacita.query.bounds import FindBounds
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import BoundsInfo, PaidRequest
 
@@ -28,17 +27,6 @@ def _recipe(_: Domain, request: BoundsRequest) -> FindBounds:
     return FindBounds(column=request.column, share=request.share, level=request.level, powers=request.powers)
 
 
-def _table(found: Bounds) -> pa.Table:
-    """One row: the column and its bounds; empty where noise hides them."""
-    return pa.table(
-        {
-            "column": [found.column],
-            "low": pa.array([found.low], pa.float64()),
-            "high": pa.array([found.high], pa.float64()),
-        }
-    )
-
-
 BOUNDS = RecipeKind(
     name="bounds",
     summary="Find the bounds of a number privately",
@@ -46,5 +34,4 @@ BOUNDS = RecipeKind(
     request=BoundsRequest,
     answer=BoundsInfo,
     recipe=_recipe,
-    table=_table,
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
 from tacita.query.kmeans import KMeans
-from tacita.query.model import PointModel
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
 
@@ -35,12 +33,6 @@ def _recipe(_: Domain, request: ClustersRequest) -> KMeans:
     )
 
 
-def _table(model: PointModel) -> pa.Table:
-    """One row for each centre: its coordinates, and the number of rows around it with its standard error."""
-    centres = dict(zip(model.columns, model["centres"].T, strict=True))
-    return pa.table(centres | {"size": model["sizes"], "size_std": model["sizes_std"]})
-
-
 CLUSTERS = RecipeKind(
     name="clusters",
     summary="Release the centres of clusters, by private k-means",
@@ -48,5 +40,4 @@ CLUSTERS = RecipeKind(
     request=ClustersRequest,
     answer=ModelInfo,
     recipe=_recipe,
-    table=_table,
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
-from tacita.query.model import PointModel
 from tacita.query.pca import PCA
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
@@ -29,14 +27,6 @@ def _recipe(_: Domain, request: ComponentsRequest) -> PCA:
     return PCA(columns=tuple(request.columns), norm=request.norm, family=request.family)
 
 
-def _table(model: PointModel) -> pa.Table:
-    """One row for each component: its variance, its share of the variance, and its loadings."""
-    variances = model["variances"]
-    shares = variances / variances.sum() if variances.sum() > 0 else variances
-    loadings = dict(zip(model.columns, model["components"].T, strict=True))
-    return pa.table({"variance": variances, "share": shares} | loadings)
-
-
 COMPONENTS = RecipeKind(
     name="components",
     summary="Release principal components, with mean and covariance",
@@ -44,5 +34,4 @@ COMPONENTS = RecipeKind(
     request=ComponentsRequest,
     answer=ModelInfo,
     recipe=_recipe,
-    table=_table,
 )

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-import pyarrow as pa
-
 from tacita.domain import Domain
 from tacita.plans import Plan
 from tacita.privacy.ledger import Account
@@ -49,7 +47,6 @@ class RecipeKind(Generic[R]):
         request: Model of the request; its members are the options of the command.
         answer: Model of the answer's JSON.
         recipe: Make the recipe of a request.
-        table: Convert an answer to one table, for CSV, Parquet and terminals.
         cells: Number of cells of the answer, which a server limits.
     """
 
@@ -59,7 +56,6 @@ class RecipeKind(Generic[R]):
     request: type[R]
     answer: type[ResponseModel]
     recipe: Callable[[Domain, R], Calibratable]
-    table: Callable[[Any], pa.Table]
     cells: Callable[[Domain, R], int] = lambda _, __: 0
 
     def plan(self, subject: Subject, request: R) -> Plan[Any]:

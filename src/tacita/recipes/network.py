@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
 from tacita.query.network import NetworkSearch, NumericNetwork
-from tacita.query.released_network import ReleasedNetwork
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import NumericNetworkInfo, PaidRequest
 
@@ -55,20 +53,6 @@ def _recipe(_: Domain, request: NetworkRequest) -> NumericNetwork:
     )
 
 
-def _table(released: ReleasedNetwork) -> pa.Table:
-    """One row for each column with its intercept, and one for each link with its coefficient."""
-    rows = released.links()
-    return pa.table(
-        {
-            "child": [row["child"] for row in rows],
-            "parent": [row["parent"] or "(intercept)" for row in rows],
-            "coefficient": [row["coefficient"] for row in rows],
-            "std": pa.array([row["std"] for row in rows], pa.float64()),
-            "residual_deviation": [row["residual_deviation"] for row in rows],
-        }
-    )
-
-
 NETWORK = RecipeKind(
     name="network",
     summary="Release a Bayesian network of numbers: links, coefficients, moments",
@@ -76,5 +60,4 @@ NETWORK = RecipeKind(
     request=NetworkRequest,
     answer=NumericNetworkInfo,
     recipe=_recipe,
-    table=_table,
 )

@@ -10,7 +10,6 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.plans.additive import Family
 from tacita.query.aggregates import Aggregates
-from tacita.recipes.flat import table_of_answer
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import PaidRequest, StatisticsModel
 
@@ -51,6 +50,5 @@ STATISTICS = RecipeKind(
     request=StatisticsRequest,
     answer=StatisticsModel,
     recipe=_recipe,
-    table=table_of_answer,
     cells=_cells,
 )

@@ -7,7 +7,6 @@ from pydantic import Field
 from tacita.domain import Domain
 from tacita.plans import NoisyTables
 from tacita.plans.additive import Family
-from tacita.recipes.flat import table_of_answer
 from tacita.recipes.kind import RecipeKind
 from tacita.tables.workload import Workload
 from tacita.wire import PaidRequest, ReleasesModel
@@ -43,6 +42,5 @@ TABLES = RecipeKind(
     request=TablesRequest,
     answer=ReleasesModel,
     recipe=_recipe,
-    table=table_of_answer,
     cells=_cells,
 )

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
+from tacita.figures.bars import estimate_bars
+from tacita.figures.charts import Interval
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
@@ -32,6 +34,7 @@ from tacita.synthesize.rules import Rules
 from tacita.synthesize.writing import Progress, check_parts, write_file, write_parts
 from tacita.tables.cells import Cells, Projectable
 from tacita.tables.envelope import Envelope
+from tacita.tables.tabular import Tabular
 
 __all__ = ["Model", "Synthesized"]
 
@@ -59,7 +62,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Model]] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Synthesized(Envelope):
+class Synthesized(Envelope, Tabular):
     """A released model of the data.
 
     Attributes:
@@ -90,6 +93,26 @@ class Synthesized(Envelope):
     def project(self, attributes: Iterable[str]) -> Cells:
         """The table of shares that the model has over these attributes, without the error of drawing rows."""
         return self.model.project(attributes)
+
+    # -- as people use it -----------------------------------------------------------------------------------------
+
+    def to_arrow(self, rows: int | None = None, *, seed: int | None = None) -> pa.Table:
+        """Draw synthetic rows; about as many as the data has, unless a number is given.
+
+        Args:
+            rows: Number of rows.
+            seed: For the same rows again. It plays no part in the guarantee.
+        """
+        wanted = max(0, round(self.people)) if rows is None else rows
+        return self.sample(wanted, np.random.default_rng(seed))
+
+    def chart(self) -> str:
+        """Draw the shares of the first attribute under the model."""
+        name = self.domain.names[0]
+        shares = np.asarray(self.project([name]).values, float).reshape(-1)
+        labels = self.domain[name].all_labels
+        rows = [Interval(label=label, value=share) for label, share in zip(labels, shares.tolist(), strict=True)]
+        return estimate_bars(rows, share=True, title=name)
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 from tacita.errors import InvalidInput
 from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.tables.release import Provenance
+from tacita.tables.release import Provenance, facts_of
 
 __all__ = ["Envelope", "Stated"]
 
@@ -29,7 +29,10 @@ class _Paid(Protocol):
     def neighbours(self) -> Neighbours: ...
     @property
     def provenance(self) -> Provenance: ...
+    @property
+    def guarantee(self) -> str: ...
     def protected(self) -> str: ...
+    def statement(self) -> str: ...
 
 
 class Stated:
@@ -46,6 +49,10 @@ class Stated:
     def protected(self: _Paid) -> str:
         """Unit that is protected, and against what change."""
         return f"a {self.unit} under {self.neighbours}"
+
+    def facts(self: _Paid) -> dict[str, str]:
+        """Return the guarantee and the origin, in words."""
+        return {"guarantee": self.guarantee, "statement": self.statement()} | facts_of(self)
 
     def statement(self: _Paid) -> str:
         """State the guarantee in words."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import platform
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,13 +22,15 @@ import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, UnknownName
+from tacita.figures.bars import estimate_bars
 from tacita.privacy.event import Event, NonPrivate, event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.cells import Cells
 from tacita.tables.table import Table
+from tacita.tables.tabular import Tabular, intervals_of
 from tacita.tables.uncertainty import Uncertainty, uncertainty_from_dict
 
-__all__ = ["Provenance", "Release", "Releases", "new_run"]
+__all__ = ["Provenance", "Release", "Releases", "facts_of", "new_run"]
 
 Array = npt.NDArray[np.float64]
 
@@ -80,8 +83,38 @@ def new_run() -> str:
     return f"run_{secrets.token_hex(8)}"
 
 
+def _cost(event: Event, neighbours: Neighbours) -> str:
+    """Return epsilon where it is pure, else rho, else the event itself."""
+    from tacita.privacy.accountant import pure_epsilon, zcdp_rho  # loads an accountant, which few results need
+
+    if isinstance(event, NonPrivate):
+        return ""
+    for name, compute in (("epsilon", pure_epsilon), ("rho", zcdp_rho)):
+        cost = float(compute(event, neighbours))
+        if math.isfinite(cost):
+            return f"{name} {cost:.6g}"
+    return json.dumps(event.as_dict())
+
+
+def facts_of(found: Any) -> dict[str, str]:
+    """Return unit, cost and provenance of anything that was paid for, in words."""
+    made = found.provenance
+    facts = {
+        "protected": f"a {found.unit} under {found.neighbours}",
+        "cost": _cost(found.event, found.neighbours),
+        "recipe": json.dumps(dict(made.recipe), ensure_ascii=False, default=str),
+        "dataset": made.dataset or "",
+        "charge": made.charge or "",
+        "created": str(made.created),
+        "versions": json.dumps(dict(made.versions)),
+    }
+    if made.simulated:
+        facts["note"] = "Simulated: NOT private, its noise can be repeated."
+    return {name: text for name, text in facts.items() if text}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Release:
+class Release(Tabular):
     """Released numbers over some attributes. It has `project`, so that every later step can use it.
 
     Attributes:
@@ -224,8 +257,17 @@ class Release:
         meta = {"tacita": json.dumps(self.as_dict() | {"estimate": None, "level": level})}
         return pa.table(columns).replace_schema_metadata(meta)
 
+    def facts(self) -> dict[str, str]:
+        """Return the guarantee and the origin, in words."""
+        return {"guarantee": self.guarantee} | facts_of(self)
 
-class Releases(Mapping[tuple[str, ...], Release]):
+    def chart(self) -> str:
+        """Draw a bar with its interval for each cell."""
+        title = " by ".join(self.attributes) or "total"
+        return estimate_bars(intervals_of(self), share=self.quantity == "share", title=title)
+
+
+class Releases(Mapping[tuple[str, ...], Release], Tabular):
     """Releases that were made together, by their attributes. `project` uses the most accurate one that has them."""
 
     def __init__(self, releases: Iterable[Release]) -> None:
@@ -258,6 +300,11 @@ class Releases(Mapping[tuple[str, ...], Release]):
             whole = whole.merge(domain)
         return whole
 
+    @property
+    def provenance(self) -> Provenance:
+        """Origin of the first table; tables of one run share it."""
+        return next(iter(self.values())).provenance
+
     def supports(self, attributes: Iterable[str]) -> bool:
         """Whether some release holds all of these."""
         wanted = tuple(attributes)
@@ -270,6 +317,28 @@ class Releases(Mapping[tuple[str, ...], Release]):
         if not fitting:
             raise UnknownName(" x ".join(wanted), field="release", available=[" x ".join(key) for key in self])
         return min(fitting, key=lambda release: float(np.mean(release.std())))
+
+    def to_arrow(self) -> pa.Table:
+        """Return all tables as one: `table` names them, and attributes that one lacks are empty there."""
+        parts = [each.to_arrow() for each in self.values()]
+        if len(parts) == 1:
+            return parts[0]
+        names = [" x ".join(each.attributes) or "total" for each in self.values()]
+        attributes = dict.fromkeys(name for each in self.values() for name in each.attributes)
+        labelled = [
+            part.add_column(0, "table", pa.array([name] * part.num_rows)).replace_schema_metadata(None)
+            for part, name in zip(parts, names, strict=True)
+        ]
+        together = pa.concat_tables(labelled, promote_options="default")
+        return together.select(["table", *attributes, "estimate", "std", "low", "high"])
+
+    def facts(self) -> dict[str, str]:
+        """Return the guarantee and the origin, in words; tables of one run share them."""
+        return next(iter(self.values())).facts()
+
+    def chart(self) -> str:
+        """Draw the first table."""
+        return next(iter(self.values())).chart()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.csv as pa_csv
 import pytest
+from python_calamine import CalamineWorkbook
 
 from tacita.client import Client
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
@@ -43,7 +44,14 @@ def test_an_answer_is_planned_paid_once_and_fetched(client: Client, world: Any, 
     assert answer.as_dict() == client.answer(job.id).as_dict()
     assert world.spent() == pytest.approx(0.5, rel=0.02)
     rows = pa_csv.read_csv(io.BytesIO(client.rows(job.id)))
-    assert rows.num_rows == RECIPES[kind].table(answer).num_rows
+    assert rows.num_rows == answer.to_arrow().num_rows
+    book = CalamineWorkbook.from_filelike(io.BytesIO(client.rows(job.id, "xlsx")))
+    assert book.get_sheet_by_name("table").to_python()[0] == rows.column_names
+    about = dict(book.get_sheet_by_name("guarantee").to_python())
+    assert (about["guarantee"], about["signature"]) == (
+        "central differential privacy",
+        client.statement(job.id).signature,
+    )
     stated = client.statement(job.id)
     assert stated.epsilon == pytest.approx(0.5, rel=0.02)
     assert list(stated.digests) == ["release.json"]

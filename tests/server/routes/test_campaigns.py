@@ -253,7 +253,7 @@ def schema(**attribute: Any) -> dict[str, Any]:
         ({"closes": "2030-01-01T00:00:00"}, "closes"),
         (schema(kind="identifier"), "x"),
         (schema(kind="categorical", levels=["a", "a"]), "x"),
-        (schema(kind="wrong"), "attributes"),
+        (schema(kind="wrong"), "kind"),
     ],
 )
 def test_bad_campaigns_are_explained(world, changes: dict[str, Any], field: str) -> None:

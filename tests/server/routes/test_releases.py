@@ -397,3 +397,17 @@ def test_l_of_a_sensitive_attribute_is_chosen_and_its_absence_is_said(world) -> 
         world.work()
         found = world.call("GET", job.headers["location"], token=buyer).json()
         assert any("smokes is sensitive and l is 1" in each for each in found["warnings"]) is warned
+
+
+def test_a_workbook_has_a_limit(world, monkeypatch):
+    from tacita.server.releasing import answers
+
+    world.register()
+    token = world.token("analyst")
+    body = {"dataset": "patients", "budget": {"epsilon": 0.5}, "rows": 30}
+    place = world.call("POST", "/v1/releases/synthetic", token=token, json=body).headers["location"]
+    world.work()
+    monkeypatch.setattr(answers, "_MOST_IN_WORKBOOK", 20)
+    refused = world.call("GET", f"{place}/rows?format=xlsx", token=token)
+    assert (refused.status_code, refused.json()["field"]) == (422, "format")
+    assert world.call("GET", f"{place}/rows?format=xlsx&limit=20", token=token).content[:2] == b"PK"

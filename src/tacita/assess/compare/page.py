@@ -11,7 +11,7 @@ from tacita.assess.assessment import Assessment
 from tacita.assess.compare.run import Comparison, Result
 from tacita.assess.utility.marginals import Margins
 from tacita.common.whole import write_text
-from tacita.report.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
+from tacita.figures.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
 from tacita.report.report import Section, render
 
 __all__ = ["assessment_sections", "comparison_sections", "write_assessment", "write_comparison"]

@@ -32,6 +32,8 @@ from tacita.engines.base import Engine
 from tacita.engines.connect import connect
 from tacita.engines.labelled import check_values
 from tacita.errors import InvalidInput, TacitaError
+from tacita.figures.charts import Point, scatter
+from tacita.tables.tabular import Tabular
 
 __all__ = ["Comparison", "Result", "compare"]
 
@@ -94,7 +96,7 @@ def _ties(one: Result, other: Result) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """All releases of a plan, side by side."""
 
     plan: ComparePlan
@@ -102,6 +104,43 @@ class Comparison:
     references: tuple[Result, ...]
     people: int
     control: int
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each release: risk with its interval, utility, epsilon, and what is recommended."""
+        best = self.recommended
+        rows = [
+            {
+                "release": each.name,
+                "risk": _found(each).risk,
+                "low": _found(each).interval[0],
+                "high": _found(each).interval[1],
+                "kept": _found(each).kept,
+                "epsilon": None if each.made is None else each.made.epsilon,
+                "recommended": each is best,
+            }
+            for each in self.good
+        ]
+        kinds = [pa.string(), *[pa.float64()] * 5, pa.bool_()]
+        names = ("release", "risk", "low", "high", "kept", "epsilon", "recommended")
+        schema = pa.schema(list(zip(names, kinds, strict=True)))
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    def facts(self) -> dict[str, str]:
+        """Return who may see it, and the recommendation with its reasons."""
+        return {
+            "guarantee": "none: figures come from exact rows, for their owner",
+            "statement": " ".join(self.reasons()),
+            "people": f"{self.people:,} used, {self.control:,} held back",
+        }
+
+    def chart(self) -> str:
+        """Draw risk against utility, with the Pareto front."""
+        front = {each.name for each in self.front}
+        points = [
+            Point(label=each.name, x=_found(each).risk, y=_found(each).kept, best=each.name in front)
+            for each in self.good
+        ]
+        return scatter(points, across="risk", up="kept", title="Risk and what is kept")
 
     @property
     def good(self) -> tuple[Result, ...]:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacita.common.whole import write_text
 from tacita.errors import InvalidInput, TacitaError
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["JSON", "PAGE", "ROWS", "SCHEMA", "TABLES", "check_files", "paid_already", "write_answer"]
 
 ROWS = (".csv", ".parquet")
-TABLES = (".csv", ".parquet", ".json")
+TABLES = (".csv", ".parquet", ".json", ".xlsx")
 JSON = (".json",)
 PAGE = (".html", ".htm")
 SCHEMA = (".yaml", ".yml", ".json")
@@ -59,11 +58,5 @@ def paid_already(hint: str) -> Iterator[None]:
 
 
 def write_answer(answer: Answer | Releases, path: Path) -> None:
-    """Write an answer in the format of the suffix: JSON holds all of it, CSV and Parquet a row per cell or group."""
-    if path.suffix.lower() in JSON:
-        write_text(path, answer.to_json())
-    else:
-        from tacita.recipes.flat import table_of_answer
-        from tacita.synthesize.writing import write_file
-
-        write_file(path, iter([table_of_answer(answer)]))
+    """Write an answer in the format of the suffix: JSON holds all of it, others a row for each cell or group."""
+    answer.save(path)

@@ -11,8 +11,8 @@ import typer
 from tacita.cli.parts.options import engine_of
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.report.charts import Curve, curves
-from tacita.report.flow_map import flow_map
+from tacita.figures.charts import Curve, curves
+from tacita.figures.flow_map import flow_map
 from tacita.report.report import Section, write
 from tacita.synthesize.mobility.places import Places
 from tacita.synthesize.mobility.reading import Fold, Trips, Visits, read_trips

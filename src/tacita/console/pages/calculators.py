@@ -12,9 +12,9 @@ from tacita.console.parts import kit, words
 from tacita.console.parts.described import member_field, member_type
 from tacita.console.parts.odds import budget_curves, confidence_curve, money, odds_words, share
 from tacita.errors import InvalidInput
+from tacita.figures.charts import Curve, curves
 from tacita.privacy.risk.at_risk import Noise, at_risk, belief_after
 from tacita.privacy.risk.cost import CostModel
-from tacita.report.charts import Curve, curves
 
 __all__ = ["calculators"]
 

@@ -14,7 +14,7 @@ from tacita.console.parts import kit, words
 from tacita.console.parts.convergence import MOST_BARS, Watch, bars, half_width, stop_advice
 from tacita.console.parts.findings import show_findings
 from tacita.errors import InvalidInput, TacitaError
-from tacita.report.charts import curves, interval_bars
+from tacita.figures.charts import curves, interval_bars
 from tacita.tables.release import Releases
 
 __all__ = ["campaign"]

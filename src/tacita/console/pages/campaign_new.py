@@ -36,7 +36,7 @@ from tacita.console.parts.collection import (
 )
 from tacita.console.parts.schema import schema_file
 from tacita.errors import InvalidInput, TacitaError
-from tacita.report.charts import curves
+from tacita.figures.charts import curves
 
 __all__ = ["campaign_new"]
 

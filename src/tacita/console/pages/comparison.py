@@ -12,7 +12,7 @@ from tacita.console.page import Visit, page
 from tacita.console.parts import kit
 from tacita.console.parts.presets import WAYS, make_path
 from tacita.errors import TacitaError
-from tacita.report.charts import Point, scatter
+from tacita.figures.charts import Point, scatter
 
 __all__ = ["comparison"]
 

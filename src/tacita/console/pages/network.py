@@ -12,7 +12,7 @@ from tacita.console.parts import kit, words
 from tacita.console.parts.findings import together
 from tacita.console.parts.odds import share
 from tacita.console.parts.whatif import KnownModel, associations, picture_of, read_campaign, read_release, what_if
-from tacita.report.charts import heatmap, twin_bars
+from tacita.figures.charts import heatmap, twin_bars
 
 __all__ = ["network"]
 

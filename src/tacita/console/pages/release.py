@@ -14,10 +14,10 @@ from tacita.console.parts import kit, words
 from tacita.console.parts.models import show_model
 from tacita.console.parts.sample import OTHERS, SAMPLE
 from tacita.console.parts.taps import hours_curve, map_of_flows
+from tacita.figures.charts import Interval, interval_bars
 from tacita.models import draw_network
 from tacita.query.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
-from tacita.report.charts import Interval, interval_bars
 from tacita.report.report import bars
 from tacita.tables.release import Releases
 
@@ -189,7 +189,7 @@ def _download(visit: Visit, id: str, found: dict[str, Any], synthetic: bool) -> 
     with kit.panel("Download"):
         kit.facts({"Rows": f"{found['rows']:,}", "Columns": len(found["columns"])})
         with kit.row():
-            for name, format in (("CSV", "csv"), ("Parquet", "parquet")):
+            for name, format in (("CSV", "csv"), ("Parquet", "parquet"), ("Excel", "xlsx")):
                 link = kit.link(
                     f"Download {name}", f"{_FILES}/v1/releases/{id}/rows?format={format}".removeprefix(HOME)
                 )
@@ -234,6 +234,7 @@ async def _answer(visit: Visit, job: dict[str, Any]) -> None:
             kit.set_attributes(
                 kit.link("Download CSV", f"/files{path}/rows?format=csv", "main-button"), download=f"{id}.csv"
             )
+            kit.set_attributes(kit.link("Download Excel", f"/files{path}/rows?format=xlsx"), download=f"{id}.xlsx")
             kit.set_attributes(kit.link("Download JSON", f"/files{path}"), download=f"{id}.json")
             kit.set_attributes(
                 kit.link("Privacy statement, signed", f"/files{path}/statement"), download=f"{id}.statement.json"

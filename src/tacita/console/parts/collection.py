@@ -17,7 +17,7 @@ from tacita.collect.planning.plan import plan_collection
 from tacita.common.yaml_text import load_yaml
 from tacita.domain import Domain
 from tacita.errors import InvalidInput, TacitaError
-from tacita.report.charts import Curve
+from tacita.figures.charts import Curve
 from tacita.tables.workload import Workload
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacita.collect.planning.stopping import StopRule
-from tacita.report.charts import Curve, Interval
+from tacita.figures.charts import Curve, Interval
 from tacita.tables.release import Release, Releases
 
 __all__ = ["MOST_BARS", "Watch", "bars", "half_width", "stop_advice"]

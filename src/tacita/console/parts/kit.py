@@ -235,7 +235,7 @@ def _cell(value: object, style: str) -> None:
 
 
 def picture(svg: str) -> ui.html:
-    """An SVG of our own making (`tacita.report.charts`), which escapes what it shows."""
+    """An SVG of our own making (`tacita.figures.charts`), which escapes what it shows."""
     return ui.html(svg, sanitize=False).classes("picture")
 
 

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
+from tacita.figures.charts import Curve
 from tacita.privacy.risk.at_risk import Noise, Sides, belief_after, confidence_of
 from tacita.privacy.risk.cost import CostModel
-from tacita.report.charts import Curve
 
 __all__ = ["budget_curves", "confidence_curve", "money", "odds_words", "share"]
 

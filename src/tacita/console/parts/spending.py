@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tacita.figures.charts import Curve, curves
 from tacita.privacy.accountant import INFINITE, cost
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import event_from_dict
 from tacita.privacy.unit import Neighbours
-from tacita.report.charts import Curve, curves
 
 __all__ = ["picture_of", "spent_over_time"]
 

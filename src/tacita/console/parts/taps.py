@@ -8,8 +8,8 @@ from typing import Any
 
 from tacita.console.parts import kit, words
 from tacita.console.parts.asking import ExpectedRelease, ReleaseForm
-from tacita.report.charts import Curve, curves
-from tacita.report.flow_map import flow_map
+from tacita.figures.charts import Curve, curves
+from tacita.figures.flow_map import flow_map
 from tacita.synthesize.mobility.places import Places
 from tacita.synthesize.mobility.request import METHODS
 

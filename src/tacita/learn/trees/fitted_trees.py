@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,9 +12,12 @@ import pyarrow as pa
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
+from tacita.figures.bars import estimate_bars
+from tacita.figures.charts import Interval
 from tacita.learn.envelope import ModelEnvelope, likeliest
 from tacita.learn.feature_map import Array
 from tacita.learn.trees.splitting import Codes, Split
+from tacita.tables.tabular import Tabular
 
 __all__ = ["FittedTrees", "Tree"]
 
@@ -40,7 +44,7 @@ class Tree:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedTrees(ModelEnvelope):
+class FittedTrees(ModelEnvelope, Tabular):
     """Released trees. A row with an out-of-domain value goes right at each split on that attribute."""
 
     mark: ClassVar[str] = "trees/1"
@@ -64,6 +68,26 @@ class FittedTrees(ModelEnvelope):
     def classes(self) -> tuple[str, ...]:
         """The levels of the target."""
         return self.domain[self.target].all_labels
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each split: tree, place in the tree, attribute, and the rows that go left."""
+        rows = [
+            (number, place, self.features[split.feature], self._goes_left(split))
+            for number, tree in enumerate(self.trees, start=1)
+            for place, split in enumerate(tree.splits, start=1)
+        ]
+        names = ("tree", "split", "attribute", "goes_left")
+        return pa.table([list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 4, names=list(names))
+
+    def _goes_left(self, split: Split) -> str:
+        labels = self.domain[self.features[split.feature]].all_labels
+        return f"{'equal to' if split.equal else 'below'} {labels[split.at]}"
+
+    def chart(self) -> str:
+        """Draw how often each attribute splits."""
+        used = Counter(self.features[split.feature] for tree in self.trees for split in tree.splits)
+        rows = [Interval(label=name, value=float(used[name])) for name in self.features]
+        return estimate_bars(rows, title=f"splits by attribute, for {self.target}")
 
     def probabilities(self, rows: pa.Table | pa.RecordBatch) -> Array:
         """Shares of the classes for each row: the mean over trees."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from tacita.query.answer import Answer
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
 from tacita.tables.release import Release, Releases
+from tacita.tables.tabular import write_workbook
 
 __all__ = [
     "ANONYMIZED_ROWS",
@@ -131,14 +132,16 @@ def _provenances(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [part["provenance"] for part in parts]
 
 
-Format = Literal["csv", "ndjson", "arrow", "parquet"]
+Format = Literal["csv", "ndjson", "arrow", "parquet", "xlsx"]
 FORMATS: dict[Format, str] = {
     "csv": "text/csv",
     "ndjson": "application/x-ndjson",
     "arrow": "application/vnd.apache.arrow.stream",
     "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 _ROWS = 65_536
+_MOST_IN_WORKBOOK = 100_000  # it is made in memory
 
 
 class RowsResponse(StreamingResponse):
@@ -148,9 +151,12 @@ class RowsResponse(StreamingResponse):
         content: The file.
         format: Format of the rows.
         limit: Only the first so many rows; a Parquet file is sent whole.
+        facts: Guarantee and origin, for the second sheet of a workbook.
     """
 
-    def __init__(self, content: Path, format: Format, limit: int | None = None) -> None:
+    def __init__(
+        self, content: Path, format: Format, limit: int | None = None, facts: Mapping[str, str] | None = None
+    ) -> None:
         found = pq.ParquetFile(content)
         if not _may_leave((found.schema_arrow.metadata or {}).get(b"tacita")):
             raise InternalError(
@@ -160,6 +166,8 @@ class RowsResponse(StreamingResponse):
             if limit is not None:
                 raise InvalidInput("a Parquet file is sent whole", field="limit", hint="Ask for another format")
             pieces = _bytes(content)
+        elif format == "xlsx":
+            pieces = _workbook(found, limit, facts or {})
         else:
             made = {"csv": _csv, "ndjson": _ndjson, "arrow": _arrow}[format]
             pieces = made(found.schema_arrow, _batches(found, limit))
@@ -199,6 +207,16 @@ def _batches(found: pq.ParquetFile, limit: int | None) -> Iterator[pa.RecordBatc
             return
         yield batch.slice(0, left)
         left -= batch.num_rows
+
+
+def _workbook(found: pq.ParquetFile, limit: int | None, facts: Mapping[str, str]) -> Iterator[bytes]:
+    rows = found.metadata.num_rows if limit is None else min(limit, found.metadata.num_rows)
+    if rows > _MOST_IN_WORKBOOK:
+        rule = f"has {rows:,} rows; a workbook is made of at most {_MOST_IN_WORKBOOK:,}"
+        raise InvalidInput(rule, field="format", value="xlsx", hint="Ask for csv or parquet, or set a limit")
+    out = io.BytesIO()
+    write_workbook(out, pa.Table.from_batches(_batches(found, limit), schema=found.schema_arrow), facts)
+    return iter([out.getvalue()])
 
 
 def _csv(_: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:

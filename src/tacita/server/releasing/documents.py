@@ -11,7 +11,6 @@ from tacita.errors import Conflict, InternalError
 from tacita.plans import Plan
 from tacita.privacy.event import event_from_dict
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.recipes.flat import provenance_of
 from tacita.recipes.kind import RecipeKind
 from tacita.recipes.registry import plan_recipe
 from tacita.report.signing import SigningKey
@@ -26,6 +25,7 @@ from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
 from tacita.server.releasing.queries import answer, check_cells
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
+from tacita.tables.tabular import finite
 from tacita.wire import PaidPlan, PaidRequest
 
 __all__ = ["document_kind"]
@@ -77,11 +77,11 @@ def _make(recipe: RecipeKind[Any], task: Task, request: PaidRequest) -> str:
         key=job.key,
         domain=None if plan.domain.fingerprint == dataset.domain.fingerprint else plan.domain,
     )
-    provenance = provenance_of(made)
+    provenance = made.provenance
     if provenance.simulated:
         raise InternalError("a simulated release must not be served", field="release")
     rows = rows_of(services, job.id)
-    write_rows(recipe.table(made), rows, DOCUMENT)
+    write_rows(finite(made.to_arrow()), rows, DOCUMENT)
     try:
         write_text(model_of(services, job.id), made.to_json())
     except OSError as error:

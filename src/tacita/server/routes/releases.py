@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -129,13 +130,14 @@ def get_rows(
     format: Format = "csv",
     limit: Annotated[int | None, Query(ge=1, description="Only so many, the first.")] = None,
 ) -> Response:
-    """In pieces, as CSV, NDJSON, an Arrow stream or Parquet."""
-    _done(services, token, id)
+    """In pieces, as CSV, NDJSON, an Arrow stream or Parquet; as a workbook with a sheet of the signed statement."""
+    job, kind = _done(services, token, id)
     path = rows_of(services, id)
     if not path.is_file():
         raise Conflict("was deleted", field="release", value=id)
     note_fetched(services, token, id, format=format, limit=limit)
-    return RowsResponse(path, format, limit)
+    facts = {} if format != "xlsx" or kind.state is None else _facts(kind.state(services, job).as_dict())
+    return RowsResponse(path, format, limit, facts)
 
 
 @router.delete("/v1/releases/{id}", summary="Delete the rows of a release")
@@ -171,6 +173,15 @@ def file_of_release(services: Services, token: Token, id: str) -> tuple[Path, Do
 def note_fetched(services: Services, token: Token, id: str, **how: object) -> None:
     """Write the audit log before anything is sent: if the line cannot be written, nothing is sent."""
     services.events.record("rows-fetched", _dataset(services.jobs.get(id)), token.principal, job=id, **how)
+
+
+def _facts(statement: dict[str, Any]) -> dict[str, str]:
+    """The statement as rows of a sheet."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in statement.items()
+        if value not in (None, [], {})
+    }
 
 
 def _files(services: Services, id: str) -> tuple[Path, Path]:

@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from tacita.report.flow_map import flow_map
+from tacita.figures.flow_map import flow_map
 
 NAMES = ["North", "South <&>", "East"]
 FLOWS = [(0, 1, 10.0), (1, 0, 4.0), (2, 2, 50.0), (0, 2, 0.0)]

@@ -1,6 +1,6 @@
 from xml.etree import ElementTree
 
-from tacita.report.charts import Curve, Interval, Point, curves, heatmap, interval_bars, scatter, twin_bars
+from tacita.figures.charts import Curve, Interval, Point, curves, heatmap, interval_bars, scatter, twin_bars
 
 
 def parsed(svg):

@@ -1,0 +1,1 @@
+"""Figures as SVG text in one style: for reports, the console, notebooks and files."""
