@@ -67,6 +67,6 @@ def test_wrong_requests_cost_nothing():
     assert run("release", "clusters", "people.csv", "-s", "people.yaml", "-a", "people").code == 2
     wrong = release("bounds", "--share", "2")
     assert (wrong.code, "share" in wrong.err) == (2, True)
-    assert release("tables", "-o", "out.xlsx").code == 2
+    assert release("tables", "-o", "out.doc").code == 2
     assert release("tables", "--statement", "s.json").code == 2
     assert spent() == 0

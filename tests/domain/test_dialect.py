@@ -80,3 +80,10 @@ def test_a_schema_keeps_its_dialect_and_its_fingerprint():
     assert "csv" not in plain.as_dict()
     assert german.fingerprint == plain.fingerprint  # two holders may write their files differently
     assert german.project(["x"]).csv == german.csv
+
+
+def test_a_dialect_is_a_key_of_a_cache():
+    one, other = (CsvDialect(absent={"age": ("999",)}) for _ in range(2))
+    assert hash(one) == hash(other)
+    assert one == other
+    assert len({one, other, CsvDialect()}) == 2

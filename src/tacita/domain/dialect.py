@@ -49,6 +49,9 @@ class CsvDialect(Frozen):
         default={}, description="Texts that mean a missing value in one column: {age: ['999']}."
     )
 
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())  # one member is a mapping
+
     @field_validator("encoding")
     @classmethod
     def _known(cls, value: str) -> str:

@@ -7,6 +7,7 @@ import json
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from python_calamine import CalamineWorkbook
 
 from tacita.query import Answer
 from tacita.tables.release import Releases
@@ -83,9 +84,15 @@ MAKE = ("synthesize", "people.csv", *DATA, "--epsilon", "1", "-n", "9")
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out.xlsx"), "Write .csv"),
-        (("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out.doc"), ".csv, .parquet or .json"),
-        (("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out"), ".csv, .parquet or .json"),
+        (("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out.ods"), "Write .xlsx"),
+        (
+            ("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out.doc"),
+            ".csv, .parquet, .json or .xlsx",
+        ),
+        (
+            ("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "out"),
+            ".csv, .parquet, .json or .xlsx",
+        ),
         (("query", "people.csv", *DATA, "--by", "sex", "--epsilon", "1", "-o", "no/out.csv"), "its folder must exist"),
         ((*LEARN, "-o", "model.csv"), "must end in .json"),
         ((*MAKE, "-o", "rows.json"), "must end in .csv or .parquet"),
@@ -116,3 +123,14 @@ def test_a_file_that_cannot_be_written_is_not_paid_twice(folder, monkeypatch):
     key = lost.err.replace("\n", "").split("--key ")[1].split()[0]
     ask("--by", "sex", "-o", "out.csv", "--key", key)
     assert spent() == pytest.approx(1)
+
+
+def test_a_workbook_has_the_numbers_and_the_guarantee(folder):
+    ask("--sql", SQL, "-o", "out.csv", "--json")
+    ask("--sql", SQL, "-o", "out.xlsx", "--json")
+    book = CalamineWorkbook.from_path(folder / "out.xlsx")
+    rows = book.get_sheet_by_name("table").to_python()
+    plain = read(folder / "out.csv")
+    assert rows[0] == list(plain[0])
+    assert len(rows) == 1 + len(plain)
+    assert dict(book.get_sheet_by_name("guarantee").to_python())["guarantee"] == "central"

@@ -36,7 +36,8 @@ def check_files(suffixes: Sequence[str] | None = None, /, **paths: Path | None) 
         if suffixes is not None and path.suffix.lower() not in suffixes:
             ends = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)
             workbook = path.suffix.lower() in _WORKBOOK and ".csv" in suffixes
-            hint = "Write .csv: spreadsheet programs open it" if workbook else None
+            known = ".xlsx" if ".xlsx" in suffixes else ".csv"
+            hint = f"Write {known}: spreadsheet programs open it" if workbook else None
             raise InvalidInput(f"must end in {ends}", field=field, value=path, hint=hint)
         if not path.parent.is_dir():
             raise InvalidInput("its folder must exist", field=field, value=path)
