@@ -126,8 +126,8 @@ def test_a_file_that_cannot_be_written_is_not_paid_twice(folder, monkeypatch):
 
 
 def test_a_workbook_has_the_numbers_and_the_guarantee(folder):
-    ask("--sql", SQL, "-o", "out.csv", "--json")
-    ask("--sql", SQL, "-o", "out.xlsx", "--json")
+    ask("--by", "sex", "-o", "out.csv")
+    ask("--by", "sex", "-o", "out.xlsx")
     book = CalamineWorkbook.from_path(folder / "out.xlsx")
     rows = book.get_sheet_by_name("table").to_python()
     plain = read(folder / "out.csv")
