@@ -28,6 +28,7 @@ FLOORS = [
     {"server"},
     {"console"},
     {"cli", "testing"},
+    {"__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -151,3 +151,9 @@ def test_a_header_alone_has_nothing_to_infer_from(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n")
     with pytest.raises(DataError, match="no rows"):
         draft(str(tmp_path / "t.csv"))
+
+
+def test_names_that_do_not_fit_the_lines_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1,2,3\n4,5,6\n")
+    with pytest.raises(InvalidInput, match=r"csv\.columns: must be as many as the values of a line, which are 3"):
+        draft(str(tmp_path / "rows.csv"), given={"columns": ["a", "b"]})

@@ -226,7 +226,11 @@ def _preamble(rows: Sequence[Sequence[str]], width: int) -> int:
 
 def _header(rows: Sequence[Sequence[str]], known: dict[str, Any], reasons: list[str]) -> tuple[bool, list[str]]:
     if known.get("columns"):
-        return False, list(known["columns"])
+        names = list(known["columns"])
+        if rows and len(rows[0]) != len(names):
+            rule = f"must be as many as the values of a line, which are {len(rows[0])}"
+            raise InvalidInput(rule, field="csv.columns", value=len(names))
+        return False, names
     if not rows:
         return True, []
     first = [cell.strip() for cell in rows[0]]  # named without spaces: see `trim`
