@@ -32,7 +32,16 @@ from tacita.synthesize.text.example import DIGITS, NAMES
 from tacita.synthesize.text.released import HeadlineGenerator
 from tacita.synthesize.text.vocabulary import UNKNOWN, Vocabulary
 
-__all__ = ["Canary", "draw_canaries", "exposure", "exposure_bound", "plant", "read_canaries", "write_canaries"]
+__all__ = [
+    "Canary",
+    "draw_canaries",
+    "exposure",
+    "exposure_bound",
+    "plant",
+    "plant_raw",
+    "read_canaries",
+    "write_canaries",
+]
 
 _MARK = "canaries/1"
 _MOST = 1_000_000
@@ -113,8 +122,12 @@ def draw_canaries(
 def plant(headlines: Headlines, canaries: Sequence[Canary]) -> Headlines:
     """Add the copies of all canaries to the headlines."""
     _check_words(headlines.vocabulary, canaries)
-    raw = [canary.headline() for canary in canaries for _ in range(canary.copies)]
-    return headlines.joined(Headlines.encode(raw, headlines.vocabulary, length=headlines.length))
+    return headlines.joined(Headlines.encode(plant_raw(canaries), headlines.vocabulary, length=headlines.length))
+
+
+def plant_raw(canaries: Sequence[Canary]) -> list[RawHeadline]:
+    """All copies of all canaries as headlines, to be added to others."""
+    return [canary.headline() for canary in canaries for _ in range(canary.copies)]
 
 
 def exposure(generator: HeadlineGenerator, canary: Canary) -> float:
