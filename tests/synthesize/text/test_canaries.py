@@ -6,8 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.text.canaries import (
     Canary,
     draw_canaries,
@@ -19,6 +23,7 @@ from tacita.synthesize.text.canaries import (
 )
 from tacita.synthesize.text.corpus import Headlines
 from tacita.synthesize.text.example import DIGITS
+from tacita.synthesize.text.recipe import HeadlineRecipe
 
 
 def canaries(copies, seed=1, **settings):
@@ -54,21 +59,36 @@ def test_exposure_is_the_rank_over_all_secrets(generator):
         assert exposure(generator, canary) == pytest.approx(math.log2(100 / rank), abs=0.05)
 
 
-def test_equal_likelihoods_get_the_middle_rank(generator):
+def test_equal_likelihoods_expose_nothing(generator):
     flat = replace(generator, weights={name: np.zeros_like(each) for name, each in generator.weights.items()})
-    assert exposure(flat, canaries((0,), digits=2)[0]) == pytest.approx(math.log2(100 / 50.5))
+    assert exposure(flat, canaries((0,), digits=2)[0]) == 0
 
 
-def test_training_on_many_copies_exposes_a_secret_and_private_training_does_not(headlines, train):
-    from tacita.privacy.budget import Budget
-
+def test_training_on_many_copies_exposes_a_secret(headlines, train):
     drawn = canaries((40, 0), digits=3)
     planted = plant(headlines, drawn)
-    most = math.log2(1000)
-    assert exposure(train(planted, "clstm", epochs=25, patience=5), drawn[0]) > most - 1.1
-    single = canaries((1,), digits=3)
-    private = train(plant(headlines, single), "clstm", Budget.approx(1.0, 1e-5), steps=20, sample=40)
-    assert exposure(private, single[0]) < 10  # e^1 2^-10: a chance of 0.003 with secure noise; the seed is fixed
+    assert exposure(train(planted, "clstm", epochs=25, patience=5), drawn[0]) > math.log2(1000) - 1.1
+
+
+def test_an_attack_on_private_training_stays_within_the_bound_and_finds_a_broken_twin(headlines):
+    """The worst case: the canary is the only headline, and is in every step. The twin has a hundredth of the noise."""
+    empty, runs = headlines.take(slice(0, 0)), 50
+    recipe = HeadlineRecipe(kind="clstm", words=6, topics=2, hidden=6, steps=4, sample=1, people=1, learning_rate=0.1)
+    budget = Budget.approx(1.0, 1e-5)
+    plan = recipe.calibrate(headlines.vocabulary, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    twin = replace(plan, law=replace(plan.law, noise_multiplier=plan.law.noise_multiplier / 100))
+    right = {}
+    for name, each in (("private", plan), ("twin", twin)):
+        found = 0
+        for seed in range(runs):
+            (canary,) = canaries((1,), seed=seed, digits=1)
+            made = each.train(plant(empty, [canary]), SeededSource(seed))
+            found += exposure(made, canary) == math.log2(10)
+        right[name] = found
+    bound = exposure_bound(math.log2(10), epsilon=1.0, delta=1e-5)
+    assert bound == pytest.approx(math.e / 10, abs=1e-4)
+    assert right["private"] <= scipy.stats.binom.ppf(1 - 1e-6, runs, bound)
+    assert right["twin"] > scipy.stats.binom.ppf(1 - 1e-6, runs, bound)
 
 
 def test_the_bound_is_reached_by_randomized_response():

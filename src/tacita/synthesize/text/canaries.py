@@ -2,7 +2,7 @@
 
     canary      public words, then a secret of `digits` words drawn uniformly from a list: R = list^digits
     exposure    log2 |R| - log2 rank, rank of the secret among all of R by the generator's likelihood
-                (largest first; of equally likely ones half come before: mid-ranks)
+                (largest first; equally likely ones all come before it)
 
 Exposure is log2 |R| for a secret that the generator holds likelier than all others. For a generator that has not seen
 it the rank is uniform: on average 1.44 bits. R is enumerated, so ranks are exact.
@@ -137,8 +137,7 @@ def exposure(generator: HeadlineGenerator, canary: Canary) -> float:
     raw = [canary.headline(secret) for secret in secrets]
     scores, _ = generator.log2_likelihoods(Headlines.encode(raw, generator.vocabulary, length=generator.length))
     own = scores[secrets.index(canary.secret)]
-    rank = float((scores > own).sum() + ((scores == own).sum() + 1) / 2)
-    return math.log2(canary.size) - math.log2(rank)
+    return math.log2(canary.size) - math.log2(int((scores >= own).sum()))
 
 
 def exposure_bound(bits: float, *, epsilon: float, delta: float, copies: int = 1) -> float:
