@@ -212,7 +212,7 @@ def _vocabulary_of(raw: Sequence[RawHeadline]) -> Vocabulary:
 
 def encode_corpus(raw: Sequence[RawHeadline], vocabulary: Vocabulary, *, tagged: bool) -> Headlines:
     """Code headlines; those without tags get some if they are needed."""
-    needed = tagged and not all(each.tags for each in raw)
+    needed = tagged and not all(len(each.tags) == len(each.words) for each in raw)
     return Headlines.encode(raw, vocabulary, tagger=pattern_tagger() if needed else None)
 
 

@@ -11,6 +11,9 @@ from tacita.common.lazy import load_name
 _HOMES = {
     "Adaptive": "select",
     "ConditionalGan": "gan.conditional",
+    "HeadlineGenerator": "text.released",
+    "HeadlineRecipe": "text.recipe",
+    "Headlines": "text.corpus",
     "Impute": "imputation",
     "Imputed": "imputation",
     "Independent": "marginals",

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.domain import Domain
-from tacita.errors import DataError, InvalidInput
+from tacita.errors import InvalidInput
 from tacita.synthesize.text.vocabulary import END, SPECIAL, TAGS, UNKNOWN, Vocabulary, tokenize
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Headlines:
             raw: Headlines.
             vocabulary: Words and topics.
             length: Words that are kept of a headline.
-            tagger: Gives tags to headlines that have none; without it their tags are unknown.
+            tagger: Gives tags to headlines that have not one for each word; without it their tags are unknown.
         """
         check.whole(length, "length", least=LEAST_WORDS, most=100)
         known = {topic: code for code, topic in enumerate(vocabulary.topics)}
@@ -152,11 +152,10 @@ class Headlines:
         for at, each in enumerate(kept):
             codes = vocabulary.encode(each.words[:length])
             words[at, : len(codes)] = codes
-            named = each.tags or (tagger(each.words) if tagger else ())
-            if named and len(named) != len(each.words):
-                raise DataError("a headline must have as many tags as words", field="tags")
-            found = [_TAG_CODES.get(tag, UNKNOWN) for tag in named] or [UNKNOWN] * len(each.words)
-            tags[at, : len(codes)] = found[:length]
+            named = each.tags
+            if len(named) != len(each.words):  # not an error: it would reveal something of one headline
+                named = tagger(each.words) if tagger else ("",) * len(each.words)
+            tags[at, : len(codes)] = [_TAG_CODES.get(tag, UNKNOWN) for tag in named[:length]]
         topics = np.array([known[each.topic] for each in kept], np.int32)
         return cls(vocabulary=vocabulary, words=words, tags=tags, topics=topics)
 
