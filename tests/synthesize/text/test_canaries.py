@@ -67,7 +67,7 @@ def test_equal_likelihoods_expose_nothing(generator):
 def test_training_on_many_copies_exposes_a_secret(headlines, train):
     drawn = canaries((40, 0), digits=3)
     planted = plant(headlines, drawn)
-    assert exposure(train(planted, "clstm", epochs=25, patience=5), drawn[0]) > math.log2(1000) - 1.1
+    assert exposure(train(planted, "clstm", epochs=25, stop_after=5), drawn[0]) > math.log2(1000) - 1.1
 
 
 def test_an_attack_on_private_training_stays_within_the_bound_and_finds_a_broken_twin(headlines):

@@ -93,7 +93,7 @@ def test_plain_training_learns_and_stops_on_held_out_headlines(headlines, held, 
     one, many = train(headlines, "clstm", epochs=1), train(headlines, "clstm", epochs=8)
     assert perplexity(many, held) < perplexity(one, held) < headlines.vocabulary.size
     some = headlines.take(slice(0, 60))
-    stopped, long = (train(some, "clstm", epochs=n, patience=0, learning_rate=0.05) for n in (15, 60))
+    stopped, long = (train(some, "clstm", epochs=n, stop_after=0, learning_rate=0.05) for n in (15, 60))
     assert all((stopped.weights[name] == long.weights[name]).all() for name in stopped.weights)
 
 

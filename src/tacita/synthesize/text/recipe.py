@@ -57,7 +57,7 @@ class HeadlineRecipe:
         length: Words of a headline at most.
         learning_rate: Of Adam; 0.004 without a budget and 0.01 with one if not given.
         epochs, batch, dropout: Without a budget: passes at most; headlines of a step; dropout before the heads.
-        patience, held: Without a budget: passes without gain before it stops; share of headlines that decide when.
+        stop_after, held: Without a budget: passes without gain before it stops; share of headlines that decide when.
         steps, sample, clip: With a budget: steps; headlines of a step on average; norm that gradients are clipped to.
         people: About how many headlines there are, where that is public: the rate of a step is sample / people.
     """
@@ -74,7 +74,7 @@ class HeadlineRecipe:
     epochs: int = 12
     batch: int = 32
     dropout: float = 0.1
-    patience: int = 1
+    stop_after: int = 1
     held: float = 0.1
     steps: int = 200
     sample: int = 256
@@ -89,7 +89,7 @@ class HeadlineRecipe:
         check.whole(self.length, "length", least=4, most=100)
         for name in ("epochs", "batch", "steps", "sample", "people"):
             check.whole(getattr(self, name), name, least=1, most=1 << 31)
-        check.whole(self.patience, "patience", least=0, most=1000)
+        check.whole(self.stop_after, "stop_after", least=0, most=1000)
         check.inside(self.held, "held", 0, 1)
         if not 0 <= self.dropout < 1:
             raise InvalidInput("must be at least 0 and below 1", field="dropout", value=self.dropout)
@@ -198,7 +198,7 @@ class HeadlinePlan(CalibratedPlan[HeadlineGenerator]):
                 batch=recipe.batch,
                 learning_rate=recipe.learning_rate or 0.004,
                 dropout=recipe.dropout,
-                patience=recipe.patience,
+                stop_after=recipe.stop_after,
                 held=recipe.held,
                 rng=rng,
             )

@@ -134,7 +134,7 @@ def train_plainly(
     batch: int,
     learning_rate: float,
     dropout: float,
-    patience: int,
+    stop_after: int,
     held: float,
     rng: np.random.Generator,
     progress: Callable[[int, float], None] | None = None,
@@ -167,7 +167,7 @@ def train_plainly(
                 best, best_loss, worse = _arrays(parameters), value, 0
             else:
                 worse += 1
-                if worse > patience:
+                if worse > stop_after:
                     break
         return best
     finally:
