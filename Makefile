@@ -29,6 +29,9 @@ nets: $(NETS) ## Add what trains networks (torch): make setup, and more
 
 setup: $(READY) ## Make the environment (all other targets do it by themselves)
 
+notebooks: $(NETS) ## Run the notebooks and keep their outputs
+	$(BIN)/python tools/notebooks.py
+
 demo: $(READY) ## Run the main job end to end on a made-up census
 	$(BIN)/tacita demo
 
@@ -78,4 +81,4 @@ clean: ## Remove the environment and what runs have left
 	rm -rf $(VENV) .pythons .tacita demo-out bench/out tests/browser/out tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup nets demo test quick pythons test-browser pictures lint format serve fuzz faults bench study docs clean
+.PHONY: help setup nets notebooks demo test quick pythons test-browser pictures lint format serve fuzz faults bench study docs clean

@@ -7,6 +7,7 @@
 
 # %%
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -22,8 +23,6 @@ from tacita.server.auth.tokens import Tokens
 pa_csv.write_csv(simulate(10_000, seed=1), "census.csv")
 home = Path("service").absolute()
 home.mkdir()
-import socket
-
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
@@ -96,7 +95,7 @@ from tacita.report.statement import verify
 Path("rows.parquet").write_bytes(client.rows(job.id, "parquet"))
 statement = tc.Statement.from_json(client.statement(job.id).model_dump_json())
 for check in verify(statement, files={"rows.parquet": Path("rows.parquet")}):
-    print("holds" if check.good else "BROKEN", "-", check)
+    print("holds" if check.good else "BROKEN", "-", check.what, "-", check.detail)
 
 # %% [markdown]
 # ## When the budget does not suffice
@@ -108,4 +107,4 @@ except tc.TacitaError as refusal:
     print(refusal)
 client.close()
 service.terminate()
-service.wait()
+print("stopped" if service.wait() is not None else "")

@@ -5,6 +5,8 @@
 # in four ways: noisy tables, synthetic rows, k-anonymous rows and a model. Each is paid from one account.
 
 # %%
+import os
+import subprocess
 import sys
 
 import tacita as tc
@@ -26,7 +28,9 @@ print("\n".join(lines[:4]))
 # draft until you confirm it: bounds and levels become public.
 
 # %%
-!{sys.executable} -m tacita schema infer amt.csv -o amt.yaml
+command = [sys.executable, "-m", "tacita", "schema", "infer", "amt.csv", "-o", "amt.yaml"]
+shown = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"NO_COLOR": "1"})
+print(shown.stdout)
 tc.Domain.read("amt.yaml").names
 
 # %% [markdown]
@@ -97,7 +101,8 @@ model.plot()
 # The next question that would cost more than what is left is refused, and says so.
 
 # %%
-print(session.balance())
+balance = session.balance()
+print(f"spent {float(balance.spent):.3g}, left {float(balance.remaining):.3g}")
 try:
     session.ask(tc.NoisyTables(tc.Workload.of(["age"])).calibrate(DOMAIN, tc.Budget.pure(1.0), **common))
 except tc.TacitaError as refusal:

@@ -51,8 +51,9 @@ for report, receipt in answered:
 # %% [markdown]
 # ## How much chance is there?
 #
-# Two people with different true answers, and what an observer would see of each: the probability of every report under
-# a channel of epsilon 1 with four levels. No report is more than $e^1 = 2.7$ times as likely from one as from the other.
+# Two people with different true answers, and what an observer would see of each: the probability of every report
+# under a channel of epsilon 1 with four levels. No report is more than $e^1 = 2.7$ times as likely from one of them as
+# from the other.
 
 # %%
 from tacita.figures.charts import twin_bars

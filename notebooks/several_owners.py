@@ -74,4 +74,5 @@ made.to_arrow(5, seed=1).to_pandas()
 
 # %%
 for name, session in sessions.items():
-    print(name, session.balance())
+    balance = session.balance()
+    print(f"{name}: spent {float(balance.spent):.3g}, left {float(balance.remaining):.3g}")

@@ -29,9 +29,10 @@ made = session.ask(tc.Synthesize(people=5_000).calibrate(domain, tc.Budget.pure(
 # Every charge is written before data is read, and none is ever refunded.
 
 # %%
-print(session.balance())
+balance = session.balance()
+print(f"spent {float(balance.spent):.3g}, left {float(balance.remaining):.3g}")
 for charge in ledger.history("census"):
-    print(charge.as_dict())
+    print(f"{charge.created:%Y-%m-%d} {charge.principal}: {charge.purpose} ({charge.state})")
 
 # %% [markdown]
 # ## Attack the release
@@ -52,9 +53,7 @@ found.plot()
 # The same attacks on a copy of the rows, which is what "we removed the names" often is:
 
 # %%
-naive = assessment.assess(
-    read_case(domain, real=used, released=[used], control=held_back, names=names, rng=rng), rng
-)
+naive = assessment.assess(read_case(domain, real=used, released=[used], control=held_back, names=names, rng=rng), rng)
 print(naive.headline)
 naive.plot()
 

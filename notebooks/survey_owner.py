@@ -13,6 +13,8 @@ from tacita import collect
 from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.demo.survey import DOMAIN, simulate
+from tacita.figures.picture import Picture
+from tacita.models import draw_network
 from tacita.testing.respondents import answer_campaign
 
 design = collect.plan_collection(DOMAIN, tc.Workload.all(DOMAIN, 2), respondents=20_000, epsilon=2.0)
@@ -67,9 +69,6 @@ frame
 # %%
 verdict = findings.independence(tally, Hypothesis.of("O", "T"))
 print("p-value", verdict.p_value)
-from tacita.figures.picture import Picture
-from tacita.models import draw_network
-
 learned = findings.network(tally)
 Picture(draw_network(learned.network.parents, title="dependences that are beyond doubt"))
 

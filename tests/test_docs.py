@@ -89,6 +89,16 @@ def test_the_worked_example_of_mobility_runs(capsys):
     assert "at most 20 count" in capsys.readouterr().out
 
 
+def test_the_worked_example_of_headlines_runs(capsys):
+    pytest.importorskip("torch").set_num_threads(1)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/text.md").read_text(), re.DOTALL)
+    names = {}
+    exec(block, names)
+    assert names["private"].guarantee == "central"
+    assert names["plain"].guarantee == "none"
+    assert "none" in capsys.readouterr().out
+
+
 def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):

@@ -46,8 +46,9 @@ def people(seed: int = 1) -> pa.Table:
     )
 
 
-def run(recipe: Any) -> Any:
-    plan = recipe.calibrate(DOMAIN, tc.Budget.pure(5.0), unit=tc.Unit.row(), neighbours=tc.Neighbours.ADD_REMOVE)
+def run(recipe: Any, budget: tc.Budget | None = None) -> Any:
+    budget = budget or tc.Budget.pure(5.0)
+    plan = recipe.calibrate(DOMAIN, budget, unit=tc.Unit.row(), neighbours=tc.Neighbours.ADD_REMOVE)
     return plan.run(LocalEngine(DOMAIN, people()), SeededSource(1))
 
 
@@ -74,6 +75,8 @@ RESULTS = {
     "release": lambda: run(NoisyTables(Workload.of(["sex"])))[("sex",)],
     "releases": lambda: run(NoisyTables(Workload.of(["sex"], ["age", "sex"]))),
     "answer": lambda: run(Aggregates(aggregates=[Aggregate(kind="mean", column="pay")], by=["sex"])),
+    "zcdp": lambda: run(NoisyTables(Workload.of(["sex"])), tc.Budget.zcdp(0.5)),
+    "approx": lambda: run(NoisyTables(Workload.of(["sex"], ["age"])), tc.Budget.approx(1.0, 1e-6)),
     "points": lambda: run(KMeans(columns=("age", "pay"), clusters=2)),
     "synthesized": lambda: run(Synthesize(method="independent")),
     "linear": lambda: model("linear", "pay"),

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CODE = ("src", "tests", "tools", "bench", "studies")
+CODE = ("src", "tests", "tools", "bench", "studies", "notebooks")
 
 LINT = [
     ("format", ["-m", "ruff", "format", "--check", "--quiet", *CODE]),

@@ -39,7 +39,7 @@ def cells_of(source: str) -> list[tuple[str, str]]:
 
 def notebook_of(source: str) -> Any:
     """Return a notebook without outputs. Its cells have the same ids each time."""
-    import nbformat.v4 as v4
+    from nbformat import v4
 
     book = v4.new_notebook()
     book.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}

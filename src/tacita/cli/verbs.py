@@ -40,6 +40,11 @@ VERBS = {
         "network",
         also=("network_figures",),
     ),
+    "text": Verb(
+        "Train generators of headlines, draw from them, measure what they have memorised.",
+        "text",
+        also=("text_figures",),
+    ),
     "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
     "mobility": Verb("Tap records: find communities, release synthetic ones, assess them.", "mobility"),
     "impute": Verb(

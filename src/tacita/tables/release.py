@@ -90,7 +90,10 @@ def _cost(event: Event, neighbours: Neighbours) -> str:
     if isinstance(event, NonPrivate):
         return ""
     for name, compute in (("epsilon", pure_epsilon), ("rho", zcdp_rho)):
-        cost = float(compute(event, neighbours))
+        try:
+            cost = float(compute(event, neighbours))
+        except InvalidInput:  # it has none in this currency
+            continue
         if math.isfinite(cost):
             return f"{name} {cost:.6g}"
     return json.dumps(event.as_dict())
