@@ -73,7 +73,7 @@ def test_a_file_that_was_written_anew_is_asked_anew(folder):
     ("arguments", "says"),
     [
         ((SQL.replace("AVG(age)", "MAX(age)"), "--epsilon", "1"), "MAX(age)"),
-        ((SQL + " LIMIT 3", "--epsilon", "1"), "LIMIT"),
+        ((SQL + " UNION SELECT 1", "--epsilon", "1"), "SELECT"),
         ((SQL.replace("people", "persons"), "--epsilon", "1"), "persons"),
         ((SQL.replace("18", "20"), "--epsilon", "1"), "cuts a bin"),
         ((SQL,), "--epsilon"),

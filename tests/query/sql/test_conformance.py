@@ -1,0 +1,135 @@
+"""Every query of conformance.yaml: accepted ones against DuckDB, refused ones by the clause or rule that they name."""
+
+import datetime as dt
+import math
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+import yaml
+from tests.query.sql import world
+
+from tacita.engines.local import LocalEngine
+from tacita.errors import InvalidInput
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.joined import Joined
+from tacita.query.sql import compile_sql, tables_of
+
+FILE = yaml.safe_load((Path(__file__).parent / "conformance.yaml").read_text())
+ACCEPTED = [each if isinstance(each, dict) else {"sql": each} for part in FILE["accepted"].values() for each in part]
+REFUSED = [each for part in FILE["refused"].values() for each in part]
+# about 1,500 numbers are compared, each with an interval that misses with this probability: 1e-7 in all
+LEVEL = 1 - 1e-10
+BUDGETS = {"pure": Budget.pure(900.0), "keys": Budget.approx(900.0, 1e-9)}
+UNIT = Unit.of_person("who", max_rows=world.MOST)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return {"people": world.people(), "visits": world.visits(), "patients": world.patients()}
+
+
+@pytest.fixture(scope="module")
+def engines(data):
+    made = {
+        "people": LocalEngine(world.PEOPLE, data["people"]),
+        "visits": LocalEngine(world.VISITS, data["visits"]),
+        "patients": LocalEngine(world.PATIENTS, data["patients"]),
+    }
+    return made | {"both": Joined(one=made["visits"], two=made["patients"], unit=UNIT)}
+
+
+@pytest.fixture(scope="module")
+def duck(data):
+    connection = duckdb.connect()
+    for name, table in data.items():
+        connection.register(name, table)
+    for dimension in world.DIMENSIONS:
+        connection.register(dimension.name, pa.table(dict(dimension.columns)))
+    return connection
+
+
+def asked(sql, engines):
+    """The engine that a query is for, and its recipe."""
+    names = tables_of(sql)
+    private = [name for name in names if name in ("people", "visits", "patients")]
+    joined = len(private) > 1
+    engine = engines["both" if joined else names[0] if names[0] in engines else "people"]
+    parts = {name: frozenset(engines[name].domain.names) for name in private} if joined else {}
+    query = compile_sql(sql, engine.domain, level=LEVEL, dimensions=world.DIMENSIONS, joined=parts)
+    return engine, query
+
+
+def same(label, value):
+    """Whether a label is DuckDB's value."""
+    if value is None:
+        return label == "(missing)"
+    if isinstance(value, bool):
+        return label == str(value).lower()
+    if isinstance(value, int | float):
+        return float(label) == pytest.approx(float(value))
+    return label == (value.isoformat() if isinstance(value, dt.date) else str(value))
+
+
+def check(sql, answer, found, headings, loose):
+    assert list(answer.headings) == headings or [h.lower() for h in answer.headings] == [h.lower() for h in headings]
+    labels = [headings.index(h) for h in headings if h.lower() in [by.lower() for by in answer.by]]
+    places = {tuple(group): row for row, group in enumerate(answer.groups)}
+    ordered = "ORDER BY" in sql.split("WITHIN GROUP")[-1].split("FROM")[-1] and "ORDER BY" in sql.rsplit(")", 1)[-1]
+    if ordered or not answer.by:
+        assert len(found) == len(answer.groups)
+    for at, row in enumerate(found):
+        if ordered or not answer.by:
+            place = at
+            assert all(same(label, row[i]) for label, i in zip(answer.groups[at], labels, strict=True))
+        else:
+            matches = [
+                place
+                for group, place in places.items()
+                if all(same(label, row[i]) for label, i in zip(group, labels, strict=True))
+            ]
+            assert len(matches) == 1, (row, places)
+            place = matches[0]
+        for i, heading in enumerate(answer.headings):
+            if i in labels:
+                continue
+            column, truth = answer[heading], float(row[i])
+            low, high = column.low[place], column.high[place]
+            if loose:
+                assert column.value[place] == pytest.approx(truth, abs=2)
+                continue
+            slack = 1e-4 * (1 + abs(truth))  # rounding to the grid, which intervals of sums do not hold
+            assert low - slack <= truth <= high + slack, (heading, truth, low, high)
+            assert high - low <= 0.1 * (1 + abs(truth)) + 4, (heading, truth, low, high)
+
+
+@pytest.mark.parametrize("each", ACCEPTED, ids=[each["sql"] for each in ACCEPTED])
+def test_accepted_queries_agree_with_duckdb_within_their_stated_error(each, engines, duck):
+    engine, query = asked(each["sql"], engines)
+    unit = UNIT if engine.domain.person else Unit.row()
+    budget = BUDGETS["keys" if query.measured.keys else "pure"]
+    plan = query.calibrate(engine.domain, budget, unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    answer = plan.run(engine, SeededSource(5))
+    result = duck.sql(each.get("duck", each["sql"]))
+    check(each["sql"], answer, result.fetchall(), result.columns, each.get("intervals") == "open")
+    empty = [c for c in answer.columns.values() if any(math.isinf(x) for x in c.low)]
+    assert not empty or each.get("intervals") == "open"
+
+
+@pytest.mark.parametrize("each", REFUSED, ids=[each["sql"] for each in REFUSED])
+def test_refused_queries_name_the_clause_or_the_rule(each, engines):
+    assert each["leak"]
+    with pytest.raises(InvalidInput) as refused:
+        engine, query = asked(each["sql"], engines)
+        unit = UNIT if engine.domain.person else Unit.row()
+        query.calibrate(engine.domain, BUDGETS["keys"], unit=unit, neighbours=Neighbours.ADD_REMOVE)
+    assert each["names"] in str(refused.value)
+
+
+def test_the_file_has_two_hundred_queries():
+    assert len(ACCEPTED) + len(REFUSED) >= 200
+    texts = [each["sql"] for each in ACCEPTED + REFUSED]
+    assert len(set(texts)) == len(texts)
