@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CalibratedAggregates"]
 
+_UNKNOWN = 1 << 62
+"""More groups than there can be: private keys are not counted before they are chosen."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedAggregates(CalibratedPlan[Answer]):
@@ -72,7 +75,7 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
 
     def _events(self) -> tuple[Event, ...]:
         # with private keys a row may move between groups whose number is not known before
-        groups = self.groups if self.selection is None else max(self.groups, 2)
+        groups = self.groups if self.selection is None else _UNKNOWN
         pairs = zip(self.measures, self.laws, strict=True)
         return tuple(measure.event(law, self.unit, self.neighbours, groups) for measure, law in pairs)
 

@@ -11,7 +11,7 @@ Privacy:  with rows of at most m for each unit and K groups, the sums move by at
 
                     add-remove (L1 = L2 bound)      replace-one
           Tally     m S                             m S if K = 1, else two parts of m S
-          Persons   S if K = 1, else min(m, K) S    S if K = 1, else two parts of min(m, K) S
+          Persons   min(m, K) parts of S            min(2 m, K) parts of S
           Total     m max(|low|, |high|)            m (max(high, 0) - min(low, 0)) if K = 1, else 2 m max(|low|, |high|)
           Moments   m S                             two parts of m S
           The Bernstein polynomials of a degree are not negative and add up to 1, so that count, mean and variance
@@ -146,9 +146,9 @@ class Persons(Tally):
     kind: ClassVar[str] = "persons"
 
     def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
-        """A person is in at most as many groups as there are, or as rows that count."""
-        steps, parts = self.moves(neighbours, groups)
-        return shift_event(law, min(unit.max_rows, groups) * steps, parts)
+        """Each group moves by at most one person; a person is in at most as many as rows that count."""
+        moved = unit.max_rows * (2 if neighbours is Neighbours.REPLACE_ONE else 1)
+        return shift_event(law, self.steps, min(moved, groups))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -199,11 +199,15 @@ class Gathered:
     values: tuple[Array, ...]
     keys: tuple[tuple[str, ...], ...]
 
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        pairs = np.unique(np.stack([self.key, self.who]), axis=1)[0]
+        found: list[int] = np.bincount(pairs, minlength=len(self.keys)).tolist()
+        return found
+
     def choose(self, selection: KeySelection, source: Source) -> list[int]:
         """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
-        pairs = np.unique(np.stack([self.key, self.who]), axis=1)[0]
-        units = np.bincount(pairs, minlength=len(self.keys)).tolist()
-        kept = selection.choose(units, source)
+        kept = selection.choose(self.units(), source)
         return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
 
     def sums(self, kept: list[int] | None) -> list[Integers]:

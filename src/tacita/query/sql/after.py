@@ -213,11 +213,9 @@ class Stage:
         rows = list(range(frame.rows))
         for part, falls, missing_first in reversed(self.order):
             keys = self._keys(frame, part)
-            known = [row for row in rows if not math.isnan(keys[row]) and keys[row] != math.inf]
-            unknown = [row for row in rows if row not in set(known)]
-            known.sort(key=lambda row, keys=keys: keys[row], reverse=falls)  # type: ignore[misc]
-            if falls:  # a stable sort that is turned round would turn ties round too
-                known = _stable_down([row for row in rows if row in set(known)], keys)
+            known = [row for row in rows if math.isfinite(keys[row])]
+            unknown = [row for row in rows if not math.isfinite(keys[row])]
+            known.sort(key=lambda row, keys=-keys if falls else keys: keys[row])  # type: ignore[misc]
             rows = unknown + known if missing_first else known + unknown
         last = None if self.limit is None else self.offset + self.limit
         frame = frame.take(np.array(rows[self.offset : last], np.int64))
@@ -228,20 +226,23 @@ class Stage:
         held = frame.column(part)
         return np.array(held.ranks, float) if isinstance(held, Labels) else held.value
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data: the SQL of each part."""
-        found: dict[str, Any] = {"select": {item.heading: text_of(item.part) for item in self.items}}
+    def as_dict(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Plain data: the SQL of each part, with the names of groups and statistics."""
+        found: dict[str, Any] = {"select": {item.heading: _named(item.part, names) for item in self.items}}
         if self.having is not None:
-            found["having"] = text_of(self.having)
+            found["having"] = _named(self.having, names)
         if self.order:
-            found["order"] = [text_of(part) + (" DESC" if falls else "") for part, falls, _ in self.order]
+            found["order"] = [_named(part, names) + (" DESC" if falls else "") for part, falls, _ in self.order]
         if self.limit is not None or self.offset:
             found |= {"limit": self.limit, "offset": self.offset}
         return found
 
 
-def _stable_down(rows: list[int], keys: Array) -> list[int]:
-    return sorted(rows, key=lambda row: -keys[row])
+def _named(part: exp.Expr, names: Mapping[str, str]) -> str:
+    text = text_of(part)
+    for name, meant in names.items():
+        text = text.replace(f'"{name}"', meant)
+    return text
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,7 @@ class Outer:
         known: dict[tuple[Any, ...], int] = {} if self.groups else {(): 0}
         texts = zip(*(labels.texts for labels in held), strict=True) if held else [()] * table.rows
         groups = np.array([known.setdefault(each, len(known)) for each in texts], np.int64)
-        first = np.array([int(np.argmax(groups == group)) for group in range(len(known))], np.int64)
+        first = np.array([int(np.argmax(groups == group)) for group in range(len(known) if held else 0)], np.int64)
         columns: dict[str, Labels | Quantity] = {f"#g{at}": labels.take(first) for at, labels in enumerate(held)}
         for at, part in enumerate(self.aggregates):
             columns[f"#a{at}"] = _outer_aggregate(table, part, groups, len(known))
@@ -279,10 +280,12 @@ class Outer:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        more = {} if self.where is None else {"where": text_of(self.where)}
-        if self.grouped:
-            more |= {"by": [text_of(part) for part in self.groups], "of": [text_of(part) for part in self.aggregates]}  # type: ignore[dict-item]
-        return self.stage.as_dict() | more
+        more: dict[str, Any] = {} if self.where is None else {"where": text_of(self.where)}
+        if self.groups:
+            more["by"] = [text_of(part) for part in self.groups]
+        names = {f"#g{at}": text_of(part) for at, part in enumerate(self.groups)}
+        names |= {f"#a{at}": text_of(part) for at, part in enumerate(self.aggregates)}
+        return self.stage.as_dict(names) | more
 
 
 def _outer_aggregate(table: Frame, part: exp.Expr, groups: Places, count: int) -> Quantity:

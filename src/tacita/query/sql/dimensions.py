@@ -1,7 +1,7 @@
 """Public dimension tables: a key, and columns that are a function of it.
 
-A dimension table is declared public by the person who gives it. Joined to a private table along an attribute with declared
-levels, it is a public map of codes, so that a join moves no row of anyone else and costs nothing.
+A dimension table is declared public by the person who gives it. Joined to a private table along an attribute with
+declared levels, it is a public map of codes, so that a join moves no row of anyone else and costs nothing.
 
 Privacy: none of its own; a key that is there twice would count rows twice and is refused.   Claim: docs/claims/sql.md
 """

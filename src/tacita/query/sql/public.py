@@ -142,7 +142,8 @@ def work_out(part: exp.Expr, scope: Scope) -> PublicTable:
     """Evaluate an expression for every value that its attributes can have."""
     columns = list(part.find_all(exp.Column))
     meant = {id(column): scope.find(column) for column in columns}
-    bases = tuple(dict.fromkeys(it.key if isinstance(it, DimensionColumn) else it for it in meant.values()))
+    read = {it.key if isinstance(it, DimensionColumn) else it for it in meant.values()}
+    bases = tuple(name for name in scope.domain.names if name in read)
     for name in bases:
         if not scope.domain[name].countable:
             hint = "Its values are not public: group by it as it is, with a delta, or declare its levels"

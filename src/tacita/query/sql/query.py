@@ -73,7 +73,9 @@ class SqlQuery:
 
     def after(self) -> dict[str, Any]:
         """The stages as plain data."""
-        return self.stage.as_dict() | ({} if self.outer is None else {"outer": self.outer.as_dict()})
+        names = {f"#g{at}": group.name for at, group in enumerate(self.groups)}
+        names |= {f"#a{at}": each.name for at, each in enumerate(self.measured.aggregates)}
+        return self.stage.as_dict(names) | ({} if self.outer is None else {"outer": self.outer.as_dict()})
 
 
 @dataclass(frozen=True, kw_only=True)
