@@ -139,7 +139,8 @@ class CalibratedQuery(CalibratedPlan[Answer]):
         """The stored answer to the same measurement, as this query shows it."""
         found = Answer.from_json(text)
         if found.measured is None:
-            raise InvalidInput("has no measured values", field="answer")
+            hint = "An earlier version stored it; ask for new noise (fresh)"
+            raise InvalidInput("the stored answer has no measured values", field="answer", hint=hint)
         return self.shown(found.measured, found.provenance)
 
     def shown(self, measured: Measured, provenance: Provenance) -> Answer:
