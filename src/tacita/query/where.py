@@ -198,7 +198,9 @@ def narrow(where: Where, attribute: Numeric | Date) -> tuple[float, float]:
         return attribute.line_bounds
     first, last = bin_ends(attribute)
     low, high = float(first[min(bins)]), float(last[max(bins)])
-    return (low, high) if low < high else (low, low + 1)
+    if low < high:
+        return low, high
+    return (low, low + 1) if low < attribute.line_bounds[1] else (low - 1, low)  # bounds must rise
 
 
 def is_missing(domain: Domain, name: str, missing: bool = True) -> Where:

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import expressions as exp
 
 from tacita.domain import Domain
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, UnknownName
 from tacita.plans.additive import Family
 from tacita.query.aggregate import Aggregate
 from tacita.query.aggregates import Aggregates
@@ -90,7 +90,18 @@ def compile_sql(
         measured = inner.recipe(family, level)
     except RecursionError:
         raise InvalidInput("is nested too deeply", field="sql", hint="Use IN or BETWEEN for long lists") from None
+    _check_bounds(measured, domain)
     return SqlQuery(measured=measured, groups=tuple(inner.groups), stage=stage, outer=outer)
+
+
+def _check_bounds(measured: Aggregates, domain: Domain) -> None:
+    """Refuse a number without public bounds, naming the clause."""
+    try:
+        measured.measures(domain)
+    except UnknownName:
+        raise
+    except InvalidInput as error:
+        raise InvalidInput(f"SELECT: {error.rule}", field=error.field, value=error.value, hint=error.hint) from None
 
 
 @dataclass(eq=False)
