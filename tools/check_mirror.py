@@ -80,7 +80,7 @@ TOGETHER = {
     "noise/test_law.py": ("gaussian", "laplace"),
     "plans/test_additive.py": ("recipe",),
     "privacy/risk/test_at_risk.py": ("bessel",),
-    "query/sql/test_compiling.py": ("conditions", "read", "rowwise", "scope"),
+    "query/sql/test_compiling.py": ("conditions", "read", "rowwise", "scope", "stages"),
     "query/test_aggregates.py": ("aggregate", "calibrated"),
     "query/test_kmeans.py": ("model", "points"),
     "query/test_measures.py": ("quantiles", "readings"),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlglot import expressions as exp
 
@@ -21,15 +20,16 @@ from tacita.query.aggregate import Aggregate
 from tacita.query.aggregates import Aggregates
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed, Constant
-from tacita.query.sql.after import Item, Outer, Stage
+from tacita.query.sql.after import Item, Stage
 from tacita.query.sql.conditions import condition, joined_rows
 from tacita.query.sql.dimensions import Dimension
 from tacita.query.sql.public import ordered_values, values_of, work_out
 from tacita.query.sql.query import Group, SqlQuery
-from tacita.query.sql.read import AGGREGATES, Question, is_aggregated, read, refused, source_of, text_of, without_parens
+from tacita.query.sql.read import AGGREGATES, Question, read, refused, source_of, text_of, without_parens
 from tacita.query.sql.rowwise import filtered, row_number
 from tacita.query.sql.scalar import constant
 from tacita.query.sql.scope import DimensionColumn, Scope, make_scope
+from tacita.query.sql.stages import make_outer, make_stage
 from tacita.query.where import ALL_ROWS, AllOf, Where
 
 __all__ = ["compile_sql", "table_of", "tables_of"]
@@ -86,7 +86,7 @@ def compile_sql(
     try:
         inner = _Compiler.of(question.inner, domain, dimensions, joined or {})
         stage = inner.stage()
-        outer = None if question.outer is None else _outer(question.outer, stage)
+        outer = None if question.outer is None else make_outer(question.outer, stage)
         measured = inner.recipe(family, level)
     except RecursionError:
         raise InvalidInput("is nested too deeply", field="sql", hint="Use IN or BETWEEN for long lists") from None
@@ -312,7 +312,7 @@ class _Compiler:
     def stage(self) -> Stage:
         """Expressions, HAVING, ORDER BY and LIMIT, over what is measured."""
         items = tuple(self._item(part) for part in self.select.expressions)
-        made = _stage(self.select, items, self.lift, self.aliases)
+        made = make_stage(self.select, items, self.lift, self.aliases)
         if not self.aggregates and not self.keys:
             raise InvalidInput(
                 "SELECT: must ask for at least one aggregate", field="sql", hint="For example SELECT COUNT(*) …"
@@ -340,111 +340,3 @@ class _Compiler:
             derived=tuple(self.derived),
             computed=tuple(self.computed.values()),
         )
-
-
-def _stage(select: exp.Select, items: tuple[Item, ...], lift: Any, aliases: Mapping[str, exp.Expr]) -> Stage:
-    headings = [item.heading for item in items]
-    twice = next((name for name in headings if headings.count(name) > 1), None)
-    if twice is not None:
-        hint = "Give one of them another name with AS"
-        raise InvalidInput("SELECT: has the name of another column of the answer", field="sql", value=twice, hint=hint)
-
-    def meant(part: exp.Expr) -> exp.Expr:
-        """ORDER BY and HAVING may use headings and places."""
-        part = part.copy()
-        if isinstance(part, exp.Literal) and not part.is_string:
-            at = int(float(part.this))
-            if not 1 <= at <= len(items):
-                raise refused(part, "names no column of SELECT", clause="ORDER BY")
-            return items[at - 1].part
-
-        def named(node: exp.Expr) -> exp.Expr:
-            known = isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
-            return exp.Paren(this=aliases[node.name.lower()].copy()) if known else node
-
-        return without_parens(lift(part.transform(named), "ORDER BY"))
-
-    having, order = select.args.get("having"), select.args.get("order")
-    limit, offset = (select.args.get(name) for name in ("limit", "offset"))
-    return Stage(
-        items=items,
-        having=None if having is None else lift(_replaced(having.this, aliases), "HAVING"),
-        order=tuple(
-            (
-                meant(each.this),
-                bool(each.args.get("desc")),
-                bool(each.args.get("nulls_first")) and not each.args.get("desc"),
-            )
-            for each in (order.expressions if order is not None else [])
-        ),
-        limit=None if limit is None else _whole(limit),
-        offset=0 if offset is None else _whole(offset),
-    )
-
-
-def _replaced(part: exp.Expr, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
-    def named(node: exp.Expr) -> exp.Expr:
-        known = isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
-        return exp.Paren(this=aliases[node.name.lower()].copy()) if known else node
-
-    return part.copy().transform(named)
-
-
-def _whole(part: exp.Expr) -> int:
-    value = constant(part.expression)
-    if isinstance(value, bool | str) or value is None or value < 0 or not float(value).is_integer():
-        raise refused(part, "must be a whole number")
-    return int(value)
-
-
-def _outer(select: exp.Select, inner: Stage) -> Outer:
-    """The outer SELECT: its columns are the headings of the inner one."""
-    aliases = {part.alias.lower(): part.this for part in select.expressions if isinstance(part, exp.Alias)}
-    headings = {item.heading.lower(): item.heading for item in inner.items}
-    group = select.args.get("group")
-    groups: list[exp.Expr] = []
-    for part in group.expressions if group is not None else []:
-        if isinstance(part, exp.Literal) and not part.is_string:
-            item = select.expressions[int(part.this) - 1]
-            groups.append(item.this if isinstance(item, exp.Alias) else item)
-        elif isinstance(part, exp.Column) and part.name.lower() not in headings and part.name.lower() in aliases:
-            groups.append(aliases[part.name.lower()])
-        else:
-            groups.append(part)
-    aggregates: list[exp.Expr] = []
-    grouped = is_aggregated(select)
-
-    def lift(part: exp.Expr, clause: str = "SELECT") -> exp.Expr:
-        def lifted(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, AGGREGATES):
-                if isinstance(node, exp.Filter | exp.WithinGroup):
-                    raise refused(node, "is outside the subset of the outer SELECT", hint="Use WHERE, or MEDIAN")
-                if node not in aggregates:
-                    aggregates.append(node.copy())
-                return exp.column(f"#a{aggregates.index(node)}")
-            if node in groups:
-                return exp.column(f"#g{groups.index(node)}")
-            if isinstance(node, exp.Column) and not node.name.startswith("#"):
-                if node.name.lower() not in headings:
-                    known = ", ".join(headings.values())
-                    raise refused(node, "is no column of the sub-query", hint=f"It has {known}", clause=clause)
-                if grouped:
-                    raise refused(node, "a column that is not aggregated must be in GROUP BY", clause=clause)
-            return node
-
-        return part.copy().transform(lifted)
-
-    items = []
-    for part in select.expressions:
-        if isinstance(part, exp.Star):
-            items += [Item(name, exp.column(name, quoted=True)) for name in headings.values()]
-            continue
-        body, alias = (part.this, part.alias) if isinstance(part, exp.Alias) else (part, "")
-        named = headings.get(body.name.lower(), body.name) if isinstance(body, exp.Column) else text_of(body)
-        items.append(Item(alias or named, lift(body)))
-    where = select.args.get("where")
-    plain = {name: part for name, part in aliases.items() if name not in headings}
-    stage = _stage(select, tuple(items), lift, plain)
-    if select.args.get("having") and not grouped:
-        raise refused(select.args["having"], "needs GROUP BY or an aggregate", hint="Use WHERE in the outer SELECT")
-    return Outer(stage, None if where is None else where.this, tuple(groups), tuple(aggregates), grouped)
