@@ -21,7 +21,7 @@ from sqlglot import expressions as exp
 from tacita.query.numbers import Array
 from tacita.query.sql.read import refused, text_of, without_parens
 from tacita.query.sql.released import Noise, Places, Quantity, apply, choose, combine, extreme, public, total
-from tacita.query.sql.scalar import evaluate, shown
+from tacita.query.sql.scalar import decimals_of, evaluate, shown
 
 __all__ = ["Frame", "Item", "Labels", "Outer", "Stage"]
 
@@ -182,8 +182,7 @@ def _stepwise(part: exp.Expr) -> Any:
         return lambda x: x
     if isinstance(part, exp.Cast) and not part.to.is_type("int", "bigint", "smallint"):
         raise refused(part, "must be a cast to a number")
-    decimals = part.args.get("decimals")
-    scale = 10.0 ** (int(decimals.this) if decimals is not None else 0)
+    scale = 10.0 ** (decimals_of(part) if isinstance(part, exp.Round) else 0)
     return lambda x: np.copysign(np.floor(np.abs(x) * scale + 0.5) / scale, x)
 
 

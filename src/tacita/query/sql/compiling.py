@@ -29,7 +29,7 @@ from tacita.query.sql.read import AGGREGATES, Question, read, refused, source_of
 from tacita.query.sql.rowwise import filtered, row_number
 from tacita.query.sql.scalar import constant
 from tacita.query.sql.scope import DimensionColumn, Scope, make_scope
-from tacita.query.sql.stages import make_outer, make_stage
+from tacita.query.sql.stages import make_outer, make_stage, place_of
 from tacita.query.where import ALL_ROWS, AllOf, Where
 
 __all__ = ["compile_sql", "table_of", "tables_of"]
@@ -142,10 +142,7 @@ class _Compiler:
     def _add_group(self, part: exp.Expr) -> None:
         named = None
         if isinstance(part, exp.Literal) and not part.is_string:
-            at = int(part.this)
-            if not 1 <= at <= len(self.select.expressions):
-                raise refused(part, "names no column of SELECT", clause="GROUP BY")
-            item = self.select.expressions[at - 1]
+            item = self.select.expressions[place_of(part, len(self.select.expressions), "GROUP BY")]
             part, named = (item.this, item.alias) if isinstance(item, exp.Alias) else (item, None)
         elif isinstance(part, exp.Column) and part.name.lower() in self.aliases and not self._known(part):
             part, named = self.aliases[part.name.lower()], part.name

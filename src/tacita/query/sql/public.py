@@ -124,6 +124,10 @@ class PublicTable:
             bool if isinstance(value, bool) else float if isinstance(value, int | float) else type(value)
             for value in found
         }
+        if Bin in kinds:
+            raise refused(
+                self.part, "computes with bins, of which only the edges are public", hint="Group by it as it is"
+            )
         if len(kinds) != 1:
             raise refused(self.part, "must have values of one kind", hint="Let all branches be texts, or all numbers")
         levels = sorted(found)

@@ -144,7 +144,11 @@ class CalibratedQuery(CalibratedPlan[Answer]):
         return self.shown(found.measured, found.provenance)
 
     def shown(self, measured: Measured, provenance: Provenance) -> Answer:
-        """Compute the answer from released values."""
+        """Compute the answer from released values; what no float can hold is not known."""
+        with np.errstate(all="ignore"):
+            return self._shown(measured, provenance)
+
+    def _shown(self, measured: Measured, provenance: Provenance) -> Answer:
         table = self.query.stage.run(self._frame(measured))
         if self.query.outer is not None:
             table = self.query.outer.run(table)

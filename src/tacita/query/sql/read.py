@@ -203,6 +203,7 @@ def _levels(select: exp.Select) -> Question:
     _no_sub_queries(inner)
     if not isinstance(source_of(inner), exp.Table):
         raise refused(inner, "sub-queries have one level", clause="FROM", hint="Merge the two inner SELECTs")
+    _no_sub_queries(select, inner)
     if select.args.get("joins"):
         raise refused(select.args["joins"], "joins belong into the inner SELECT", clause="JOIN")
     if is_aggregated(inner):
@@ -210,9 +211,9 @@ def _levels(select: exp.Select) -> Question:
     return Question(_merged(select, inner))
 
 
-def _no_sub_queries(select: exp.Select) -> None:
+def _no_sub_queries(select: exp.Select, inner: exp.Select | None = None) -> None:
     for node in select.find_all(exp.Select, exp.Subquery):
-        if node is not select:
+        if node is not select and node is not inner and (inner is None or node.this is not inner):
             hint = "Ask for the inner value first, then write it as a constant"
             raise refused(node, "a sub-query is allowed after FROM only, of one level", hint=hint)
 

@@ -15,7 +15,7 @@ from tacita.query.numbers import measurable
 from tacita.query.sql.conditions import condition
 from tacita.query.sql.public import work_out
 from tacita.query.sql.read import refused, without_parens
-from tacita.query.sql.scalar import constant
+from tacita.query.sql.scalar import constant, decimals_of
 from tacita.query.sql.scope import DimensionColumn, Scope
 
 __all__ = ["filtered", "row_number"]
@@ -60,7 +60,7 @@ def row_number(part: exp.Expr, scope: Scope, *, counting: bool = False) -> Expre
             first = Call(_SEVERAL[type(part)], (first, other))
         return first
     if isinstance(part, exp.Round):
-        scale = Constant(10.0 ** int(constant(part.args["decimals"]) if part.args.get("decimals") else 0))
+        scale = Constant(10.0 ** decimals_of(part))
         inner = row_number(part.this, scope)
         return Binary("/", Call("round", (Binary("*", inner, scale),)), scale)
     if isinstance(part, exp.Cast) and not isinstance(part.this, exp.Literal):

@@ -19,7 +19,9 @@ from sqlglot import expressions as exp
 
 from tacita.query.sql.read import refused, text_of
 
-__all__ = ["Bin", "Environment", "constant", "evaluate"]
+__all__ = ["Bin", "Environment", "constant", "decimals_of", "evaluate", "shown"]
+
+_DECIMALS = 15
 
 Environment = Callable[[exp.Column], Any]
 
@@ -39,9 +41,9 @@ def constant(part: exp.Expr) -> Any:
         case exp.Literal(is_string=True):
             return part.this
         case exp.Literal():
-            return float(part.this)
+            return _finite(part, part.this)
         case exp.Neg(this=exp.Literal(is_string=False)):
-            return -float(part.this.this)
+            return -_finite(part, part.this.this)
         case exp.Boolean():
             return bool(part.this)
         case exp.Null():
@@ -51,6 +53,21 @@ def constant(part: exp.Expr) -> Any:
         case exp.Cast(this=exp.Literal(is_string=True)) if part.to.is_type("date"):
             return _date(part, part.this.this)
     raise refused(part, "must be a constant", hint="Compare an attribute of the schema with a number, text or date")
+
+
+def _finite(part: exp.Expr, text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise refused(part, "must be a number that a float can hold")
+    return value
+
+
+def decimals_of(part: exp.Round) -> int:
+    """Number of decimals that ROUND keeps."""
+    given = part.args.get("decimals")
+    value = 0.0 if given is None else constant(given)
+    if isinstance(value, bool) or not isinstance(value, float) or not value.is_integer() or abs(value) > _DECIMALS:
+        raise refused(part, f"must round to a whole number of decimals, at most {_DECIMALS}")
+    return int(value)
 
 
 def _date(part: exp.Expr, text: str) -> dt.date:
@@ -79,8 +96,7 @@ def evaluate(part: exp.Expr, at: Environment) -> Any:
         return next((value for value in found if value is not None), None)
     if isinstance(part, exp.Least | exp.Greatest):
         values = [value for each in (part.this, *part.expressions) if (value := evaluate(each, at)) is not None]
-        picked = min if isinstance(part, exp.Least) else max
-        return picked(values) if values else None
+        return _extreme(part, values)
     if isinstance(part, exp.Nullif):
         value = evaluate(part.this, at)
         return None if _compare(part, value, evaluate(part.expression, at), "=") else value
@@ -185,6 +201,13 @@ def _condition(part: exp.Expr, at: Environment) -> Any:
     return re.fullmatch(written, str(value), flags) is not None
 
 
+def _extreme(part: exp.Expr, values: list[Any]) -> Any:
+    try:
+        return (min if isinstance(part, exp.Least) else max)(values) if values else None
+    except TypeError:
+        raise refused(part, "compares values of different kinds, or bins") from None
+
+
 def _case(part: exp.Case, at: Environment) -> Any:
     subject = None if part.this is None else evaluate(part.this, at)
     for each in part.args["ifs"]:
@@ -216,7 +239,11 @@ def _arithmetic(part: exp.Expr, at: Environment) -> float | None:
     left, right = evaluate(part.this, at), evaluate(part.expression, at)
     if left is None or right is None:
         return None
-    a, b = _number(part, left), _number(part, right)
+    found = _computed(part, _number(part, left), _number(part, right))
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _computed(part: exp.Expr, a: float, b: float) -> float | None:
     match part:
         case exp.Add():
             return a + b
@@ -247,7 +274,7 @@ def _function(part: exp.Expr, at: Environment) -> Any:
         case exp.Ceil():
             return float(math.ceil(number))
         case exp.Round():
-            return _rounded(number, part.args.get("decimals"))
+            return _rounded(number, decimals_of(part))
         case exp.Sqrt():
             return math.sqrt(number) if number >= 0 else None
         case exp.Ln():
@@ -255,8 +282,8 @@ def _function(part: exp.Expr, at: Environment) -> Any:
     return math.exp(number) if number < 700 else None
 
 
-def _rounded(number: float, decimals: exp.Expr | None) -> float:
-    scale = 10.0 ** int(constant(decimals)) if decimals is not None else 1.0
+def _rounded(number: float, decimals: int = 0) -> float:
+    scale = 10.0**decimals
     return math.copysign(math.floor(abs(number) * scale + 0.5) / scale, number)
 
 
@@ -306,7 +333,7 @@ def _cast(part: exp.Cast, value: Any) -> Any:
     if part.to.is_type("text", "varchar"):
         return shown(value)
     if part.to.is_type("int", "bigint", "smallint"):
-        return _rounded(_number(part, value), None)
+        return _rounded(_number(part, value))
     if part.to.is_type("double", "float", "decimal"):
         return float(_number(part, value))
     raise refused(part, f"a cast to {text_of(part.to)} is outside the subset")

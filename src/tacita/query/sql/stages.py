@@ -14,7 +14,7 @@ from tacita.query.sql.after import Item, Outer, Stage
 from tacita.query.sql.read import AGGREGATES, is_aggregated, refused, text_of, without_parens
 from tacita.query.sql.scalar import constant
 
-__all__ = ["make_outer", "make_stage"]
+__all__ = ["make_outer", "make_stage", "place_of"]
 
 Lift = Callable[[exp.Expr, str], exp.Expr]
 
@@ -30,11 +30,7 @@ def make_stage(select: exp.Select, items: tuple[Item, ...], lift: Lift, aliases:
     def meant(part: exp.Expr) -> exp.Expr:
         """ORDER BY and HAVING may use headings and places."""
         if isinstance(part, exp.Literal) and not part.is_string:
-            at = int(float(part.this))
-            if not 1 <= at <= len(items):
-                raise refused(part, "names no column of SELECT", clause="ORDER BY")
-            return items[at - 1].part
-
+            return items[place_of(part, len(items), "ORDER BY")].part
         return without_parens(lift(_replaced(part, aliases), "ORDER BY"))
 
     having, order = select.args.get("having"), select.args.get("order")
@@ -53,6 +49,13 @@ def make_stage(select: exp.Select, items: tuple[Item, ...], lift: Lift, aliases:
         limit=None if limit is None else _whole(limit),
         offset=0 if offset is None else _whole(offset),
     )
+
+
+def place_of(part: exp.Literal, count: int, clause: str) -> int:
+    """Index of the column that a number in GROUP BY or ORDER BY stands for."""
+    if not part.this.isdigit() or not 1 <= int(part.this) <= count:
+        raise refused(part, "names no column of SELECT", clause=clause, hint=f"It has {count}")
+    return int(part.this) - 1
 
 
 def _replaced(part: exp.Expr, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
@@ -78,7 +81,7 @@ def make_outer(select: exp.Select, inner: Stage) -> Outer:
     groups: list[exp.Expr] = []
     for part in group.expressions if group is not None else []:
         if isinstance(part, exp.Literal) and not part.is_string:
-            item = select.expressions[int(part.this) - 1]
+            item = select.expressions[place_of(part, len(select.expressions), "GROUP BY")]
             groups.append(item.this if isinstance(item, exp.Alias) else item)
         elif isinstance(part, exp.Column) and part.name.lower() not in headings and part.name.lower() in aliases:
             groups.append(aliases[part.name.lower()])
