@@ -2,6 +2,8 @@
 
 import datetime as dt
 import math
+import random
+import re
 from pathlib import Path
 
 import duckdb
@@ -11,10 +13,11 @@ import yaml
 from tests.query.sql import world
 
 from tacita.engines.local import LocalEngine
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, TacitaError
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.query import Answer
 from tacita.query.joined import Joined
 from tacita.query.sql import compile_sql, tables_of
 
@@ -133,3 +136,45 @@ def test_the_file_has_two_hundred_queries():
     assert len(ACCEPTED) + len(REFUSED) >= 200
     texts = [each["sql"] for each in ACCEPTED + REFUSED]
     assert len(set(texts)) == len(texts)
+
+
+def test_changed_queries_are_answered_or_refused_but_never_break(engines):
+    """Names, functions, operators and numbers of the file's queries are exchanged at random."""
+    rng = random.Random(3)
+    kinds = [
+        ["income", "region", "town", "age", "kids", "smokes", "pain", "seen", "who", "code", "ward", "cost", "n", "m"],
+        [
+            "SUM",
+            "AVG",
+            "COUNT",
+            "MEDIAN",
+            "ABS",
+            "ROUND",
+            "FLOOR",
+            "SQRT",
+            "LN",
+            "EXP",
+            "LEAST",
+            "NULLIF",
+            "UPPER",
+            "MAX",
+        ],
+        ["+", "-", "*", "/", "%", "<", ">", "=", "AND", "OR", "LIKE"],
+        ["0", "1", "2", "1.5", "1e400", "NULL", "TRUE", "'a'", "1e300", "1e-320", "100000000000000000000", "kids"],
+    ]
+    answered = 0
+    for _ in range(1500):
+        words = re.findall(r"'[^']*'|\w+|[^\w\s]", rng.choice(ACCEPTED + REFUSED)["sql"])
+        for at in rng.choices(range(len(words)), k=rng.randint(1, 5)):
+            kind = 3 if words[at].isdigit() else next((i for i, held in enumerate(kinds) if words[at] in held), None)
+            words[at] = words[at] if kind is None else rng.choice(kinds[kind])
+        try:
+            engine, query = asked(" ".join(words), engines)
+            unit = UNIT if engine.domain.person else Unit.row()
+            plan = query.calibrate(engine.domain, Budget.pure(5.0), unit=unit, neighbours=Neighbours.ADD_REMOVE)
+        except TacitaError:
+            continue
+        answer = plan.run(engine, SeededSource(1))  # what was planned is answered
+        assert Answer.from_json(answer.to_json()).to_arrow().num_rows == len(answer.groups)
+        answered += 1
+    assert answered > 200

@@ -95,6 +95,30 @@ def test_expected_errors_have_the_headings_of_the_answer():
     assert plan.query.cells(world.PEOPLE) == 6
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region + 1 AS x, COUNT(*) AS n FROM people GROUP BY region",
+        "SELECT COUNT(*) AS n FROM people HAVING COUNT(*) < 'a'",
+        "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY region * 2",
+        "SELECT SUM(region) FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) AS t",
+        "SELECT n, COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) AS t GROUP BY n",
+        "SELECT UPPER(region) || COUNT(*) % 'a' AS x FROM people GROUP BY region",
+        "SELECT ROUND(COUNT(*), 99) AS x FROM people",
+    ],
+)
+def test_what_cannot_be_computed_after_noise_is_refused_before_it_is_charged(sql):
+    with pytest.raises(InvalidInput):
+        plan_of(sql)
+
+
+def test_a_label_stays_a_label_whatever_the_noise(people):
+    sql = "SELECT CASE WHEN COUNT(*) > 1e9 THEN 'many' END AS size, COUNT(*) AS n FROM people"
+    answer = plan_of(sql).run(people, SeededSource(1))
+    assert answer.by == ("size",)
+    assert answer.groups == (("(missing)",),)
+
+
 def test_private_keys_spend_epsilon_and_delta():
     unit = Unit.of_person("who", max_rows=3)
     sql = "SELECT code, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY code"

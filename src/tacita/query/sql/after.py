@@ -42,6 +42,12 @@ class Labels:
         texts = ["(missing)" if value is None else shown(value) for value in values]
         return cls(values, texts, [places.get(value, math.inf) for value in values])
 
+    def numeric(self) -> bool:
+        """Whether all of them are numbers."""
+        return all(value is None or isinstance(value, float) for value in self.values) and any(
+            value is not None for value in self.values
+        )
+
     def take(self, rows: Places) -> Labels:
         """Some rows, in the order given."""
         picked = rows.tolist()
@@ -87,16 +93,27 @@ class Frame:
         part = without_parens(part)
         if isinstance(part, exp.Column):
             return self.find(part)
-        values = self.scalars(part)
-        if not self._is_noisy(part) or any(
-            isinstance(value, str) or value is True or value is False for value in values
-        ):
-            if all(
-                value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values
-            ):
-                return public(self.noise, np.array([math.nan if value is None else value for value in values], float))
-            return Labels.of(values)
+        if self._is_label(part):
+            return Labels.of(self.scalars(part))
         return self.quantity(part)
+
+    def _is_label(self, part: exp.Expr) -> bool:
+        """Whether an expression is a text, a date or a truth value, whatever the noise."""
+        part = without_parens(part)
+        if isinstance(part, exp.Column):
+            held = self.find(part)
+            return isinstance(held, Labels) and not held.numeric()
+        if isinstance(part, exp.Case):
+            branches = [each.args["true"] for each in part.args["ifs"]]
+            default = part.args.get("default")
+            return any(self._is_label(each) for each in (*branches, *([] if default is None else [default])))
+        if isinstance(part, exp.Coalesce | exp.Least | exp.Greatest):
+            return any(self._is_label(each) for each in (part.this, *part.expressions))
+        if isinstance(part, exp.Nullif):
+            return self._is_label(part.this)
+        if isinstance(part, exp.Cast):
+            return not part.to.is_type("int", "bigint", "smallint", "double", "float", "decimal")
+        return isinstance(part, _LABELS) or (isinstance(part, exp.Literal) and part.is_string)
 
     def _is_noisy(self, part: exp.Expr) -> bool:
         return any(isinstance(self.find(column), Quantity) for column in part.find_all(exp.Column))
@@ -172,6 +189,16 @@ class Frame:
         return choose(equal.astype(np.int64), [of, gone], by_noise=True)
 
 
+_LABELS = (
+    exp.Boolean,
+    exp.Connector,
+    exp.Not,
+    exp.Predicate,
+    exp.DPipe,
+    exp.Lower,
+    exp.Upper,
+    exp.TimestampTrunc,
+)
 _BINARY: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 
 
@@ -220,6 +247,14 @@ class Stage:
         frame = frame.take(np.array(rows[self.offset : last], np.int64))
         return Frame(frame.rows, frame.noise, {item.heading: frame.column(item.part) for item in self.items})
 
+    def check(self, frame: Frame) -> Frame:
+        """Evaluate every part on all rows, so that what cannot be computed is refused before anything is charged."""
+        if self.having is not None:
+            frame.scalars(self.having)
+        for part, _, _ in self.order:
+            frame.column(part)
+        return Frame(frame.rows, frame.noise, {item.heading: frame.column(item.part) for item in self.items})
+
     @staticmethod
     def _keys(frame: Frame, part: exp.Expr) -> Array:
         held = frame.column(part)
@@ -260,6 +295,12 @@ class Outer:
             kept = [at for at, value in enumerate(table.scalars(self.where)) if value is True]
             table = table.take(np.array(kept, np.int64))
         return self.stage.run(self._grouped(table) if self.grouped else table)
+
+    def check(self, table: Frame) -> Frame:
+        """Evaluate every part on all rows."""
+        if self.where is not None:
+            table.scalars(self.where)
+        return self.stage.check(self._grouped(table) if self.grouped else table)
 
     def _grouped(self, table: Frame) -> Frame:
         held = []

@@ -28,12 +28,15 @@ from tacita.query.answer import Answer, Measured
 from tacita.query.calibrated import CalibratedAggregates
 from tacita.query.measures import Moments
 from tacita.query.numbers import Array
-from tacita.query.quantiles import Points
+from tacita.query.quantiles import Points, QuantileChoice, Ranks
 from tacita.query.sql.after import Frame, Labels, Outer, Stage
 from tacita.query.sql.released import Noise, Quantity
 from tacita.tables.release import Provenance
 
 __all__ = ["CalibratedQuery", "Group", "SqlQuery"]
+
+_TRIED = 100
+"""Groups on which stages are tried before anything is charged."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,9 @@ class SqlQuery:
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedQuery:
         """Fix the noise so that running costs at most the budget; reads no data."""
         plan = self.measured.calibrate(domain, budget, unit=unit, neighbours=neighbours)
-        return CalibratedQuery(query=self, plan=plan)
+        made = CalibratedQuery(query=self, plan=plan)
+        made.check()
+        return made
 
     def cells(self, domain: Domain) -> int:
         """Number of cells of what is measured over public groups."""
@@ -174,6 +179,22 @@ class CalibratedQuery(CalibratedPlan[Answer]):
             neighbours=self.neighbours,
             provenance=replace(provenance, recipe=self.query.as_dict()),
         )
+
+    def check(self) -> None:
+        """Refuse stages that cannot be computed, before anything is charged: try them on invented values."""
+        keys = ("key",) * len(self.recipe.keys)
+        groups = self.groups
+        measured = Measured(
+            values=tuple(
+                np.ones((groups, 1 if isinstance(m, QuantileChoice) else 2 if isinstance(m, Ranks) else m.width))
+                for m in self.plan.measures
+            ),
+            keys=(keys,) if keys else (),
+        )
+        with np.errstate(all="ignore"):
+            table = self.query.stage.check(self._frame(measured).take(np.arange(min(groups, _TRIED))))
+            if self.query.outer is not None:
+                self.query.outer.check(table)
 
     # -- released values as quantities ------------------------------------------------------------------------------
 
