@@ -80,6 +80,8 @@ TOGETHER = {
     "noise/test_law.py": ("gaussian", "laplace"),
     "plans/test_additive.py": ("recipe",),
     "privacy/risk/test_at_risk.py": ("bessel",),
+    "query/sql/test_compiling.py": ("conditions", "read", "rowwise", "scope", "stages"),
+    "query/test_aggregates.py": ("aggregate", "calibrated"),
     "query/test_kmeans.py": ("model", "points"),
     "query/test_measures.py": ("quantiles", "readings"),
     "query/test_network.py": ("released_network",),

@@ -87,7 +87,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "postgres":
         state = request.getfixturevalue("postgres").create_database(f"client_{uuid.uuid4().hex}")
     rows = [f"{'daily' if i % 3 == 0 else 'never'},{i % 90}" for i in range(1000)]
-    sources = {name: {"path": f"{name}.csv"} for name in ("verbs", "models", "errors", "restart", "log")}
+    sources = {name: {"path": f"{name}.csv"} for name in ("verbs", "models", "errors", "restart", "log", "sql")}
     for place, name in enumerate(sources):  # other rows: the same file would have one account
         (folder / f"{name}.csv").write_text("smokes,age\n" + "\n".join(rows[place:] + rows[:place]) + "\n")
     port = free_port()
@@ -131,6 +131,23 @@ def test_unused_accounts_are_replaced_and_removed(admin: Client) -> None:
     assert (replaced.remaining, replaced.neighbours, replaced.unit) == (0.5, "replace-one", "row")
     assert admin.remove_dataset("verbs").name == "verbs"
     assert "verbs" not in [dataset.name for dataset in admin.datasets()]
+
+
+def test_sql_takes_public_dimensions_and_what_follows_noise_is_free(admin: Client) -> None:
+    register(admin, "sql")
+    rows = [{"habit": "never", "word": "no"}, {"habit": "daily", "word": "yes"}]
+    text = "SELECT word, COUNT(*) AS n FROM sql JOIN habits ON smokes = habit GROUP BY word ORDER BY word"
+    found = admin.sql(text, Budget.pure(0.5), dimensions={"habits": rows})
+    assert found.groups == (("no",), ("yes",))
+    assert found["n"].value.tolist() == pytest.approx([666, 334], abs=100)
+    spent = admin.budget("sql").spent
+    turned = text.replace("COUNT(*) AS n", "10 * COUNT(*) AS tens") + " DESC LIMIT 1"
+    largest = admin.sql(turned, Budget.pure(0.5), dimensions={"habits": rows})
+    assert largest.groups == (("yes",),)
+    assert largest["tens"].value[0] == pytest.approx(10 * found["n"].value[1])
+    assert admin.budget("sql").spent == spent
+    with pytest.raises(InvalidInput, match="dimension"):
+        admin.sql(text, Budget.pure(0.5))
 
 
 def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:

@@ -31,3 +31,10 @@ def test_intervals_are_drawn_where_there_are_some():
 def test_only_the_first_bars_are_drawn_and_no_bars_are_no_error():
     assert estimate_bars([Interval(label="x", value=1.0)] * 100).count("<rect") == MOST_BARS
     assert "<svg" in estimate_bars([])
+
+
+def test_what_is_unknown_has_no_bar():
+    svg = estimate_bars([Interval(label="a", value=float("nan"), low=0, high=1), Interval(label="b", value=1.0)])
+    assert "unknown" in svg
+    assert "nan" not in svg
+    assert len(rects(svg)) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from tacita.domain import Date, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.query.where import AllOf, AnyOf, OneOf, compare, is_missing, negate
+from tacita.query.where import ALL_ROWS, AllOf, AnyOf, OnCells, OneOf, compare, is_missing, narrow, negate, reached
 
 RELATIONS = {
     "=": operator.eq,
@@ -98,3 +98,57 @@ def test_orders_belong_to_ordinals(engine):
         compare(engine.domain, "age", "<", "old")
     with pytest.raises(InvalidInput, match="no bucket"):
         is_missing(engine.domain, "age")
+
+
+WHERES = [
+    OneOf("a", (0, 2)),
+    OneOf("b", (1,)),
+    AllOf((OneOf("a", (0, 1)), OneOf("a", (1, 2)), OneOf("b", (0,)))),
+    AnyOf((OneOf("a", (0,)), AllOf((OneOf("a", (2,)), OneOf("b", (1,)))))),
+    AnyOf((OneOf("a", (0,)), OneOf("b", (1,)))),
+    OnCells(("a", "b"), (3, 2), (1, 4), (0, 2)),
+    negate(OnCells(("a", "b"), (3, 2), (1, 4), (0, 2)), LINE),
+    AnyOf(()),
+    ALL_ROWS,
+]
+
+
+@pytest.mark.parametrize("where", WHERES)
+def test_no_row_that_is_picked_has_a_code_that_is_not_reached(where):
+    rows = np.array(list(itertools.product(range(3), range(2))))
+    codes = {"a": rows[:, 0], "b": rows[:, 1]}
+    held = where.holds(codes, len(rows))
+    for at, name in enumerate(("a", "b")):
+        found = reached(where, name)
+        assert found is None or set(rows[held, at].tolist()) <= found
+        if isinstance(where, OneOf | OnCells) and found is not None:
+            assert set(rows[held, at].tolist()) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "relation", "value", "bounds"),
+    [
+        ("whole", "<", 4, (0, 3)),
+        ("whole", ">=", 3, (3, 9)),
+        ("whole", "=", 3, (3, 4)),
+        ("real", "<", 4, (0, np.nextafter(4, 0))),
+        ("real", ">=", 4, (4, 9)),
+        ("day", ">=", "2020-03-01", (18322, 18352)),
+    ],
+)
+def test_bounds_are_those_of_the_bins_that_a_condition_reaches(name, relation, value, bounds):
+    assert narrow(compare(LINE, name, relation, value), LINE[name]) == bounds
+    assert narrow(ALL_ROWS, LINE[name]) == LINE[name].line_bounds
+
+
+def test_bounds_of_one_number_rise_inside_the_schema():
+    levels = Numeric(name="n", bounds=(0, 3), integer=True)
+    assert [narrow(OneOf("n", (code,)), levels) for code in range(4)] == [(0, 1), (1, 2), (2, 3), (2, 3)]
+
+
+def test_cells_hold_where_they_say_and_out_of_domain_values_are_in_none():
+    where = OnCells(("a", "b"), (3, 2), (1, 4), (0,))
+    codes = {"a": np.array([0, 2, 0, 3, 1]), "b": np.array([1, 0, 0, 0, 2])}
+    assert where.holds(codes, 5).tolist() == [True, True, False, False, False]
+    assert negate(where, LINE).holds(codes, 5).tolist() == [False, False, True, False, False]
+    assert where.as_dict() == {"of": ["a", "b"], "cells": [1, 4]}

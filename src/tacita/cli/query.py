@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from tacita.cli.parts.options import (
     State,
     TableName,
     budget_of,
+    engine_of,
     ledger_of,
     session_of,
 )
@@ -29,9 +31,9 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.plans import Answer as Anything
 from tacita.plans import NoisyTables, Plan
+from tacita.plans.session import Session
 from tacita.privacy.budget import Budget
-from tacita.privacy.ledger import Account, Quote
-from tacita.query.aggregates import CalibratedAggregates
+from tacita.privacy.ledger import Account, DataMarks, Ledger, Quote
 from tacita.query.answer import Answer
 from tacita.tables.workload import Workload
 
@@ -63,6 +65,14 @@ def query(
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show cost and error; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
+    dimension: Annotated[
+        list[str] | None,
+        typer.Option("--dimension", help="A public table that SQL joins: NAME=FILE, as CSV or Parquet."),
+    ] = None,
+    join: Annotated[
+        str | None,
+        typer.Option("--join", help="A private table of the same persons that SQL joins: NAME=FILE,SCHEMA."),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
     ] = False,
@@ -81,18 +91,24 @@ def query(
     [dim]tacita query census.csv -s census.yaml -a census --by age,sex --by region --epsilon 0.5[/]
 
     [dim]tacita query "SELECT sex, AVG(age) FROM census GROUP BY sex" -d census.csv -s census.yaml --epsilon 0.5[/]
+
+    [dim]tacita query "SELECT region, COUNT(*) AS n FROM sales JOIN shops ON shop = id GROUP BY region ORDER BY n"
+    -d sales.csv -s sales.yaml --dimension shops=shops.csv --epsilon 0.5[/]
     """
     sql = question.lower().split()[:1] in (["select"], ["with"])
     if sql != (data is not None) or (sql and (by or count)):
         raise InvalidInput("give SQL with --data, or the data with --by or --count", field="query")
+    if not sql and (dimension or join):
+        raise InvalidInput("goes with SQL only", field="dimension" if dimension else "join")
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     check_files(TABLES, output=output)
     if account is None and not sql:
         raise InvalidInput("state which account pays: --account", field="account")
     paying = ledger.account(account or _table_of(question))
     plan: Plan[Any]
+    other = None if join is None else _Other.parse(join)
     if sql:
-        plan = _planned(question, domain, budget, paying, family)
+        plan = _planned(question, domain, budget, paying, family, dimension or [], other)
     else:
         keys = [tuple(part.strip() for part in text.split(",")) for text in by or []] + ([()] if count else [])
         plan = NoisyTables(Workload.of(*keys), family=family).calibrate(  # type: ignore[arg-type]
@@ -102,14 +118,18 @@ def query(
         quote = ledger.quote(paying.name, plan.event)
         show.print_json(plan.as_dict() | quote.as_dict()) if json else _show_plan(plan, quote)
         return
-    session = session_of(
-        ledger,
-        account=paying.name,
-        data=data or question,
-        domain=domain,
-        table=table,
-        again=again,
-        version=_version(data or question, table),
+    session = (
+        session_of(
+            ledger,
+            account=paying.name,
+            data=data or question,
+            domain=domain,
+            table=table,
+            again=again,
+            version=_version(data or question, table),
+        )
+        if other is None
+        else _joined_session(ledger, paying, str(data), domain, table, other, again)
     )
     repeat = not sql or fresh or key is not None
     if output is not None and not sql:  # SQL is found again without a key
@@ -118,7 +138,7 @@ def query(
     if output is not None:
         again_by = f"the same command with --key {key}" if key else "the same command without --fresh"
         with paid_already(f"It is paid for: {again_by} costs nothing more"):
-            write_answer(answer, output)  # type: ignore[arg-type]
+            write_answer(answer, output)
     if json:
         show.print_json(answer.as_dict() | {"balance": session.balance().as_dict()})
         return
@@ -126,11 +146,66 @@ def query(
     show.balance(session.balance())
 
 
-def _planned(text: str, domain: Domain, budget: Budget, paying: Account, family: str) -> CalibratedAggregates:
-    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+@dataclass(frozen=True)
+class _Other:
+    """The second private table of a join."""
 
-    recipe = compile_sql(text, domain, family=family)  # type: ignore[arg-type]
+    name: str
+    path: str
+    domain: Domain
+
+    @classmethod
+    def parse(cls, text: str) -> _Other:
+        name, _, rest = text.partition("=")
+        path, _, schema = rest.rpartition(",")
+        if not name or not path or not schema:
+            hint = "--join patients=patients.csv,patients.yaml"
+            raise InvalidInput("must be NAME=FILE,SCHEMA", field="join", value=text, hint=hint)
+        return cls(name, path, Domain.read(Path(schema)))
+
+
+def _planned(
+    text: str,
+    domain: Domain,
+    budget: Budget,
+    paying: Account,
+    family: str,
+    dimensions: list[str],
+    other: _Other | None,
+) -> Plan[Any]:
+    from tacita.query.joined import joined_domain
+    from tacita.query.sql import compile_sql, read_dimension, table_of
+
+    public = [read_dimension(each) for each in dimensions]
+    joined = {}
+    if other is not None:
+        other.domain.require_public()
+        joined = {table_of(text): frozenset(domain.names), other.name: frozenset(other.domain.names)}
+        domain = joined_domain(domain, other.domain)
+    recipe = compile_sql(text, domain, family=family, dimensions=public, joined=joined)  # type: ignore[arg-type]
     return recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
+
+
+def _joined_session(
+    ledger: Ledger, paying: Account, data: str, domain: Domain, table: str | None, other: _Other, again: str | None
+) -> Session:
+    """Open a session on two tables of the same persons: one account pays for both."""
+    from tacita.engines.marks import data_marks
+    from tacita.noise import SecureSource
+    from tacita.query.joined import Joined, joined_domain
+
+    engines = engine_of(data, domain, table), engine_of(other.path, other.domain, None)
+    marks = data_marks(data, domain, table).marks | data_marks(other.path, other.domain).marks
+    return Session(
+        engine=Joined(one=engines[0], two=engines[1], unit=paying.unit),
+        ledger=ledger,
+        account=paying.name,
+        principal="command line",
+        source=SecureSource(),
+        version=_version(data, table) + _version(other.path, None),
+        data=DataMarks(marks=marks, schema=joined_domain(domain, other.domain).fingerprint),
+        again=again,
+    )
 
 
 def _table_of(text: str) -> str:
@@ -154,7 +229,9 @@ _PER = {"answer": "", "rows": "/ rows of the group, at most", "rank": "ranks"}
 
 def _show_plan(plan: Plan[Any], quote: Quote) -> None:
     """Print the cost, the budget split, and the expected errors."""
-    if not isinstance(plan, CalibratedAggregates):
+    from tacita.query.sql import CalibratedQuery
+
+    if not isinstance(plan, CalibratedQuery):
         show.plan(plan, quote)  # type: ignore[arg-type]
         return
     data = plan.as_dict()
@@ -168,7 +245,12 @@ def _show_plan(plan: Plan[Any], quote: Quote) -> None:
         (expected.name, "depends on the data" if expected.std is None else f"{expected.std:.4g} {_PER[expected.per]}")
         for expected in plan.expect()
     ]
-    show.grid(f"{plan.groups} group{'s' * (plan.groups != 1)}", ("statistic", "standard error"), errors)
+    many = f"{plan.groups} group{'s' * (plan.groups != 1)}"
+    chosen = data.get("selection")
+    if chosen is not None:
+        keys = ", ".join(plan.recipe.keys)
+        many += f" for each {keys} that is named: half of those that {chosen['half_at']} units have"
+    show.grid(many, ("statistic", "standard error"), errors)
 
 
 def _show(answer: Anything) -> None:
@@ -176,12 +258,30 @@ def _show(answer: Anything) -> None:
         for release in answer.values():  # type: ignore[attr-defined]
             show.release(release)
         return
+    order = answer.headings or (*answer.by, *answer.columns)
     rows = [
-        (*group, *(cell for column in answer.columns.values() for cell in _cells(column, at)))
+        tuple(cell for name in order for cell in _shown(answer, name, at, group))
         for at, group in enumerate(answer.groups)
     ]
-    heads = [head for name in answer.columns for head in (f">{name}", f">{answer.level:.0%} interval")]
-    show.grid("Statistics", (*answer.by, *heads), rows)
+    heads = [
+        head
+        for name in order
+        for head in ((name,) if name in answer.by else (f">{name}", f">{answer.level:.0%} interval"))
+    ]
+    show.grid("Statistics", tuple(heads), rows)
+    for name, origin in answer.intervals.items():
+        if origin in ("bounds", "none"):
+            show.note(f"{name}: {_ORIGINS[origin]}")
+
+
+_ORIGINS = {
+    "bounds": "the interval holds by interval arithmetic and may be too wide",
+    "none": "no interval is known, because it combines a quantile with other statistics",
+}
+
+
+def _shown(answer: Answer, name: str, at: int, group: tuple[str, ...]) -> tuple[str, ...]:
+    return (group[answer.by.index(name)],) if name in answer.by else _cells(answer.columns[name], at)
 
 
 def _cells(column: Any, at: int) -> tuple[str, str]:

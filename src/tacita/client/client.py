@@ -200,11 +200,30 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         purpose: str = "query",
         fresh: bool = False,
         key: str | None = None,
+        dimensions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ) -> Statistics:
-        """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`."""
+        """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`.
+
+        Args:
+            sql: One SELECT, see docs/reference/sql.md.
+            budget: Most that it may cost; with a delta, groups whose names are not public can be asked for.
+            level: Confidence level of the intervals.
+            purpose: Stored in the history.
+            fresh: Pay for new noise although it has been answered before.
+            key: The same key again gives the same answer.
+            dimensions: Public tables that the query joins, by name, as rows.
+        """
         from tacita.query.answer import Answer as Statistics  # brings more than a client needs otherwise
 
-        body = {"sql": sql, "budget": budget.as_dict(), "level": level, "purpose": purpose, "fresh": fresh}
+        body: dict[str, Any] = {
+            "sql": sql,
+            "budget": budget.as_dict(),
+            "level": level,
+            "purpose": purpose,
+            "fresh": fresh,
+        }
+        if dimensions:
+            body["dimensions"] = {name: [dict(row) for row in rows] for name, rows in dimensions.items()}
         # without a key of its own, a question that is not fresh is its own key, so it may be sent twice
         return Statistics.from_json(self._post("/v1/query", body, key=key, safe=not fresh).decode())
 

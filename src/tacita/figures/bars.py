@@ -34,13 +34,14 @@ def estimate_bars(rows: Sequence[Interval], *, share: bool = False, title: str =
     parts = []
     for index, row in enumerate(rows):
         y = index * _ROW + 4
-        start, end = sorted((x(0), x(row.value)))
-        text = number(row.value, share=share)
-        parts.append(
-            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{html.escape(row.label[:28])}</text>'
-            f'<rect class="bar" x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" height="16" rx="2"/>'
-        )
-        if row.low is not None and row.high is not None and math.isfinite(row.high - row.low):
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{html.escape(row.label[:28])}</text>')
+        text = "unknown"
+        if math.isfinite(row.value):
+            text = number(row.value, share=share)
+            start, end = sorted((x(0), x(row.value)))
+            width = max(end - start, 0.5)
+            parts.append(f'<rect class="bar" x="{start:.1f}" y="{y}" width="{width:.1f}" height="16" rx="2"/>')
+        if row.low is not None and row.high is not None and math.isfinite(row.high - row.low + row.value):
             text += f" ± {number((row.high - row.low) / 2, share=share)}"
             parts.append(_error_bar(x(row.low), x(row.high), y))
         parts.append(f'<text class="num" x="{_LEFT + _WIDTH + 10}" y="{y + 13}">{text}</text>')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from tacita.query.numbers import Array
 from tacita.tables.envelope import Envelope
 from tacita.tables.tabular import Tabular
 
-__all__ = ["Answer", "Column"]
+__all__ = ["Answer", "Column", "Measured"]
 
 _NUMBERS = ("value", "std", "low", "high")
 
@@ -42,14 +42,39 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """Released values of each measure, one row for each group, and the private keys that were named.
+
+    Everything in an answer is computed from it at no cost.
+    """
+
+    values: tuple[Array, ...]
+    keys: tuple[tuple[str, ...], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        keys = {"keys": [list(key) for key in self.keys]} if self.keys else {}
+        return {"values": [[[float(x) for x in row] for row in part.tolist()] for part in self.values]} | keys
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Measured:
+        """The values that `as_dict` wrote."""
+        values = tuple(np.array(part, float).reshape(len(part), -1) for part in data["values"])
+        return cls(values=values, keys=tuple(tuple(key) for key in data.get("keys", ())))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Answer(Envelope, Tabular):
     """Released statistics by groups.
 
     Attributes:
-        by: The attributes of the groups.
+        by: Headings of the groups' labels.
         groups: Labels of each group, in the order of the columns' values.
-        columns: The statistics by name.
+        columns: The statistics by heading.
         level: Confidence level of the intervals, each by itself.
+        headings: All headings in the order that was asked for; those of the groups first, if none was.
+        intervals: Where the interval of each statistic comes from, if it was computed after noise.
+        measured: Released values that all of it was computed from, so that other expressions of them are free.
     """
 
     mark: ClassVar[str] = "statistics/1"
@@ -58,6 +83,9 @@ class Answer(Envelope, Tabular):
     groups: tuple[tuple[str, ...], ...]
     columns: Mapping[str, Column]
     level: float
+    headings: tuple[str, ...] = ()
+    intervals: Mapping[str, str] = field(default_factory=dict)
+    measured: Measured | None = field(default=None, repr=False)
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
@@ -68,14 +96,18 @@ class Answer(Envelope, Tabular):
         """One row for each group: labels, then value, error and ends of every statistic."""
         labels = {name: pa.array([group[i] for group in self.groups]) for i, name in enumerate(self.by)}
         numbers = {
-            name if part == "value" else f"{name}_{part}": pa.array(getattr(column, part))
+            name: {name if part == "value" else f"{name}_{part}": pa.array(getattr(column, part)) for part in _NUMBERS}
             for name, column in self.columns.items()
-            for part in _NUMBERS
         }
-        return pa.table(labels | numbers)
+        shown: dict[str, pa.Array] = {}
+        for name in self.headings or (*self.by, *self.columns):
+            shown |= {name: labels[name]} if name in labels else numbers[name]
+        return pa.table(shown)
 
     def chart(self) -> str:
         """Draw the first statistic of every group, with its interval."""
+        if not self.columns:
+            return estimate_bars([], title="no statistic")
         name, column = next(iter(self.columns.items()))
         rows = [
             Interval(label=" · ".join(group) or "all", value=value, low=low, high=high)
@@ -85,7 +117,10 @@ class Answer(Envelope, Tabular):
 
     def parts(self) -> dict[str, Any]:
         """Fields of the answer itself, as plain data."""
-        return {
+        more: dict[str, Any] = {"headings": list(self.headings)} if self.headings else {}
+        more |= {"intervals": dict(self.intervals)} if self.intervals else {}
+        more |= {} if self.measured is None else {"measured": self.measured.as_dict()}
+        return more | {
             "by": list(self.by),
             "groups": [list(group) for group in self.groups],
             "columns": {name: column.as_dict() for name, column in self.columns.items()},
@@ -100,4 +135,7 @@ class Answer(Envelope, Tabular):
             "groups": tuple(tuple(group) for group in data["groups"]),
             "columns": {name: Column.from_dict(column) for name, column in data["columns"].items()},
             "level": data["level"],
+            "headings": tuple(data.get("headings", ())),
+            "intervals": data.get("intervals", {}),
+            "measured": Measured.from_dict(data["measured"]) if data.get("measured") is not None else None,
         }

@@ -1,6 +1,7 @@
 """Contributions of a row to a few sums, in whole steps of a public grid, and their sensitivity to one unit.
 
     Tally     one sum: a step count of `S` for each row that has a value
+    Persons   one sum: S for each person who has a row in the group
     Total     one sum: the value itself, in steps of a power of two
     Moments   degree + 1 sums: the Bernstein polynomials of the value, S in all for each row
     Choice    a histogram over points of the range, of which the one nearest to a quantile is chosen  (`quantiles`)
@@ -10,6 +11,7 @@ Privacy:  with rows of at most m for each unit and K groups, the sums move by at
 
                     add-remove (L1 = L2 bound)      replace-one
           Tally     m S                             m S if K = 1, else two parts of m S
+          Persons   min(m, K) parts of S            min(2 m, K) parts of S
           Total     m max(|low|, |high|)            m (max(high, 0) - min(low, 0)) if K = 1, else 2 m max(|low|, |high|)
           Moments   m S                             two parts of m S
           The Bernstein polynomials of a degree are not negative and add up to 1, so that count, mean and variance
@@ -35,7 +37,7 @@ from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.numbers import Array
 
-__all__ = ["COARSE", "FINE", "Integers", "Measure", "Moments", "Ranged", "Tally", "Total"]
+__all__ = ["COARSE", "FINE", "Integers", "Measure", "Moments", "Persons", "Ranged", "Tally", "Total"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -135,6 +137,18 @@ class Tally(Measure):
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
         """S, once in the old group and once in the new one; one number cannot do both."""
         return self.steps, 2 if neighbours is Neighbours.REPLACE_ONE and groups > 1 else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Persons(Tally):
+    """Number of distinct persons with a row: each is counted once in a group, however many rows count."""
+
+    kind: ClassVar[str] = "persons"
+
+    def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
+        """Each group moves by at most one person; a person is in at most as many as rows that count."""
+        moved = unit.max_rows * (2 if neighbours is Neighbours.REPLACE_ONE else 1)
+        return shift_event(law, self.steps, min(moved, groups))
 
 
 @dataclass(frozen=True, kw_only=True)

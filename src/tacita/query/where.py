@@ -19,10 +19,23 @@ import numpy.typing as npt
 
 from tacita.domain import Boolean, Categorical, Date, Domain, Numeric, Ordinal
 from tacita.domain.attributes import EPOCH
-from tacita.domain.conditions import bins_where
+from tacita.domain.conditions import bin_ends, bins_where
 from tacita.errors import InvalidInput
 
-__all__ = ["ALL_ROWS", "AllOf", "AnyOf", "Comparison", "OneOf", "Where", "compare", "is_missing", "negate"]
+__all__ = [
+    "ALL_ROWS",
+    "AllOf",
+    "AnyOf",
+    "Comparison",
+    "OnCells",
+    "OneOf",
+    "Where",
+    "compare",
+    "is_missing",
+    "narrow",
+    "negate",
+    "reached",
+]
 
 Mask = npt.NDArray[np.bool_]
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -107,6 +120,36 @@ class AnyOf(Where):
         return {"any": [part.as_dict() for part in self.parts]}
 
 
+@dataclass(frozen=True)
+class OnCells(Where):
+    """A condition on several attributes at once: the cells where it is true, and those where it is known to be false.
+
+    Cells are numbered in row-major order; in the others, a value that decides it is missing.
+    """
+
+    of: tuple[str, ...]
+    sizes: tuple[int, ...]
+    true: tuple[int, ...]
+    false: tuple[int, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the cells."""
+        return self.of
+
+    def holds(self, codes: Mapping[str, npt.NDArray[Any]], rows: int) -> Mask:
+        """Mark the rows in a cell where it is true; out-of-domain values are in no cell."""
+        cells, inside = np.zeros(rows, np.int64), np.ones(rows, bool)
+        for name, size in zip(self.of, self.sizes, strict=True):
+            inside &= codes[name] < size
+            cells = cells * size + codes[name]
+        return inside & np.isin(cells, np.array(self.true, np.int64))
+
+    def as_dict(self) -> Any:
+        """Plain data."""
+        return {"of": list(self.of), "cells": list(self.true)}
+
+
 ALL_ROWS = AllOf(())
 
 
@@ -119,9 +162,45 @@ def negate(where: Where, domain: Domain) -> Where:
     if isinstance(where, OneOf):
         levels = range(len(domain[where.attribute].labels) + domain[where.attribute].other)
         return OneOf(where.attribute, tuple(code for code in levels if code not in where.codes))
+    if isinstance(where, OnCells):
+        return OnCells(where.of, where.sizes, where.false, where.true)
     assert isinstance(where, AllOf | AnyOf)
     parts = tuple(negate(part, domain) for part in where.parts)
     return AnyOf(parts) if isinstance(where, AllOf) else AllOf(parts)
+
+
+def reached(where: Where, attribute: str) -> set[int] | None:
+    """Codes of an attribute that a row can have where the condition holds; None if it says nothing about them."""
+    if isinstance(where, OneOf):
+        return set(where.codes) if where.attribute == attribute else None
+    if isinstance(where, OnCells):
+        if attribute not in where.of:
+            return None
+        at = where.of.index(attribute)
+        return set(np.unravel_index(np.array(where.true, np.int64), where.sizes)[at].tolist())
+    assert isinstance(where, AllOf | AnyOf)
+    known = [codes for part in where.parts if (codes := reached(part, attribute)) is not None]
+    if isinstance(where, AnyOf):
+        return set().union(*known) if known and len(known) == len(where.parts) else None
+    return set.intersection(*known) if known else None
+
+
+def narrow(where: Where, attribute: Numeric | Date) -> tuple[float, float]:
+    """Bounds of a number in the rows that a condition picks: the first and the last bin that it reaches.
+
+    >>> age = Numeric(name="age", bounds=(0, 99), edges=(0, 18, 65, 99), integer=True)
+    >>> narrow(compare(Domain(attributes=[age]), "age", "<", 65), age)
+    (0.0, 64.0)
+    """
+    codes = reached(where, attribute.name)
+    bins = [] if codes is None else [code for code in codes if code < len(attribute.labels)]
+    if not bins:
+        return attribute.line_bounds
+    first, last = bin_ends(attribute)
+    low, high = float(first[min(bins)]), float(last[max(bins)])
+    if low < high:
+        return low, high
+    return (low, low + 1) if low < attribute.line_bounds[1] else (low - 1, low)  # bounds must rise
 
 
 def is_missing(domain: Domain, name: str, missing: bool = True) -> Where:

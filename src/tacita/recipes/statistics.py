@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.plans.additive import Family
-from tacita.query.aggregates import Aggregates
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import PaidRequest, StatisticsModel
+
+if TYPE_CHECKING:
+    from tacita.query.sql import SqlQuery
 
 __all__ = ["STATISTICS", "StatisticsRequest"]
 
@@ -20,6 +22,11 @@ class StatisticsRequest(PaidRequest):
     """Statistics in SQL; the name after FROM is the name of the dataset."""
 
     sql: str = Field(min_length=1, max_length=10_000, description="SELECT agg(…) FROM dataset [WHERE …] [GROUP BY …]")
+    dimensions: dict[str, list[dict[str, str | float | bool | None]]] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="Public tables that the query joins, by name, as rows.",
+    )
     family: Family = Field(default="auto", description="Noise distribution.")
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the intervals.")
 
@@ -32,15 +39,15 @@ class StatisticsRequest(PaidRequest):
         return self
 
 
-def _recipe(domain: Domain, request: StatisticsRequest) -> Aggregates:
-    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+def _recipe(domain: Domain, request: StatisticsRequest) -> SqlQuery:
+    from tacita.query.sql import Dimension, compile_sql  # the parser takes a while to load, and only SQL needs it
 
-    return compile_sql(request.sql, domain, family=request.family, level=request.level)
+    public = [Dimension.of_records(name, rows) for name, rows in request.dimensions.items()]
+    return compile_sql(request.sql, domain, family=request.family, level=request.level, dimensions=public)
 
 
 def _cells(domain: Domain, request: StatisticsRequest) -> int:
-    recipe = _recipe(domain, request)
-    return domain.project(recipe.by).size * len(recipe.aggregates)
+    return _recipe(domain, request).cells(domain)
 
 
 STATISTICS = RecipeKind(

@@ -81,6 +81,11 @@ class SqlRequest(RequestModel):
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     level: float = Field(default=0.95, gt=0, lt=1, description="Of the intervals.")
     purpose: str = Field(default="query", min_length=1, max_length=200, description="Is stored in the history.")
+    dimensions: dict[str, list[dict[str, str | float | bool | None]]] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="Public tables that the query joins, by name, as rows. The caller declares them public.",
+    )
     fresh: bool = Field(default=False, description="Pay for new noise although it has been answered before.")
     dry_run: bool = Field(default=False, description="Only plan: charges nothing and does not touch the data.")
 
@@ -93,6 +98,11 @@ class StatisticsModel(ResponseModel):
     groups: list[list[str]]
     columns: dict[str, dict[str, list[float | None]]]
     level: float
+    headings: list[str] = Field(default_factory=list, description="All headings, in the order of SELECT.")
+    intervals: dict[str, str] = Field(
+        default_factory=dict, description="Origin of each interval: linear, ratio, own, bounds, public or none."
+    )
+    measured: dict[str, Any] | None = Field(default=None, description="Noisy values that the answer is computed from.")
     event: dict[str, Any]
     unit: dict[str, Any]
     neighbours: str

@@ -68,6 +68,29 @@ def test_what_is_not_in_the_subset_is_refused_by_name(world, analyst, sql: str, 
     assert left(world) == 1.0
 
 
+def test_what_comes_after_noise_is_free(world, analyst) -> None:
+    data = ask(world, analyst).json()
+    rest = left(world)
+    turned = SQL.replace("COUNT(*) AS n", "2 * COUNT(*) AS n2") + " HAVING COUNT(*) > -1000 ORDER BY n2 LIMIT 1"
+    found = ask(world, analyst, turned).json()
+    assert found["headings"] == ["smokes", "n2", "age"]
+    assert found["intervals"] == {"n2": "linear", "age": "own"}
+    assert found["columns"]["n2"]["value"] == [pytest.approx(2 * min(data["columns"]["n"]["value"]))]
+    assert left(world) == rest
+
+
+def test_public_dimensions_are_sent_with_the_question(world, analyst) -> None:
+    rows = [{"habit": "never", "word": "no"}, {"habit": "daily", "word": "yes"}]
+    sql = "SELECT word, COUNT(*) AS n FROM patients JOIN habits ON smokes = habit GROUP BY word ORDER BY word"
+    data = ask(world, analyst, sql, dimensions={"habits": rows}).json()
+    assert data["groups"] == [["no"], ["yes"]]
+    assert abs(sum(data["columns"]["n"]["value"]) - 1234) < 200
+    twice = ask(world, analyst, sql, dimensions={"habits": [*rows, rows[0]]})
+    assert twice.status_code == 422
+    assert "twice" in twice.text
+    assert ask(world, analyst, sql).status_code == 422
+
+
 def test_scopes_and_unknown_datasets(world, analyst) -> None:
     assert ask(world, world.token("analyst", datasets=["x"])).status_code == 403
     assert ask(world, analyst, "SELECT COUNT(*) FROM nothing").status_code == 404

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput
 from tacita.plans import Answer, CalibratedTables, NoisyTables, Plan
 from tacita.plans.session import Session
-from tacita.query.aggregates import CalibratedAggregates
 from tacita.server.data.datasets import Dataset
 from tacita.server.services import Services
 from tacita.tables.workload import Workload
 from tacita.wire import SqlRequest, TableQuery
 from tacita.wire.refusals import without_details
+
+if TYPE_CHECKING:
+    from tacita.query.sql import CalibratedQuery
 
 __all__ = ["answer", "check_cells", "make_plan", "make_sql_plan"]
 
@@ -42,13 +44,14 @@ def check_cells(services: Services, cells: int, field: str) -> None:
         )
 
 
-def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> CalibratedAggregates:
+def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> CalibratedQuery:
     """The same for a question in SQL."""
-    from tacita.query.sql import compile_sql  # the parser takes a while to load, and only SQL needs it
+    from tacita.query.sql import Dimension, compile_sql  # the parser takes a while to load, and only SQL needs it
 
     account = dataset.account
-    recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level)
-    check_cells(services, dataset.domain.project(recipe.by).size * len(recipe.aggregates), "by")
+    public = [Dimension.of_records(name, rows) for name, rows in request.dimensions.items()]
+    recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level, dimensions=public)
+    check_cells(services, recipe.cells(dataset.domain), "by")
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
 

@@ -18,15 +18,26 @@ def test_a_query_is_a_recipe(engine):
         engine.domain,
     )
     columns = [("count", "income"), ("sum", "income")]
-    assert found == Aggregates(
+    assert [item.heading for item in found.stage.items] == [
+        "region",
+        "n",
+        "COUNT(income)",
+        "SUM(income)",
+        "m",
+        "VAR_POP(income)",
+        "STDDEV_POP(income)",
+        "MEDIAN(age)",
+        "p90",
+    ]
+    assert found.measured == Aggregates(
         aggregates=[
-            Aggregate(kind="count", name="n"),
+            Aggregate(kind="count"),
             *(Aggregate(kind=kind, column=column) for kind, column in columns),
-            Aggregate(kind="mean", column="income", name="m"),
+            Aggregate(kind="mean", column="income"),
             Aggregate(kind="var", column="income"),
             Aggregate(kind="std", column="income"),
             Aggregate(kind="median", column="age"),
-            Aggregate(kind="quantile", column="age", q=0.9, name="p90"),
+            Aggregate(kind="quantile", column="age", q=0.9),
         ],
         by=["region"],
         where=AllOf((AllOf((OneOf("age", (1, 2)), OneOf("age", (0, 1)))), OneOf("region", (0, 2)))),
@@ -60,10 +71,10 @@ CONDITIONS = {
 def test_conditions_pick_the_rows_that_they_say(engine, people, condition):
     recipe = compile_sql(f"SELECT COUNT(*) FROM people WHERE {condition}", engine.domain)
     plan = recipe.calibrate(engine.domain, Budget.pure(1.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
-    looked_at = recipe.where.attributes
+    looked_at = recipe.measured.where.attributes
     placed = [r for r in people.to_pylist() if "region" not in looked_at or r["region"] != "elsewhere"]
     wanted = sum(CONDITIONS[condition](row) for row in placed)
-    assert plan.exact(engine)[0][0, 0] == wanted * plan.measures[0].steps
+    assert plan.plan.exact(engine)[0][0, 0] == wanted * plan.plan.measures[0].steps
 
 
 def test_it_runs(engine, people):
@@ -87,23 +98,16 @@ def test_it_runs(engine, people):
         ("SELECT region FROM t GROUP BY region", "at least one aggregate"),
         ("SELECT COUNT(*) FROM t, u", "u"),
         ("SELECT COUNT(*) FROM t JOIN u ON true", "JOIN"),
-        ("SELECT COUNT(*) FROM (SELECT * FROM t) x", "SELECT * FROM t"),
         ("SELECT COUNT(*)", "FROM one table"),
         ("SELECT COUNT(*) FROM pg_read_file('x')", "PG_READ_FILE"),
         ("SELECT COUNT(DISTINCT region) FROM t", "DISTINCT"),
         ("SELECT DISTINCT COUNT(*) FROM t", "DISTINCT"),
         ("SELECT SUM(DISTINCT income) FROM t", "DISTINCT"),
-        ("SELECT SUM(income * 2) FROM t", "income * 2"),
-        ("SELECT SUM(income) + 1 FROM t", "+ 1"),
         ("SELECT COUNT(region, age) FROM t", "age"),
-        ("SELECT COUNT(*) FILTER (WHERE smokes) FROM t", "FILTER"),
         ("SELECT COUNT(*) OVER () FROM t", "OVER"),
         ("SELECT pg_sleep(3) FROM t", "PG_SLEEP"),
         ("SELECT string_agg(region, ',') FROM t", "STRING_AGG"),
-        ("SELECT COUNT(*) FROM t LIMIT 3", "LIMIT"),
-        ("SELECT COUNT(*) FROM t ORDER BY 1", "ORDER"),
-        ("SELECT COUNT(*) FROM t HAVING COUNT(*) > 1", "HAVING"),
-        ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "WITH"),
+        ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", "FROM"),
         ("SELECT COUNT(*) FROM t UNION SELECT COUNT(*) FROM t", "UNION"),
         ("SELECT COUNT(*) INTO x FROM t", "INTO"),
         ("SELECT COUNT(*) FROM t FOR UPDATE", "FOR UPDATE"),
@@ -116,8 +120,6 @@ def test_it_runs(engine, people):
         ("SELECT COUNT(*) FROM t WHERE " + "(" * 3000 + "smokes" + ")" * 3000, "cannot be read"),
         ("SELECT COUNT(*) FROM t WHERE " + "smokes AND " * 2000 + "smokes", "at most"),
         ("SELECT COUNT(*) FROM t WHERE age > (SELECT 3)", "SELECT 3"),
-        ("SELECT COUNT(*) FROM t WHERE age = age", "constant"),
-        ("SELECT COUNT(*) FROM t WHERE region LIKE 'n%'", "LIKE"),
         ("SELECT COUNT(*) FROM t WHERE age BETWEEN SYMMETRIC 64 AND 18", "SYMMETRIC"),
         ("SELECT COUNT(*) FROM t WHERE income IS TRUE", "IS TRUE"),
         ("SELECT COUNT(*) FROM t WHERE income > 15", "cuts a bin"),
@@ -125,7 +127,6 @@ def test_it_runs(engine, people):
         ("SELECT COUNT(*) FROM t WHERE region = 'x'' OR 1=1'", "declared level"),
         ('SELECT COUNT(*) FROM t WHERE "age; DROP" = 1', "age; DROP"),
         ('SELECT SUM("INCOME") FROM t', "INCOME"),
-        ("SELECT SUM(t.income) FROM t", "t"),
         ("SELECT PERCENTILE_CONT(1.5) WITHIN GROUP (ORDER BY age) FROM t", "strictly between"),
         ("SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age DESC) FROM t", "DESC"),
     ],

@@ -1,0 +1,267 @@
+"""Exact sums of the rows that count, by group: one pass over the data.
+
+Counts of rows alone are counted where the data lies. Distinct persons and private keys need all rows at once, so that
+their cells and numbers are held in memory; the sums of a key are computed only after it was chosen.
+
+Privacy: none; everything here is exact, and only noise leaves it (`aggregates`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.engines.local.bound import key_texts
+from tacita.noise import Source
+from tacita.privacy.partitions import KeySelection
+from tacita.privacy.unit import Unit
+from tacita.query.counted import counted_rows
+from tacita.query.derived import Derived
+from tacita.query.expressions import Computed
+from tacita.query.measures import Integers, Measure, Persons, Ranged
+from tacita.query.numbers import Array, Measurable, bounds_of, measurable, numbers, presence
+from tacita.query.where import Where
+from tacita.tables.workload import Workload
+
+__all__ = ["Gathered", "exact_sums", "gather"]
+
+
+class _Recipe(Protocol):
+    @property
+    def by(self) -> tuple[str, ...]: ...
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+    @property
+    def where(self) -> Where: ...
+    @property
+    def derived(self) -> tuple[Derived, ...]: ...
+    @property
+    def computed(self) -> tuple[Computed, ...]: ...
+
+
+class _Plan(Protocol):
+    @property
+    def recipe(self) -> _Recipe: ...
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def unit(self) -> Unit: ...
+    @property
+    def measures(self) -> tuple[Measure, ...]: ...
+    @property
+    def grouped(self) -> Domain | None: ...
+    @property
+    def groups(self) -> int: ...
+
+
+def exact_sums(plan: _Plan, engine: Engine) -> list[Integers]:
+    """Exact sums of every measure over public groups; sensitive."""
+    distinct = [isinstance(measure, Persons) for measure in plan.measures]
+    if any(distinct):
+        return gather(plan, engine).sums(None)
+    totals = [np.zeros((plan.groups, measure.width), np.int64) for measure in plan.measures]
+    if all(measure.column is None for measure in plan.measures):
+        _from_table(plan, engine, totals)
+        return totals
+    for rows in _read(plan, engine):
+        for total, measure in zip(totals, plan.measures, strict=True):
+            np.add(total, measure.sums(plan.groups, rows.cells, rows.values(measure)[rows.keep]), out=total)
+    return totals
+
+
+def _from_table(plan: _Plan, engine: Engine, totals: list[Integers]) -> None:
+    names = _coded(plan)
+    codes, counts = engine.tables(Workload.of(names), plan.unit)[names].nonzero()
+    rows = _Rows(plan=plan, codes=dict(zip(names, codes.T, strict=True)), count=len(counts))
+    found = np.bincount(rows.cells, weights=counts[rows.keep], minlength=plan.groups)
+    for total, measure in zip(totals, plan.measures, strict=True):
+        total[:, 0] += np.rint(found).astype(np.int64) * measure.steps
+
+
+def _coded(plan: _Plan) -> tuple[str, ...]:
+    """Attributes that decide which rows are counted, and where."""
+    made = {each.name: each.of for each in plan.recipe.derived}
+    by = [part for name in plan.recipe.by for part in made.get(name, (name,))]
+    return tuple(dict.fromkeys((*by, *plan.recipe.where.attributes)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rows:
+    """A batch of rows: codes, and numbers where a measure needs them."""
+
+    plan: _Plan
+    codes: Mapping[str, npt.NDArray[Any]]
+    count: int
+    batch: pa.RecordBatch | None = None
+    _known: dict[str, Array] = field(default_factory=dict)
+
+    @cached_property
+    def _placed(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        plan = self.plan
+        keep = plan.recipe.where.holds(self.codes, self.count)
+        for name in _coded(plan):
+            keep &= self.codes[name] < plan.domain[name].size
+        made = {each.name: each for each in plan.recipe.derived}
+        cells = np.zeros(self.count, np.int64)
+        for attribute in plan.grouped.attributes if plan.grouped is not None else ():
+            each = made.get(attribute.name)
+            codes = self.codes[attribute.name] if each is None else each.encode(self.codes, self.count)
+            keep &= codes < attribute.size
+            cells = cells * attribute.size + codes
+        return keep, cells[keep]
+
+    @property
+    def keep(self) -> npt.NDArray[np.bool_]:
+        """Rows of the query; without those that are out of domain in an attribute that decides."""
+        return self._placed[0]
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """Group of each row that is kept."""
+        return self._placed[1]
+
+    def numbers(self, column: str) -> Array:
+        """Numbers of a column within the schema's bounds."""
+        if column not in self._known:
+            assert self.batch is not None
+            domain = self.plan.domain
+            self._known[column] = numbers(measurable(domain, column), self.batch.column(column), domain.nulls)
+        return self._known[column]
+
+    def values(self, measure: Measure) -> Array:
+        """Numbers that a measure adds up; zeros where it counts rows."""
+        column = measure.column
+        if column is None:
+            return np.zeros(self.count)
+        made = next((each for each in self.plan.recipe.computed if each.name == column), None)
+        if made is not None:
+            return made.of.evaluate(self)
+        assert self.batch is not None
+        attribute = self.plan.domain[column]
+        if not isinstance(attribute, Measurable):
+            return presence(attribute, self.batch.column(column), self.plan.domain.nulls)
+        low, high = bounds_of(attribute)
+        if isinstance(measure, Ranged) and not low <= measure.low < measure.high <= high:
+            wide = measurable(self.plan.domain, column, (measure.low, measure.high))
+            return numbers(wide, self.batch.column(column), self.plan.domain.nulls)
+        return self.numbers(column)  # a measure moves values to its own bounds
+
+
+def _read(plan: _Plan, engine: Engine, more: tuple[str, ...] = ()) -> Iterator[_Rows]:
+    """Read the rows that count, in one pass."""
+    made = {each.name: each.of for each in plan.recipe.computed}
+    wanted = [measure.column for measure in plan.measures if measure.column is not None]
+    plain = [name for name in wanted if name not in made]
+    read = [name for name in wanted if name in made for name in made[name].columns]
+    coded = dict.fromkeys((*_coded(plan), *(name for name in wanted if name in made for name in made[name].coded)))
+    columns = dict.fromkeys((*coded, *plain, *read, *more))
+    columns = columns or dict.fromkeys(plan.domain.names[:1])  # rows are counted by any column
+    for batch in counted_rows(engine, list(columns), plan.unit):
+        codes = plan.domain.encode(batch, list(coded))
+        yield _Rows(plan=plan, codes=codes, count=batch.num_rows, batch=batch)
+
+
+class _Numbered:
+    """Texts as numbers from 0, in the order in which they are met; -1 for none."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def __call__(self, column: pa.Array, nulls: tuple[str, ...], name: str) -> npt.NDArray[np.int64]:
+        texts = key_texts(column, nulls, name)
+        table = [
+            -1 if text is None else self.known.setdefault(text, len(self.known))
+            for text in texts.dictionary.to_pylist()
+        ]
+        indices = texts.indices.fill_null(len(table)).to_numpy(zero_copy_only=False)
+        return np.asarray(np.array([*table, -1], np.int64)[indices], np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gathered:
+    """All rows that count and that the condition picks: group, key, person, and the numbers of every measure.
+
+    Exact; held in memory while a plan runs.
+    """
+
+    plan: _Plan
+    cells: npt.NDArray[np.int64]
+    key: npt.NDArray[np.int64]
+    who: npt.NDArray[np.int64]
+    values: tuple[Array, ...]
+    keys: tuple[tuple[str, ...], ...]
+
+    def units(self) -> list[int]:
+        """Number of distinct units that have each key."""
+        pairs = np.unique(np.stack([self.key, self.who]), axis=1)[0]
+        found: list[int] = np.bincount(pairs, minlength=len(self.keys)).tolist()
+        return found
+
+    def choose(self, selection: KeySelection, source: Source) -> list[int]:
+        """Choose the keys that are named; in the order of their texts, which says nothing about the data."""
+        kept = selection.choose(self.units(), source)
+        return sorted((at for at, keep in enumerate(kept) if keep), key=lambda at: self.keys[at])
+
+    def sums(self, kept: list[int] | None) -> list[Integers]:
+        """Sums over the public groups, and over the keys that were chosen."""
+        groups, cells, there = self.plan.groups, self.cells, np.ones(self.cells.size, bool)
+        if kept is not None:
+            places = np.full(len(self.keys), -1, np.int64)
+            places[kept] = np.arange(len(kept))
+            at = places[self.key]
+            there, groups = at >= 0, groups * len(kept)
+            cells = (cells * len(kept) + at)[there]
+        found = []
+        for measure, values in zip(self.plan.measures, self.values, strict=True):
+            if isinstance(measure, Persons):
+                once = np.unique(np.stack([cells, self.who[there]]), axis=1)[0]
+                found.append(measure.sums(groups, once, np.zeros(once.size)))
+            else:
+                found.append(measure.sums(groups, cells, values[there]))
+        return found
+
+
+def gather(plan: _Plan, engine: Engine) -> Gathered:
+    """Hold what a query with persons or private keys needs; a row without a key is left out."""
+    person, names = plan.unit.person, plan.recipe.keys
+    numbered: dict[str, _Numbered] = {name: _Numbered() for name in (*names, *([person] if person else []))}
+    tuples: dict[tuple[int, ...], int] = {}
+    parts: list[tuple[Any, ...]] = []
+    rows_before = 0
+    for rows in _read(plan, engine, (*names, *([person] if person else []))):
+        assert rows.batch is not None
+        texts = {name: to(rows.batch.column(name), plan.domain.nulls, name)[rows.keep] for name, to in numbered.items()}
+        there = np.ones(rows.cells.size, bool)
+        for name in names:
+            there &= texts[name] >= 0
+        key = _tuples(tuples, [texts[name][there] for name in names], int(there.sum()))
+        who = texts[person][there] if person else rows_before + np.arange(int(there.sum()))
+        rows_before += rows.count
+        values = tuple(rows.values(measure)[rows.keep][there] for measure in plan.measures)
+        parts.append((rows.cells[there], key, who, *values))
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)] if parts else []
+    if not columns:
+        none = np.zeros(0, np.int64)
+        columns = [none, none, none, *(np.zeros(0) for _ in plan.measures)]
+    written = [list(numbered[name].known) for name in names]
+    keys = tuple(tuple(texts[at] for texts, at in zip(written, each, strict=True)) for each in tuples)
+    return Gathered(plan=plan, cells=columns[0], key=columns[1], who=columns[2], values=tuple(columns[3:]), keys=keys)
+
+
+def _tuples(
+    known: dict[tuple[int, ...], int], columns: list[npt.NDArray[np.int64]], rows: int
+) -> npt.NDArray[np.int64]:
+    """Number the combinations of several keys."""
+    if not columns:
+        return np.zeros(rows, np.int64)
+    distinct, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    numbers_ = [known.setdefault(tuple(each), len(known)) for each in distinct.T.tolist()]
+    return np.array(numbers_, np.int64)[inverse.reshape(-1)] if numbers_ else np.zeros(0, np.int64)
