@@ -21,6 +21,7 @@ from tacita.wire import (
     ComparisonInfo,
     DecisionInfo,
     EventsInfo,
+    HeadlinesInfo,
     ImputedInfo,
     JobInfo,
     MobilityInfo,
@@ -44,7 +45,7 @@ _ANSWERS = {
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-ReleasedRows = AnonymizedInfo | SyntheticInfo | MobilityInfo | ImputedInfo | EventsInfo | SetsInfo
+ReleasedRows = AnonymizedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
@@ -60,7 +61,7 @@ class ReleaseCalls(Calls):
 
         Args:
             kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, mobility,
-                function, model, tables, statistics, clusters, components, bounds, network.
+                headlines, function, model, tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)

@@ -49,6 +49,7 @@ from tacita.wire.functions import (
     ReleaseFitInfo,
     ReleaseFitRequest,
 )
+from tacita.wire.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
 from tacita.wire.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
@@ -131,6 +132,9 @@ __all__ = [
     "FunctionParameters",
     "FunctionPlanInfo",
     "FunctionRequest",
+    "HeadlinesInfo",
+    "HeadlinesPlanInfo",
+    "HeadlinesRequest",
     "Health",
     "HolderInfo",
     "ImputedInfo",
@@ -196,4 +200,5 @@ __all__ = [
     "TokenInfo",
     "TokenIssued",
     "VerdictInfo",
+    "VocabularyModel",
 ]

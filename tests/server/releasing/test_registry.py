@@ -37,7 +37,7 @@ def test_every_kind_is_on_every_surface(kind: ReleaseKind[Any]) -> None:
 
 ELSEWHERE = {"dataset": "--account", "domain": "--schema", "budget": "--epsilon"}
 """Members of a request that the command line has under another name."""
-WITHOUT = {"purpose", "name", "columns"}
+WITHOUT = {"purpose", "name", "columns", "count"}
 """Members that the owner of a file does not need: files have names, and `--keep` and `--quasi` choose columns."""
 
 

@@ -1,10 +1,14 @@
 """Headlines as codes, and files."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from tacita.domain import Categorical, Domain, Identifier
+from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.synthesize.text.corpus import (
+    HeadlineRows,
     Headlines,
     HeadlineSource,
     RawHeadline,
@@ -103,3 +107,13 @@ def test_other_vocabularies_are_not_joined(headlines):
         headlines.joined(other)
     assert len(headlines.joined(headlines)) == 2 * len(headlines)
     assert headlines.vocabulary == example_vocabulary()
+
+
+def test_rows_of_an_engine_are_read_as_headlines():
+    raw = example_headlines(20, seed=1)
+    words = example_vocabulary()
+    rows = pa.table({"title": [" ".join(each.words) for each in raw], "about": [each.topic for each in raw]})
+    domain = Domain(attributes=[Identifier(name="title"), Categorical(name="about", levels=words.topics)])
+    source = HeadlineRows(engine=LocalEngine(domain, rows), vocabulary=words, text="title", topic="about", tagged=False)
+    assert source.domain.fingerprint == words.domain.fingerprint
+    assert np.array_equal(source.headlines().words, Headlines.encode(raw, words).words)

@@ -145,6 +145,19 @@ async def _taps(visit: Visit, job: dict[str, Any]) -> None:
     await _assess_rows(visit, job)
 
 
+async def _headlines(visit: Visit, job: dict[str, Any]) -> None:
+    """Show released headlines."""
+    id = job["id"]
+    found = await visit.api.get(f"/v1/releases/{id}")
+    with kit.cells():
+        with kit.panel("Guarantee"):
+            kit.facts(_promise(await visit.api.get(f"/v1/releases/{id}/statement")))
+            kit.text(found["statement"])
+        _download(visit, id, found, False)
+    await _preview(visit, id)
+    kit.note("Quality and memory are measured by the owner of the headlines: they need the ones that were used.")
+
+
 async def _assess_rows(visit: Visit, job: dict[str, Any]) -> None:
     if job["kind"] == "federate":
         kit.note("An assessment needs the real rows, which are at the holders: each holder assesses its own.")
@@ -370,6 +383,7 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "federate": _rows,
     "impute": _rows,
     "mobility": _taps,
+    "headlines": _headlines,
     "events": _rows,
     "sets": _rows,
     "query": _old_tables,

@@ -15,5 +15,5 @@ FORMS: dict[str, type[ReleaseForm]] = {
     "mobility": MobilityForm,
 }
 """Forms by kind; all other kinds have one that is made from the schema of their request."""
-OWN_FORMS = {*FORMS, "federated"}
-"""The same, with federated rows, which the page of holders makes."""
+OWN_FORMS = {*FORMS, "federated", "headlines"}
+"""The same, with federated rows, which the page of holders makes, and headlines, whose words come from a file."""

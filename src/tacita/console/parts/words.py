@@ -48,6 +48,7 @@ KINDS = {
     "bounds": "bounds of a number",
     "network": "a network of numbers",
     "mobility": "synthetic tap records",
+    "headlines": "synthetic headlines",
     "impute": "imputed rows",
     "events": "events of a log",
     "sets": "sets of items",

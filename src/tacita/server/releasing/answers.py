@@ -21,6 +21,7 @@ from tacita.errors import Conflict, InternalError, InvalidInput
 from tacita.query.answer import Answer
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
+from tacita.synthesize.text.released import HeadlineGenerator
 from tacita.tables.release import Release, Releases
 from tacita.tables.tabular import write_workbook
 
@@ -75,8 +76,8 @@ class ModelResponse(Response):
 
     media_type = "application/json"
 
-    def __init__(self, content: Synthesized | SyntheticMobility) -> None:
-        known = isinstance(content, Synthesized | SyntheticMobility)
+    def __init__(self, content: Synthesized | SyntheticMobility | HeadlineGenerator) -> None:
+        known = isinstance(content, Synthesized | SyntheticMobility | HeadlineGenerator)
         good = known and content.guarantee != "none" and not content.provenance.simulated
         if not good:
             raise InternalError("only a private model with real noise can be served", field="content")

@@ -30,6 +30,7 @@ from tacita.server.jobs.jobs import Job, Task
 from tacita.server.services import Services
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
+from tacita.synthesize.text.released import HeadlineGenerator
 from tacita.wire.base import RequestModel, ResponseModel
 
 __all__ = ["LOSS_SECONDS", "ReleaseKind", "dataset_of", "plan_release", "quote_plan", "submit_release"]
@@ -110,7 +111,7 @@ class ReleaseKind(Generic[B]):
     info: type[ResponseModel] | None = None
     document: bool = False
     state: Callable[[Services, Job], Statement] | None = None
-    model: type[Synthesized] | type[SyntheticMobility] | None = None
+    model: type[Synthesized] | type[SyntheticMobility] | type[HeadlineGenerator] | None = None
     command: str
 
     def run(self, task: Task) -> str:

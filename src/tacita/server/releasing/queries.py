@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacita.domain import Domain
+from tacita.engines.base import Engine
 from tacita.errors import Conflict, InvalidInput
 from tacita.plans import Answer, CalibratedTables, NoisyTables, Plan
 from tacita.plans.session import Session
@@ -65,10 +67,11 @@ def answer(
     key: str | None,
     repeat: bool = True,
     domain: Domain | None = None,
+    view: Callable[[Engine], Any] | None = None,
 ) -> A:
     """Reserve, run, settle. Without `repeat`, an earlier answer is returned again and costs nothing.
 
-    With another `domain` the same data is read with other bins.
+    With another `domain` the same data is read with other bins; with a `view` the plan reads the data through it.
 
     Errors of the source are raised without their details: these are for the owner, and the caller is a buyer.
     """
@@ -76,7 +79,7 @@ def answer(
         with without_details("dataset", ask="the steward", value=dataset.name):
             engine = services.engine(dataset, purpose, domain)
             session = Session(
-                engine=engine,
+                engine=engine if view is None else view(engine),
                 ledger=services.ledger,
                 account=dataset.account.name,
                 principal=principal,

@@ -10,6 +10,7 @@ from tacita.server.releasing.anonymized import ANONYMIZED
 from tacita.server.releasing.documents import document_kind
 from tacita.server.releasing.federated import FEDERATED
 from tacita.server.releasing.functions import FUNCTION, MODEL
+from tacita.server.releasing.headlines import HEADLINES
 from tacita.server.releasing.imputed import IMPUTED
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.logs import EVENTS, SETS
@@ -26,6 +27,7 @@ _ALL: tuple[ReleaseKind[Any], ...] = (
     SETS,
     FEDERATED,
     MOBILITY,
+    HEADLINES,
     FUNCTION,
     MODEL,
     *(document_kind(recipe) for recipe in RECIPES.values()),

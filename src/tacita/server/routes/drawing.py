@@ -23,6 +23,7 @@ from tacita.server.releasing.answers import DrawnResponse, StreamFormat
 from tacita.server.releasing.queries import check_cells
 from tacita.server.routes.releases import file_of_release, model_of_release, note_fetched
 from tacita.server.services import Services
+from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.questions import check_drawable, restrict, shares
 from tacita.synthesize.result import Synthesized
 from tacita.wire import DrawRequest, ReleaseFitInfo, ReleaseFitRequest, SharesInfo, SharesRequest
@@ -77,8 +78,9 @@ def _model(services: Services, token: Token, id: str) -> Synthesized:
     """Read the model of synthetic rows whose cells can be asked for."""
     made = model_of_release(services, token, id)
     if not isinstance(made, Synthesized):
-        hint = "Fetch its model, and draw more cards with `tacita mobility draw`"
-        raise Conflict("is a model of trips, not of cells", field="release", value=id, hint=hint)
+        verb = "mobility draw" if isinstance(made, SyntheticMobility) else "text generate"
+        hint = f"Fetch its model, and draw more with `tacita {verb}`"
+        raise Conflict("is not a model of cells", field="release", value=id, hint=hint)
     return made
 
 

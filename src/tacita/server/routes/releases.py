@@ -26,6 +26,7 @@ from tacita.server.releasing.registry import KINDS, kind_of_job
 from tacita.server.services import Services
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
+from tacita.synthesize.text.released import HeadlineGenerator
 from tacita.wire import (
     JobInfo,
     PolicyInfo,
@@ -152,7 +153,7 @@ def delete_release(id: str, token: Has, services: Services_) -> JobInfo:
     return JobInfo.model_validate(job.as_dict())
 
 
-def model_of_release(services: Services, token: Token, id: str) -> Synthesized | SyntheticMobility:
+def model_of_release(services: Services, token: Token, id: str) -> Synthesized | SyntheticMobility | HeadlineGenerator:
     """Read the model of synthetic rows that the caller may see."""
     _, kind = _done(services, token, id)
     path = model_of(services, id)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.domain import Domain
+from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.synthesize.text.vocabulary import END, SPECIAL, TAGS, UNKNOWN, Vocabulary, tokenize
 
@@ -34,6 +35,7 @@ __all__ = [
     "LEAST_WORDS",
     "LENGTH",
     "NEWS_TOPICS",
+    "HeadlineRows",
     "HeadlineSource",
     "Headlines",
     "RawHeadline",
@@ -177,6 +179,39 @@ class HeadlineSource:
     def headlines(self) -> Headlines:
         """All headlines."""
         return self.data
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadlineRows:
+    """Headlines in the rows of an engine; a session reads them after it was charged.
+
+    Attributes:
+        engine: The rows.
+        vocabulary: Words and topics.
+        text, topic: Names of the columns.
+        tagged: Whether words need tags.
+    """
+
+    engine: Engine
+    vocabulary: Vocabulary
+    text: str
+    topic: str
+    tagged: bool
+
+    @property
+    def domain(self) -> Domain:
+        """Schema; it names the vocabulary."""
+        return self.vocabulary.domain
+
+    def headlines(self) -> Headlines:
+        """Read all headlines."""
+        from tacita.synthesize.text.tagger import pattern_tagger
+
+        rows = pa.Table.from_batches(list(self.engine.rows([self.text, self.topic])))
+        texts = [None if each is None else str(each) for each in rows.column(self.text).to_pylist()]
+        topics = [None if each is None else str(each) for each in rows.column(self.topic).to_pylist()]
+        raw = _raw(texts, topics, [None] * rows.num_rows)
+        return Headlines.encode(raw, self.vocabulary, tagger=pattern_tagger() if self.tagged else None)
 
 
 def read_headlines(
