@@ -1,6 +1,7 @@
 """The notebooks run from start to end, and were built from their sources."""
 
 import importlib.util
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -61,4 +62,7 @@ def test_a_notebook_runs(path):
     assert not [each for each in outputs if each.get("name") == "stderr"], "a warning is shown"
     kinds = {kind for each in outputs if "data" in each for kind in each["data"]}
     assert "image/svg+xml" in kinds or path.stem == "several_owners"
+    for each in outputs:
+        if "image/svg+xml" in each.get("data", {}):
+            ET.fromstring(each["data"]["image/svg+xml"])
     assert path.stem in (ROOT / "notebooks" / "README.md").read_text()

@@ -14,6 +14,7 @@ __all__ = ["Picture"]
 
 _SIZE = re.compile(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _NAME = "tacita-figure"
+_REPLACED = re.compile(r' (?:xmlns|class|width|height)="[^"]*"')
 
 
 def _rules() -> str:
@@ -41,9 +42,10 @@ class Picture:
         if size is None:
             raise InvalidInput("must be a figure of this room", field="svg", value=self.svg[:40])
         width, height = size.groups()
-        opened = f'<svg xmlns="http://www.w3.org/2000/svg" class="{_NAME}" width="{width}" height="{height}" '
-        head, closed, body = self.svg.replace("<svg ", opened, 1).partition(">")
-        return f"{head}{closed}<style>{_rules()}</style>{body}"
+        head, closed, body = self.svg.partition(">")
+        kept = _REPLACED.sub("", head.removeprefix("<svg"))
+        given = f'xmlns="http://www.w3.org/2000/svg" class="{_NAME}" width="{width}" height="{height}"'
+        return f"<svg {given}{kept}{closed}<style>{_rules()}</style>{body}"
 
     def save(self, path: str | Path) -> None:
         """Write an SVG file, which browsers, office programs and LaTeX tools read."""

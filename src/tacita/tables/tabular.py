@@ -103,7 +103,7 @@ def _brief(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return html.escape(number(value, digits=3))
+        return html.escape(number(value) if abs(value) >= 1000 else f"{value:.3g}")
     return "" if value is None else html.escape(str(value))
 
 
