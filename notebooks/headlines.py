@@ -50,7 +50,10 @@ figures = {
     for name, model in (("no protection", plain), ("epsilon 8", private))
 }
 for name, each in figures.items():
-    print(f"{name}: perplexity {each.perplexity:.1f}")
+    print(
+        f"{name}: perplexity {each.perplexity:.1f}, coherence {each.coherence:.0%}, BLEU {each.bleu:.2f}, "
+        f"novelty {each.novelty:.1f}, grammatical {each.grammatical:.0%}, repetitions {each.repetitions}"
+    )
 
 # %% [markdown]
 # ## Memory

@@ -33,9 +33,8 @@ trips = read_trips(taps, city.schema)
 visits = trips.visits("hour-of-week")
 model = Topics(kind="slda", topics=5, sweeps=200, chains=2).fit(visits, np.random.default_rng(1))
 for each in describe(model, visits, city.places.labels, fold="hour-of-week", tau=None, top=3):
-    print(
-        each.number, f"{each.cards:,} cards;", ", ".join(name for name, _ in each.places), "at", ", ".join(each.peaks)
-    )
+    named = ", ".join(name for name, _ in each.places)
+    print(f"{each.number}: {each.cards:,} cards; {named}; {', '.join(each.peaks)}")
 
 # %% [markdown]
 # ## For others: synthetic cards

@@ -238,6 +238,7 @@ class _Objective:
         """Sum over the levels of each attribute."""
         return np.add.reduceat(tables, self._starts, axis=0)
 
+    @np.errstate(divide="ignore", over="ignore", invalid="ignore")  # BLAS may set flags on finite products
     def __call__(self, weights: Array, tables: Array) -> tuple[float, Array, Array]:
         """The loss, and its slopes by the logarithms of weights and tables, up to a common factor."""
         weighted = weights * tables

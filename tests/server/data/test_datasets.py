@@ -125,7 +125,7 @@ def test_racing_to_register(both) -> None:
         ({"source": "nowhere"}, 404, "source"),
         ({"source": "postgresql://u:p@host/db"}, 404, "source"),
         ({"schema": {}}, 422, "attributes"),
-        ({"schema": {"attributes": [{"name": "x", "kind": "wrong"}]}}, 422, "attributes.0"),
+        ({"schema": {"attributes": [{"name": "x", "kind": "wrong"}]}}, 422, "x.kind"),
         ({"schema": {"attributes": [{"name": "height", "kind": "boolean"}]}}, 422, "height"),
         ({"unit": "family"}, 422, "unit"),
         ({"unit": "person:id:3"}, 422, "unit"),

@@ -239,11 +239,11 @@ def test_a_lost_queue_loses_nothing(both, tmp_path: Path) -> None:
 
 
 def test_the_queue_holds_no_pickle(world, tmp_path: Path) -> None:
-    world.services.jobs.submit("query", {"secret": "4711"}, owner=world.owner())
+    world.services.jobs.submit("query", {"secret": "secret-value"}, owner=world.owner())
     data = b"".join(path.read_bytes() for path in (tmp_path / "home").glob("jobs.db*"))
     assert b"\x80\x04\x95" not in data
     assert b"\x80\x05\x95" not in data
-    assert b"4711" not in data
+    assert b"secret-value" not in data
 
 
 def test_a_failure_is_the_result(world) -> None:
@@ -264,13 +264,13 @@ def test_a_failure_is_the_result(world) -> None:
 def test_a_fault_in_a_job_says_nothing(world, caplog: pytest.LogCaptureFixture) -> None:
     @register("broken")
     def broken(task: Task) -> str:
-        raise ValueError("row 17 holds 4711")
+        raise ValueError("row 17 holds secret-value")
 
     job = world.services.jobs.submit("broken", {}, owner=world.owner())
     world.services.jobs.work(job.id, world.services)
     ended = world.services.jobs.get(job.id)
     assert (ended.state, ended.error["code"]) == ("failed", "internal-error")
-    assert "4711" not in str(ended) + caplog.text
+    assert "secret-value" not in str(ended) + caplog.text
 
 
 @pytest.mark.parametrize(
