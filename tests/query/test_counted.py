@@ -51,3 +51,25 @@ def test_nobody_moves_the_rows_of_others(engine):
 def test_rows_are_not_the_unit_of_recurrent_data(engine):
     with pytest.raises(InvalidInput, match="names a person"):
         list(counted_rows(engine, ["x"], Unit.row()))
+
+
+def test_the_rows_that_count_do_not_depend_on_their_order(engine):
+    """Values that share a bin are chosen by themselves, not by what comes first."""
+    whole = pa.Table.from_batches(list(engine.rows(["who", "x", "g"])))
+    names, unit = ["who", "x", "g"], Unit.of_person("who", max_rows=2)
+
+    def kept(rows):
+        batches = list(counted_rows(LocalEngine(DOMAIN, rows), names, unit))
+        return sorted(map(str, pa.Table.from_batches(batches).to_pylist()))
+
+    first = kept(whole)
+    for seed in range(5):
+        assert kept(whole.take(np.random.default_rng(seed).permutation(whole.num_rows))) == first
+    others = whole.filter(pa.compute.not_equal(whole["who"], "p1"))
+    assert [row for row in first if "'p1'" not in row] == kept(others), "one person changes nothing of others"
+
+
+def test_a_column_without_a_type_does_no_harm():
+    rows = pa.table({"who": ["a"] * 5, "x": [1.0, 2.0, 3.0, 1.5, 2.5], "g": pa.nulls(5)})
+    batches = list(counted_rows(LocalEngine(DOMAIN, rows), ["x", "g"], Unit.of_person("who", max_rows=2)))
+    assert sum(batch.num_rows for batch in batches) == 2

@@ -143,7 +143,10 @@ class _Rows:
             return np.zeros(self.count)
         made = next((each for each in self.plan.recipe.computed if each.name == column), None)
         if made is not None:
-            return made.of.evaluate(self)
+            with np.errstate(
+                all="ignore"
+            ):  # a warning would reveal that a row is there, even one that WHERE leaves out
+                return made.of.evaluate(self)
         assert self.batch is not None
         attribute = self.plan.domain[column]
         if not isinstance(attribute, Measurable):

@@ -5,8 +5,13 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 import pytest
 
+from tacita.domain import Categorical, Domain, Numeric
+from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.query.sql import Dimension, read_dimension
+from tacita.noise import SeededSource
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.sql import Dimension, compile_sql, read_dimension
 
 
 def test_files_tables_and_records_are_the_same_dimension(tmp_path):
@@ -51,3 +56,21 @@ def test_broken_files_and_tables_are_refused(tmp_path):
         Dimension("d", {"a": [1], "b": []})
     with pytest.raises(InvalidInput, match="rows and columns"):
         Dimension.of_records("d", [])
+
+
+def test_capitals_of_columns_matter_where_they_make_a_difference():
+    domain = Domain(attributes=[Categorical(name="shop", levels=("a", "b")), Numeric(name="x", bounds=(0, 9), bins=3)])
+    rows = LocalEngine(domain, pa.table({"shop": ["a", "b"] * 50, "x": [1.0, 2.0] * 50}))
+    listed = [{"id": "a", "Area": "n", "V": 1, "v": 100}, {"id": "b", "Area": "s", "V": 1, "v": 100}]
+    shops = Dimension.of_records("shops", listed)
+
+    def ask(sql):
+        query = compile_sql(sql, domain, dimensions=[shops])
+        plan = query.calibrate(domain, Budget.pure(1000.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+        return plan.run(rows, SeededSource(1))
+
+    found = ask('SELECT SUM(shops."V") AS one, SUM(shops."v") AS other FROM t JOIN shops ON shop = id')
+    assert (found.columns["one"].value[0], found.columns["other"].value[0]) == pytest.approx((100, 10_000), rel=0.02)
+    assert len(ask("SELECT area, COUNT(*) AS n FROM t JOIN shops ON shop = id GROUP BY area").groups) == 2
+    with pytest.raises(InvalidInput, match="bins of real numbers"):
+        ask("SELECT COUNT(*) FROM t JOIN shops ON x = id")

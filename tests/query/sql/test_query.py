@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 from tests.query.sql import world
 
+from tacita.domain import Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
-from tacita.noise import SeededSource
-from tacita.plans.session import question_of
+from tacita.noise import SecureSource, SeededSource
+from tacita.plans.session import Session, question_of
 from tacita.privacy.accountant import epsilon_at, pure_epsilon
 from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Answer
 from tacita.query.sql import compile_sql
+from tacita.store import Database
 
 ADD = Neighbours.ADD_REMOVE
 
@@ -153,3 +156,61 @@ def test_a_quantile_beside_others_says_that_it_has_no_interval(people):
     assert answer.intervals == {"skew": "none", "twice": "own"}
     assert np.isnan(answer["skew"].low).all()
     assert np.isfinite(answer["twice"].low).all()
+
+
+def test_a_row_that_where_leaves_out_causes_no_warning(people):
+    """Warnings are errors in tests: a logarithm of 0 would be one."""
+    for sql in (
+        "SELECT SUM(LN(kids)) FROM people WHERE kids >= 1",
+        "SELECT SUM(1 / kids) FROM people WHERE kids >= 1",
+        "SELECT SUM(SQRT(kids - 1)) FROM people WHERE kids >= 1",
+    ):
+        assert plan_of(sql).run(people, SeededSource(1)).columns
+
+
+def test_what_was_measured_is_kept_if_it_cannot_be_shown(people, tmp_path):
+    ledger = Ledger(Database(f"sqlite:///{tmp_path / 'state.db'}"))
+    ledger.open("people", unit=Unit.row(), neighbours=ADD, budget=Budget.pure(5.0))
+    session = Session(engine=people, ledger=ledger, account="people", principal="me", source=SecureSource())
+    asked = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+    late = f"{asked} HAVING CASE WHEN COUNT(*) > 5 THEN region > 3 ELSE TRUE END"
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match="costs nothing"):
+            session.ask(plan_of(late), repeat=False)
+        assert float(session.balance().spent) == pytest.approx(1.0)
+    assert session.ask(plan_of(asked), repeat=False).columns["n"].value.size == 3
+    assert float(session.balance().spent) == pytest.approx(1.0)
+
+
+def test_names_of_groups_come_before_names_after_as_in_having(people):
+    plan = plan_of("SELECT kids AS n, COUNT(*) AS kids FROM people GROUP BY kids HAVING kids > 2", Budget.pure(500.0))
+    assert sorted(group[0] for group in plan.run(people, SeededSource(1)).groups) == ["3", "4", "5"]
+    sql = "SELECT region, SUM(kids) AS kids FROM people GROUP BY region HAVING SUM(kids) > -9 ORDER BY SUM(kids)"
+    plan = plan_of(sql)
+    assert len(plan.run(people, SeededSource(1)).groups) == 3
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT COUNT(*) AS n, SUM(age) AS n_low FROM people", "error or an interval"),
+        (
+            "SELECT COUNT(*)" + " + 1" * 200 + " AS a FROM people HAVING 1 IN (" + ",".join(["a"] * 400) + ")",
+            "too long",
+        ),
+        (
+            "SELECT SUM(a)" + " + SUM(a)" * 60 + " FROM (SELECT kids" + " + 1" * 200 + " AS a FROM people) AS t",
+            "too long",
+        ),
+    ],
+)
+def test_what_would_mislead_or_take_too_long_is_refused(sql, says):
+    with pytest.raises(InvalidInput, match=says):
+        plan_of(sql)
+
+
+def test_a_condition_that_takes_too_long_to_work_out_is_refused():
+    domain = Domain(attributes=[Numeric(name=name, bounds=(0, 359), integer=True) for name in ("u", "v")])
+    listed = ",".join(map(str, range(300)))
+    with pytest.raises(InvalidInput, match="too long to work out"):
+        plan_of(f"SELECT COUNT(*) FROM t WHERE u + v IN ({listed})", domain=domain)

@@ -1,6 +1,8 @@
 """Values of expressions against DuckDB, which decides what SQL means."""
 
 import math
+import random
+import re
 
 import duckdb
 import pytest
@@ -108,3 +110,24 @@ def test_kinds_that_do_not_fit_are_refused(text):
 
 def test_numbers_are_shown_without_a_point_where_they_are_whole():
     assert [shown(x) for x in (1.0, 2.5, True, "a", 12345678.0)] == ["1", "2.5", "true", "a", "12345678"]
+
+
+def test_like_is_that_of_regular_expressions_and_takes_no_longer_for_many_marks():
+    rng = random.Random(1)
+    for _ in range(3000):
+        text = "".join(rng.choices("ab", k=rng.randrange(8)))
+        pattern = "".join(rng.choices("ab%_", k=rng.randrange(6)))
+        plain = pattern.replace("%", ".*").replace("_", ".")
+        node = sqlglot.parse_one(f"'{text}' LIKE '{pattern}'")
+        assert evaluate(node, at) is (re.fullmatch(plain, text) is not None), (text, pattern)
+    hard = sqlglot.parse_one(f"'{'a' * 2000}' LIKE '{'%a' * 500}%b'")
+    assert evaluate(hard, at) is False  # backtracking would not end
+
+
+@pytest.mark.parametrize("text", ["FLOOR(1e308 * 1e308)", "CEIL(0 - 1e308 * 1e308)"])
+def test_what_has_no_whole_number_is_null(text):
+    assert evaluate(sqlglot.parse_one(text), at) is None
+
+
+def test_rounding_a_large_number_keeps_it():
+    assert evaluate(sqlglot.parse_one("ROUND(1e300, 15)"), at) == 1e300

@@ -88,6 +88,8 @@ def test_what_cannot_be_asked_is_named(city) -> None:
         return answer.json()
 
     assert "columns" in refused(columns={"origins": "from"})["detail"]
+    for twice in ({"origin": "destination"}, {"entry_date": "exit_date"}, {"mode": "payment"}):
+        assert "a column of its own" in refused(columns=twice)["detail"]
     assert "places" in refused(places={"ids": PLACES["ids"][1:]})["detail"]
     assert "places" in refused(places=PLACES | {"x": PLACES["x"][1:]})["detail"]
     submitted = city.call("POST", "/v1/releases/mobility", token=token, json=BODY)

@@ -116,9 +116,14 @@ def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> N
     for column in columns:
         table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(_printable(cell)) for cell in row))
     out.print(table)
     out.print()
+
+
+def _printable(cell: str) -> str:
+    """The text with its control characters spelled out: a terminal would obey them."""
+    return "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in cell)
 
 
 def plan_facts(plan: Plan[Any], quote: Quote, facts: Iterable[tuple[str, str]], *, as_json: bool) -> None:

@@ -195,10 +195,7 @@ class _Compiler:
                 return node
             found = self.scope.find(node)
             if isinstance(found, DimensionColumn):
-                alias = node.table.lower() or next(
-                    a for a, it in self.scope.dimensions.items() if node.name in it[0].columns
-                )
-                return exp.column(node.name.lower(), table=alias)
+                return exp.column(found.name, table=found.alias)
             return exp.column(found)
 
         return without_parens(part.copy().transform(renamed))

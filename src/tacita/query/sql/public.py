@@ -31,6 +31,7 @@ from tacita.query.where import OnCells, Where, reached
 __all__ = ["PublicTable", "ordered_values", "values_of", "work_out"]
 
 _MOST_POINTS = 1 << 17
+_MOST_WORK = 20_000_000  # nodes of the expression times combinations of values
 _MOST_WHOLE = 10_000
 
 
@@ -156,6 +157,10 @@ def work_out(part: exp.Expr, scope: Scope) -> PublicTable:
     if math.prod(len(each) for each in points) > _MOST_POINTS:
         hint = "Use fewer attributes, or coarser bins"
         raise refused(part, f"has more than {_MOST_POINTS} combinations of values", hint=hint)
+    nodes = sum(1 for _ in part.walk())
+    if nodes * math.prod(len(each) for each in points) > _MOST_WORK:
+        hint = "Use fewer attributes, coarser bins, or BETWEEN instead of a long list"
+        raise refused(part, "takes too long to work out for all values", hint=hint)
     sizes = tuple(scope.domain[name].size for name in bases)
     found: dict[int, Any] = {}
     for each in itertools.product(*points):

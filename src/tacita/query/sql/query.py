@@ -137,8 +137,16 @@ class CalibratedQuery(CalibratedPlan[Answer]):
         return self.plan.parts() | {"after": self.query.after()}
 
     def run(self, engine: Engine, source: Source) -> Answer:
-        """Measure, then compute."""
-        return self.shown(self.plan.measure(engine, source), self.plan.provenance(source))
+        """Measure, then compute.
+
+        What was measured is kept in any case: if a stage cannot be computed from it, the answer has no columns, and
+        `read` states the reason. The same question without that stage then costs nothing.
+        """
+        measured, provenance = self.plan.measure(engine, source), self.plan.provenance(source)
+        try:
+            return self.shown(measured, provenance)
+        except InvalidInput:
+            return self._answer(measured, provenance, Frame(0, Noise((), ()), {}))
 
     def read(self, text: str, /) -> Answer:
         """The stored answer to the same measurement, as this query shows it."""
@@ -150,13 +158,20 @@ class CalibratedQuery(CalibratedPlan[Answer]):
 
     def shown(self, measured: Measured, provenance: Provenance) -> Answer:
         """Compute the answer from released values; what no float can hold is not known."""
-        with np.errstate(all="ignore"):
-            return self._shown(measured, provenance)
+        hint = "What was measured is stored: the same question without this part costs nothing"
+        try:
+            with np.errstate(all="ignore"):
+                table = self.query.stage.run(self._frame(measured))
+                if self.query.outer is not None:
+                    table = self.query.outer.run(table)
+                return self._answer(measured, provenance, table)
+        except InvalidInput as error:
+            error.advise(hint)
+            raise
+        except (ArithmeticError, TypeError, ValueError):
+            raise InvalidInput("cannot be computed from the released values", field="sql", hint=hint) from None
 
-    def _shown(self, measured: Measured, provenance: Provenance) -> Answer:
-        table = self.query.stage.run(self._frame(measured))
-        if self.query.outer is not None:
-            table = self.query.outer.run(table)
+    def _answer(self, measured: Measured, provenance: Provenance, table: Frame) -> Answer:
         labels = {name: held for name, held in table.columns.items() if isinstance(held, Labels)}
         numbers = {name: held for name, held in table.columns.items() if isinstance(held, Quantity)}
         level = self.recipe.level

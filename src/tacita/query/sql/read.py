@@ -11,6 +11,7 @@ Privacy: none; nothing of the text reaches a database.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,10 +21,21 @@ from sqlglot.errors import SqlglotError
 
 from tacita.errors import InvalidInput
 
-__all__ = ["AGGREGATES", "Question", "is_aggregated", "read", "refused", "source_of", "text_of", "without_parens"]
+__all__ = [
+    "AGGREGATES",
+    "Question",
+    "check_length",
+    "is_aggregated",
+    "read",
+    "refused",
+    "source_of",
+    "text_of",
+    "without_parens",
+]
 
 _LONGEST = 10_000
 _MOST_COLUMNS = 100
+_MOST_NODES = 10_000
 AGGREGATES = (
     exp.Count,
     exp.Sum,
@@ -218,6 +230,18 @@ def _no_sub_queries(select: exp.Select, inner: exp.Select | None = None) -> None
             raise refused(node, "a sub-query is allowed after FROM only, of one level", hint=hint)
 
 
+def check_length(part: exp.Expr, replacing: Iterable[exp.Expr]) -> None:
+    """Refuse a part that would grow too long if names were replaced by these expressions."""
+    sizes: dict[int, int] = {}
+    total = 0
+    for each in replacing:
+        if id(each) not in sizes:
+            sizes[id(each)] = sum(1 for _ in each.walk())
+        total += sizes[id(each)]
+    if total > _MOST_NODES:
+        raise refused(part, "is too long once names are replaced by what they stand for", hint="Use fewer of them")
+
+
 def is_aggregated(select: exp.Select) -> bool:
     """Whether a SELECT releases statistics rather than rows."""
     return bool(select.args.get("group")) or any(part.find(*AGGREGATES) for part in select.expressions)
@@ -249,6 +273,8 @@ def _merged(outer: exp.Select, inner: exp.Select) -> exp.Select:
             raise refused(node, "is no column of the sub-query", clause="FROM", hint=f"It has {', '.join(meant)}")
         return exp.Column(this=node.this.copy())
 
+    used = [meant[node.name.lower()] for node in outer.find_all(exp.Column) if node.name.lower() in meant]
+    check_length(outer, used)
     keep = [part.alias_or_name if isinstance(part, exp.Column) else None for part in outer.expressions]
     made = outer.copy()
     for name in ("with", "with_"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -196,9 +195,28 @@ def _condition(part: exp.Expr, at: Environment) -> Any:
         return None
     if isinstance(value, Bin):
         raise refused(part, "LIKE compares texts", hint="Use <, >= or BETWEEN with the edges of bins")
-    written = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in str(pattern))
-    flags = re.DOTALL | (re.IGNORECASE if isinstance(part, exp.ILike) else 0)
-    return re.fullmatch(written, str(value), flags) is not None
+    text, wanted = str(value), str(pattern)
+    if isinstance(part, exp.ILike):
+        text, wanted = text.lower(), wanted.lower()
+    return _like(text, wanted)
+
+
+def _like(text: str, pattern: str) -> bool:
+    """Whether a text matches a pattern of LIKE; takes at most the product of their lengths."""
+    at = place = 0
+    star, mark = -1, 0
+    while at < len(text):
+        if place < len(pattern) and pattern[place] == "%":
+            star, mark = place, at
+            place += 1
+        elif place < len(pattern) and pattern[place] in ("_", text[at]):
+            at, place = at + 1, place + 1
+        elif star >= 0:  # let the last % take one more character
+            mark += 1
+            at, place = mark, star + 1
+        else:
+            return False
+    return all(each == "%" for each in pattern[place:])
 
 
 def _extreme(part: exp.Expr, values: list[Any]) -> Any:
@@ -269,6 +287,8 @@ def _function(part: exp.Expr, at: Environment) -> Any:
     match part:
         case exp.Abs():
             return abs(number)
+        case exp.Floor() | exp.Ceil() if not math.isfinite(number):
+            return None
         case exp.Floor():
             return float(math.floor(number))
         case exp.Ceil():
@@ -284,6 +304,8 @@ def _function(part: exp.Expr, at: Environment) -> Any:
 
 def _rounded(number: float, decimals: int = 0) -> float:
     scale = 10.0**decimals
+    if not math.isfinite(number * scale):
+        return number
     return math.copysign(math.floor(abs(number) * scale + 0.5) / scale, number)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import expressions as exp
 
-from tacita.domain import Attribute, Domain
+from tacita.domain import Attribute, Domain, Numeric
 from tacita.errors import InvalidInput, UnknownName
 from tacita.query.sql.dimensions import Dimension
 from tacita.query.sql.read import refused, source_of
@@ -25,8 +25,10 @@ __all__ = ["DimensionColumn", "Scope", "make_scope"]
 
 @dataclass(frozen=True, eq=False)
 class DimensionColumn:
-    """A column of a public table: the attribute that is its key, and a value for each key."""
+    """A column of a public table: its name, the attribute that is its key, and a value for each key."""
 
+    alias: str
+    name: str
     key: str
     values: Mapping[str, Any]
 
@@ -80,7 +82,7 @@ class Scope:
         name = _alike(part, dimension.columns)
         if name is None:
             raise UnknownName(part.name, field=dimension.name, available=dimension.columns)
-        return DimensionColumn(attribute, dimension.lookup(key, name))
+        return DimensionColumn(alias, name, attribute, dimension.lookup(key, name))
 
     def attribute(self, part: exp.Expr) -> Attribute:
         """The attribute of the schema that is meant."""
@@ -161,6 +163,9 @@ def _dimension_join(join: exp.Join, alias: str, dimension: Dimension, scope: Sco
     if not attribute.countable:
         hint = "Declare its levels in the schema; a key that is not public cannot be mapped"
         raise refused(join, f"{attribute.name} has no public levels", hint=hint)
+    if isinstance(attribute, Numeric) and not attribute.integer:
+        hint = "Declare it as whole numbers (integer: true), or as levels"
+        raise refused(join, f"{attribute.name} has bins of real numbers, which equal no key", hint=hint)
     dimension.lookup(key, key)  # refuses keys that are there twice
     return dimension, key, attribute.name, side == "LEFT"
 

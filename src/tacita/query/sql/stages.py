@@ -5,17 +5,18 @@ Privacy: none of its own; stages see released values only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from sqlglot import expressions as exp
 
 from tacita.errors import InvalidInput
 from tacita.query.sql.after import Item, Outer, Stage
-from tacita.query.sql.read import AGGREGATES, is_aggregated, refused, text_of, without_parens
+from tacita.query.sql.read import AGGREGATES, check_length, is_aggregated, refused, text_of, without_parens
 from tacita.query.sql.scalar import constant
 
 __all__ = ["make_outer", "make_stage", "place_of"]
 
+_ENDS = ("_std", "_low", "_high")
 Lift = Callable[[exp.Expr, str], exp.Expr]
 
 
@@ -27,6 +28,13 @@ def make_stage(select: exp.Select, items: tuple[Item, ...], lift: Lift, aliases:
         hint = "Give one of them another name with AS"
         raise InvalidInput("SELECT: has the name of another column of the answer", field="sql", value=twice, hint=hint)
 
+    shadowing = next((f"{name}{end}" for name in headings for end in _ENDS if f"{name}{end}" in headings), None)
+    if shadowing is not None:
+        rule, hint = "SELECT: has the name of an error or an interval of another column", "Give it another name with AS"
+        raise InvalidInput(rule, field="sql", value=shadowing, hint=hint)
+    group = select.args.get("group")
+    grouped = {part.name.lower() for part in (group.expressions if group else []) if isinstance(part, exp.Column)}
+
     def meant(part: exp.Expr) -> exp.Expr:
         """ORDER BY and HAVING may use headings and places."""
         if isinstance(part, exp.Literal) and not part.is_string:
@@ -37,7 +45,7 @@ def make_stage(select: exp.Select, items: tuple[Item, ...], lift: Lift, aliases:
     limit, offset = (select.args.get(name) for name in ("limit", "offset"))
     return Stage(
         items=items,
-        having=None if having is None else lift(_replaced(having.this, aliases), "HAVING"),
+        having=None if having is None else lift(_replaced(having.this, aliases, grouped), "HAVING"),
         order=tuple(
             (
                 meant(each.this),
@@ -58,10 +66,17 @@ def place_of(part: exp.Literal, count: int, clause: str) -> int:
     return int(part.this) - 1
 
 
-def _replaced(part: exp.Expr, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
+def _replaced(part: exp.Expr, aliases: Mapping[str, exp.Expr], grouped: Collection[str] = ()) -> exp.Expr:
+    """Replace names after AS by what they stand for: not inside aggregates, and not those of groups in HAVING."""
+
+    def known(node: exp.Expr) -> bool:
+        named = isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
+        return named and node.name.lower() not in grouped and node.find_ancestor(*AGGREGATES) is None
+
+    check_length(part, [aliases[node.name.lower()] for node in part.find_all(exp.Column) if known(node)])
+
     def named(node: exp.Expr) -> exp.Expr:
-        known = isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
-        return exp.Paren(this=aliases[node.name.lower()].copy()) if known else node
+        return exp.Paren(this=aliases[node.name.lower()].copy()) if known(node) else node
 
     return part.copy().transform(named)
 

@@ -147,6 +147,10 @@ def _check(domain: Domain, columns: TapColumns) -> None:
     if domain.person is None:
         hint = "Name the column of the card in the schema: `person: card`"
         raise InvalidInput("tap records need a card: whose trips they are", field="person", hint=hint)
+    named = [name for name in columns.as_dict().values() if name is not None]
+    twice = next((name for name in named if named.count(name) > 1 or name == domain.person), None)
+    if twice is not None:
+        raise InvalidInput("must be a column of its own for each role", field="columns", value=twice)
     for role, name in columns.as_dict().items():
         if name is None:
             if role in NEEDED:
