@@ -93,3 +93,13 @@ def test_the_person_of_a_schema_stays_its_person():
     schema = {"attributes": [{"name": "who", "kind": "identifier"}, NUMBERS["attributes"][0]]}
     assert Domain.from_dict(schema_of("", lines_of(schema), person="who")).person == "who"
     assert Domain.from_dict(schema_of("", lines_of(schema))).person is None
+
+
+def test_edges_follow_the_bounds():
+    drafted = {"name": "age", "kind": "numeric", "bounds": [10, 80], "edges": [10, 20, 40, 80], "integer": True}
+    (line,) = lines_of({"attributes": [drafted]})
+    assert line.attribute()["edges"] == [10, 20, 40, 80]
+    line.high = "100"
+    assert line.attribute()["edges"] == [10, 20, 40, 100]
+    line.low = "30"
+    assert line.attribute()["edges"] == [30, 40, 100]

@@ -71,7 +71,7 @@ class Line:
         if self.kind == "numeric":
             ends = [self._number(self.low, "low"), self._number(self.high, "high")]
             whole = {"integer": True} if self.rest.get("integer") else {}
-            return common | {"bounds": ends} | self._bins() | whole
+            return common | {"bounds": ends} | self._bins(*ends) | whole
         if self.kind == "date":
             if not self.bins.strip():
                 hint = f"Write one of {', '.join(STEPS)}"
@@ -86,15 +86,15 @@ class Line:
             return declared
         return [line if line in declared else line.strip() for line in self.levels.split("\n") if line.strip()]
 
-    def _bins(self) -> dict[str, Any]:
-        """The bins of a number as its owner left them: nothing is filled in for them."""
+    def _bins(self, low: float, high: float) -> dict[str, Any]:
+        """The bins of a number as its owner left them: nothing is filled in for them, and edges follow the bounds."""
         if self.bins.strip():
             count = self._number(self.bins, "bins")
             if not count.is_integer():
                 raise InvalidInput("must be a whole number", field=f"{self.name}.bins", value=self.bins)
             return {"bins": int(count)}
         if self.without_bins == "edges":
-            return {"edges": self.rest["edges"]}
+            return {"edges": [low, *(each for each in self.rest["edges"][1:-1] if low < each < high), high]}
         if self.without_bins == "whole":
             return {}
         hint = "Write a number of bins, such as 10"
