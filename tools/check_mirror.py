@@ -15,7 +15,12 @@ ROOT = Path(__file__).resolve().parent.parent
 # rooms whose modules are tested through their surface: (tests, reason)
 ROOMS = {
     "cli": ("cli", "a command is run as a user runs it; several commands of one story share a file"),
+    "cli/assessing": ("cli", "commands are run as a user runs them"),
+    "cli/collecting": ("cli", "commands are run as a user runs them"),
+    "cli/learning": ("cli", "commands are run as a user runs them"),
     "cli/parts": ("cli", "commands are run as a user runs them"),
+    "cli/rows": ("cli", "commands are run as a user runs them"),
+    "cli/service": ("cli", "commands are run as a user runs them"),
     "client": ("client/test_client.py", "one client of several parts, against a running server"),
     "collect/channels/parts": ("collect/channels", "shared parts are tested with each channel that uses them"),
     "console": ("browser", "pages are tested in a real browser"),
@@ -24,6 +29,8 @@ ROOMS = {
     "calculators": ("calculators/test_registry.py", "every calculator passes the same tests"),
     "recipes": ("recipes/test_registry.py", "every kind of paid answer passes the same tests"),
     "server/routes": ("server", "a route is tested with the noun behind it, and all of them by test_serialise.py"),
+    "server/routes/campaigns": ("server", "as all routes"),
+    "server/routes/releases": ("server", "as all routes"),
     "testing": ("testing", "contracts are run by the rooms they are for, each with a broken twin"),
     "wire": ("server/test_serialise.py", "models of requests and answers: every one is sent through its route"),
 }
@@ -91,7 +98,7 @@ TOGETHER = {
     "server/releasing/test_federated.py": ("synthesize/federated/planning",),
     "server/routes/test_query.py": ("server/releasing/queries",),
     "server/routes/test_assessments.py": ("server/releasing/assessments",),
-    "server/routes/test_campaigns.py": ("server/campaigns",),
+    "server/routes/campaigns/test_campaigns.py": ("server/campaigns",),
     "server/jobs/test_supervisor.py": ("worker",),
     "server/test_holder.py": ("events",),
     "server/test_openapi.py": ("app", "services"),

@@ -161,7 +161,7 @@ def test_a_flip_is_planned_with_a_test_that_knows_the_noise() -> None:
 def test_a_calculator_is_on_every_surface(name: str) -> None:
     from typer.main import get_command
 
-    from tacita.cli.risk import app
+    from tacita.cli.assessing.risk import app
 
     assert CONTRACT["paths"][f"/v1/calculators/{name}"]["post"]["summary"] == CALCULATORS[name].summary
     command = get_command(app).commands[name]  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ def test_a_new_calculator_is_one_entry() -> None:
     from typer import Typer
     from typer.testing import CliRunner
 
-    from tacita.cli.risk import command_of
+    from tacita.cli.assessing.risk import command_of
     from tacita.server.routes.calculators import routes_of
 
     example = Calculator(

@@ -29,17 +29,15 @@ from tacita.server.routes import (
     anonymize,
     assessments,
     budget,
-    campaigns,
     datasets,
-    findings,
     health,
     jobs,
     query,
-    releases,
-    reports,
     sql,
     tokens,
 )
+from tacita.server.routes.campaigns import campaigns, findings, reports
+from tacita.server.routes.releases import releases
 from tacita.tables.cells import Cells
 from tacita.tables.release import Releases
 from tacita.tables.table import Table

@@ -25,68 +25,75 @@ VERBS = {
     "schema": Verb("Draft, check and confirm the public schema of the data.", "schema"),
     "budget": Verb("Open accounts and see what was spent.", "budget"),
     "collect": Verb(
-        "Run local-privacy surveys: plan, run a campaign, read the results.", "collect", also=("campaign", "findings")
+        "Run local-privacy surveys: plan, run a campaign, read the results.",
+        "collecting.collect",
+        also=("collecting.campaign", "collecting.findings"),
     ),
     "query": Verb("Release private counts, histograms and statistics, paid from an account.", "query", "query"),
     "release": Verb(
         "Release tables, statistics, clusters, components, bounds or a network, paid from an account.", "release"
     ),
-    "anonymize": Verb("Release k-anonymous rows, or nothing.", "anonymize", "anonymize"),
-    "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "log"),
-    "synthesize": Verb("Release synthetic rows, paid from an account.", "synthesize", "synthesize"),
-    "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "model"),
+    "anonymize": Verb("Release k-anonymous rows, or nothing.", "rows.anonymize", "anonymize"),
+    "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "rows.log"),
+    "synthesize": Verb("Release synthetic rows, paid from an account.", "rows.synthesize", "synthesize"),
+    "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "rows.model"),
     "network": Verb(
         "Learn Bayesian networks from exact rows, compare them, estimate effects. No privacy guarantee.",
-        "network",
-        also=("network_figures",),
+        "learning.network",
+        also=("learning.network_figures",),
     ),
     "text": Verb(
         "Train generators of headlines, draw from them, measure what they have memorised.",
-        "text",
-        also=("text_figures",),
+        "rows.text",
+        also=("rows.text_figures",),
     ),
-    "relate": Verb("Release synthetic parents and children, paid from an account.", "relate", "relate"),
-    "mobility": Verb("Tap records: find communities, release synthetic ones, assess them.", "mobility"),
+    "relate": Verb("Release synthetic parents and children, paid from an account.", "rows.relate", "relate"),
+    "mobility": Verb("Tap records: find communities, release synthetic ones, assess them.", "rows.mobility"),
     "impute": Verb(
         "Replace sensitive cells by draws, several times. No privacy guarantee: read the assessment first.",
-        "impute",
+        "rows.impute",
         "impute",
     ),
-    "learn": Verb("Fit differentially private models.", "learn"),
-    "function": Verb("Release functions of private rows, which may then be asked any number of times.", "functions"),
-    "federate": Verb("Synthesize from several holders; their data stays with them.", "federate"),
-    "holder": Verb("Take part in a federated synthesis; the data stays here.", "holder"),
+    "learn": Verb("Fit differentially private models.", "learning.learn"),
+    "function": Verb(
+        "Release functions of private rows, which may then be asked any number of times.", "learning.functions"
+    ),
+    "federate": Verb("Synthesize from several holders; their data stays with them.", "rows.federate"),
+    "holder": Verb("Take part in a federated synthesis; the data stays here.", "rows.holder"),
     "assess": Verb(
         "Attack a release and measure its utility. For the owner: figures come from exact rows.",
-        "assess",
+        "assessing.assess",
         "assess",
     ),
     "compare": Verb(
-        "Simulate several releases, assess them in the same way, and recommend one with reasons.", "assess", "compare"
+        "Simulate several releases, assess them in the same way, and recommend one with reasons.",
+        "assessing.assess",
+        "compare",
     ),
     "audit": Verb(
         "Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.",
-        "audit",
+        "assessing.audit",
         "audit",
     ),
     "decide": Verb(
-        "Test independence on released tables, and find how likely noise turned a decision; costs nothing.", "decisions"
+        "Test independence on released tables, and find how likely noise turned a decision; costs nothing.",
+        "assessing.decisions",
     ),
     "verify": Verb(
         "Check signature, files and arithmetic of a privacy statement. Exit status 3 if something does not hold.",
-        "verify",
+        "assessing.verify",
         "verify",
     ),
-    "risk": Verb("Compute losses, odds, prices and chances from public numbers; reads no data.", "risk"),
+    "risk": Verb("Compute losses, odds, prices and chances from public numbers; reads no data.", "assessing.risk"),
     "serve": Verb(
         "Serve the REST interface and the console, with a worker for long jobs. Settings: docs/reference/settings.md.",
-        "serve",
+        "service.serve",
         "serve",
     ),
-    "token": Verb("Create, list and revoke the service's tokens.", "token"),
+    "token": Verb("Create, list and revoke the service's tokens.", "service.token"),
     "demo": Verb(
         "Simulate a census, release private statistics, collect one attribute from respondents, write a report.",
-        "demo",
+        "service.demo",
         "demo",
     ),
 }

@@ -24,26 +24,17 @@ from tacita.server.routes import (
     audit,
     budget,
     calculators,
-    campaigns,
     compat,
     datasets,
-    deciding,
-    drawing,
-    findings,
     health,
-    holders,
     jobs,
-    making,
-    model_releases,
-    models,
     query,
-    releases,
-    reports,
-    sheets,
     sources,
     sql,
     tokens,
 )
+from tacita.server.routes.campaigns import campaigns, findings, reports, sheets
+from tacita.server.routes.releases import deciding, drawing, holders, making, model_releases, models, releases
 from tacita.server.services import EngineFor, Services
 from tacita.settings import Settings
 

@@ -28,7 +28,8 @@ from tacita.server.auth.tokens import Token
 from tacita.server.http import errors, logs
 from tacita.server.http.gate import Gate
 from tacita.server.http.listening import listen
-from tacita.server.routes import health, models
+from tacita.server.routes import health
+from tacita.server.routes.releases import models
 from tacita.server.services import Services
 from tacita.settings import Settings
 from tacita.store import now

@@ -14,7 +14,7 @@ from tacita.client import Client
 from tacita.server.jobs import jobs
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.registry import KINDS
-from tacita.server.routes.making import routes_of
+from tacita.server.routes.releases.making import routes_of
 from tacita.wire.base import RequestModel, ResponseModel
 
 ROOT = Path(__file__).parents[3]

@@ -18,8 +18,8 @@ from tacita.server.jobs.jobs import Job
 from tacita.server.releasing.answers import PageResponse
 from tacita.server.releasing.files import page_of
 from tacita.server.releasing.kind import dataset_of
-from tacita.server.routes.models import find
 from tacita.server.routes.query import Key
+from tacita.server.routes.releases.models import find
 from tacita.server.services import Services
 from tacita.tables.release import Releases
 from tacita.wire import AssessmentInfo, AssessmentRequest, AttackInfo, ComparisonInfo, ComparisonRequest, JobInfo

@@ -1,0 +1,1 @@
+"""Commands that attack, audit and decide."""

@@ -1,0 +1,1 @@
+"""Commands of surveys under local privacy."""
