@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from tacita.synthesize.text.headline_files import HeadlineFile
+
 from ..conftest import run
 
 SMALL = ("--hidden", "8", "--words", "6")
@@ -65,13 +67,22 @@ def test_private_training_is_charged_stated_and_repeated_for_free(tmp_path):
     assert "budget" in refused.err.lower()
 
 
+def test_headlines_are_read_after_the_charge(tmp_path, monkeypatch):
+    good("budget", "open", "news", "--unit", "row", "--epsilon", "3", "--delta", "1e-5")
+    paid = ("-a", "news", "--epsilon", "4", "--delta", "1e-5", "--steps", "3", "--sample", "40", "--people", "200")
+    asked = ("text", "train", "headlines.csv", "-v", "words.json", "-o", "model.json", "--kind", "cgru", *paid, *SMALL)
+    monkeypatch.setattr(HeadlineFile, "read", lambda _: pytest.fail("read before the charge"))
+    refused = run(*asked)
+    assert refused.code == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "choose private training or none"),
         (("--no-guarantee", "--epsilon", "1"), "choose private training or none"),
         (("--epsilon", "1", "--delta", "1e-5"), "needs one"),
-        (("--no-guarantee", "--text-column", "title"), "must name a column"),
+        (("--no-guarantee", "--text-column", "title"), "no such name"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(arguments, words):

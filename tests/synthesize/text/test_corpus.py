@@ -1,23 +1,16 @@
-"""Headlines as codes, and files."""
+"""Headlines as codes, and as a source."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from tacita.domain import Categorical, Domain, Identifier
-from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.synthesize.text.corpus import (
-    HeadlineRows,
     Headlines,
     HeadlineSource,
     RawHeadline,
-    read_headlines,
-    read_news,
-    write_headlines,
 )
 from tacita.synthesize.text.example import example_headlines, example_vocabulary
-from tacita.synthesize.text.vocabulary import END, UNKNOWN, Vocabulary, tokenize
+from tacita.synthesize.text.vocabulary import END, UNKNOWN, Vocabulary
 
 WORDS = Vocabulary(words=("banks", "cut", "rates", "again"), topics=("business", "health"), public=True)
 
@@ -65,40 +58,7 @@ def test_trimming_removes_only_places_that_are_empty(headlines):
 
 
 def test_headlines_are_not_printed(headlines):
-    assert not any(word in repr(headlines) + repr(HeadlineSource(data=headlines)) for word in ("array", "doctors"))
-
-
-def test_a_written_file_is_read_again(tmp_path):
-    raw = example_headlines(20, seed=4)
-    write_headlines(tmp_path / "some.csv", raw)
-    assert read_headlines(tmp_path / "some.csv") == raw
-
-
-def test_columns_may_have_other_names(tmp_path):
-    (tmp_path / "some.tsv").write_text('title\tkind\n"Banks, ""cut"" rates again"\thealth\n\tbusiness\n')
-    found = read_headlines(tmp_path / "some.tsv", text="title", topic="kind")
-    assert found == [RawHeadline(("banks", "cut", "rates", "again"), "health"), RawHeadline((), "business")]
-    with pytest.raises(InvalidInput, match="must name a column"):
-        read_headlines(tmp_path / "some.tsv")
-    with pytest.raises(InvalidInput, match="comma- or tab-separated"):
-        read_headlines(tmp_path / "none.csv")
-
-
-def test_the_news_aggregator_is_read(tmp_path):
-    lines = [
-        '1\tFed official says "weak data" caused by weather\thttp://a\tTimes\tb\tddUy\twww.a\t1394470370698',
-        "2\tA new phone\thttp://b\tPost\tt\tddUz\twww.b\t1394470371207",
-        "3\tActor\u2019s secret wedding in town\thttp://c\tPost\te\tddUz\twww.b\t1394470371207",
-    ]
-    (tmp_path / "newsCorpora.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = read_news(tmp_path / "newsCorpora.csv")
-    assert found[0] == RawHeadline(tuple(tokenize("fed official says weak data caused by weather")), "business")
-    assert found[2] == RawHeadline(tuple(tokenize("actor s secret wedding in town")), "entertainment")
-    vocabulary = Vocabulary(words=("phone",), topics=("business", "technology", "entertainment", "health"), public=True)
-    assert len(Headlines.encode(found, vocabulary)) == 2
-    (tmp_path / "other.csv").write_text("one\ttwo\n")
-    with pytest.raises(InvalidInput, match="eight columns"):
-        read_news(tmp_path / "other.csv")
+    assert not any(word in repr(headlines) + repr(HeadlineSource.of(headlines)) for word in ("array", "doctors"))
 
 
 def test_other_vocabularies_are_not_joined(headlines):
@@ -109,11 +69,15 @@ def test_other_vocabularies_are_not_joined(headlines):
     assert headlines.vocabulary == example_vocabulary()
 
 
-def test_rows_of_an_engine_are_read_as_headlines():
-    raw = example_headlines(20, seed=1)
-    words = example_vocabulary()
-    rows = pa.table({"title": [" ".join(each.words) for each in raw], "about": [each.topic for each in raw]})
-    domain = Domain(attributes=[Identifier(name="title"), Categorical(name="about", levels=words.topics)])
-    source = HeadlineRows(engine=LocalEngine(domain, rows), vocabulary=words, text="title", topic="about", tagged=False)
-    assert source.domain.fingerprint == words.domain.fingerprint
-    assert np.array_equal(source.headlines().words, Headlines.encode(raw, words).words)
+def test_a_source_reads_when_it_is_asked(headlines):
+    calls = []
+
+    def read():
+        calls.append(1)
+        return example_headlines(5, seed=2)
+
+    source = HeadlineSource.reading(read, headlines.vocabulary)
+    assert source.domain.fingerprint == headlines.vocabulary.domain.fingerprint
+    assert not calls
+    assert len(source.headlines()) == 5
+    assert calls

@@ -38,7 +38,7 @@ def test_a_session_charges_and_keeps_the_generator(plan, headlines, tmp_path):
     ledger = Ledger(Database(f"sqlite:///{tmp_path}/state.db"))
     ledger.open("news", unit=ROW, neighbours=ADD, budget=Budget.approx(3.0, 1e-5))
     terms = {"ledger": ledger, "account": "news", "principal": "me", "source": SecureSource()}
-    session = Session(engine=HeadlineSource(data=headlines), **terms)
+    session = Session(engine=HeadlineSource.of(headlines), **terms)
     made = session.ask(plan, purpose="headlines", key="one")
     assert made.guarantee == "central"
     assert made.provenance.charge is not None
@@ -52,13 +52,13 @@ def test_without_a_budget_there_is_no_guarantee_and_no_ledger_takes_it(headlines
     plan = RECIPE.calibrate(headlines.vocabulary, None, unit=ROW, neighbours=ADD)
     assert isinstance(plan.event, NonPrivate)
     assert plan.as_dict()["cost"] is None
-    made = plan.run(HeadlineSource(data=headlines.take(slice(0, 30))), SecureSource())
+    made = plan.run(HeadlineSource.of(headlines.take(slice(0, 30))), SecureSource())
     assert made.guarantee == "none"
     assert "may repeat them" in made.statement()
     ledger = Ledger(Database(f"sqlite:///{tmp_path}/state.db"))
     ledger.open("news", unit=ROW, neighbours=ADD, budget=Budget.approx(3.0, 1e-5))
     session = Session(
-        engine=HeadlineSource(data=headlines), ledger=ledger, account="news", principal="me", source=SecureSource()
+        engine=HeadlineSource.of(headlines), ledger=ledger, account="news", principal="me", source=SecureSource()
     )
     with pytest.raises(BudgetExceeded):
         session.ask(plan, key="one")
@@ -87,7 +87,7 @@ def test_other_units_neighbours_and_budgets_are_refused(headlines, budget, unit,
 def test_headlines_of_another_vocabulary_or_length_are_refused(plan, headlines):
     other = Vocabulary(words=("banks",), topics=("business",), public=True)
     with pytest.raises(InvalidInput, match="vocabulary that the plan was made for"):
-        RECIPE.calibrate(other, None, unit=ROW, neighbours=ADD).run(HeadlineSource(data=headlines), SeededSource(1))
+        RECIPE.calibrate(other, None, unit=ROW, neighbours=ADD).run(HeadlineSource.of(headlines), SeededSource(1))
     with pytest.raises(InvalidInput, match="coded with the length"):
         plan.train(headlines.trimmed().take(slice(0, 3)).trimmed(), SeededSource(1))
 

@@ -22,22 +22,15 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.report.signing import SigningKey
 from tacita.report.statement import state as state_of
 from tacita.settings import Settings
-from tacita.synthesize.text.corpus import (
-    Headlines,
-    HeadlineSource,
-    RawHeadline,
-    read_headlines,
-    read_news,
-    write_headlines,
-)
+from tacita.synthesize.text.corpus import HeadlineSource, RawHeadline
 from tacita.synthesize.text.example import example_headlines, example_vocabulary
+from tacita.synthesize.text.headline_files import HeadlineFile, open_headlines, open_news, write_headlines
 from tacita.synthesize.text.layers import KINDS, Heads
 from tacita.synthesize.text.recipe import HeadlineRecipe
 from tacita.synthesize.text.released import HeadlineGenerator
-from tacita.synthesize.text.tagger import pattern_tagger
 from tacita.synthesize.text.vocabulary import Vocabulary, tokenize
 
-__all__ = ["app", "encode_corpus", "read_corpus", "read_model"]
+__all__ = ["app", "open_corpus", "read_model"]
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -45,11 +38,12 @@ CSV = (".csv",)
 _SHOWN = 10
 KindName = Literal["baseline", "clstm", "cgru", "sclstm", "scgru"]
 
-Corpus = Annotated[Path, typer.Argument(help="Headlines: a CSV or TSV file with a text and a topic in each row.")]
+Corpus = Annotated[Path, typer.Argument(help="Headlines: a file with a text and a topic in each row.")]
 Model = Annotated[Path, typer.Argument(help="A generator that `tacita text train` wrote.")]
 TextColumn = Annotated[str, typer.Option(help="Column of the headlines.")]
 TopicColumn = Annotated[str, typer.Option(help="Column of the topics.")]
 News = Annotated[bool, typer.Option("--news", help="The file is newsCorpora.csv of the UCI News Aggregator.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of a text file, such as cp1252.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same result.")]
 Temperature = Annotated[float, typer.Option(help="Below 1, likely words get likelier.")]
 
@@ -102,6 +96,7 @@ def train(
     clip: Annotated[float, typer.Option(help="With a budget: norm that gradients are clipped to.")] = 1.0,
     text_column: TextColumn = "text",
     topic_column: TopicColumn = "topic",
+    encoding: Encoding = "utf-8",
     news: News = False,
     statement: Annotated[
         Path | None, typer.Option(help="Write a signed statement of the guarantee; `tacita verify` checks it.")
@@ -138,12 +133,13 @@ def train(
         clip=clip,
     )
     known = None if vocabulary is None else Vocabulary.read(vocabulary)
+    corpus = open_corpus(data, text_column, topic_column, encoding, news)
+    tagger = corpus.tagger() if KINDS[kind].tags else None
     if not paid:
-        raw = read_corpus(data, text_column, topic_column, news)
+        raw = corpus.read()
         listed = known or _vocabulary_of(raw)
         plan = recipe.calibrate(listed, None, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
-        coded = encode_corpus(raw, listed, tagged=KINDS[kind].tags)
-        made = plan.run(HeadlineSource(data=coded), SecureSource())
+        made = plan.run(HeadlineSource.reading(lambda: raw, listed, tagger=tagger), SecureSource())
         write_text(output, made.to_json())
         _show_model(made, output, json, {})
         return
@@ -158,9 +154,8 @@ def train(
         facts = [("kind", kind), ("steps", f"{steps:,} with a rate of {recipe.rate:.4g}")]
         show.plan_facts(plan, ledger.quote(paying.name, plan.event), facts, as_json=json)  # type: ignore[arg-type]
         return
-    coded = encode_corpus(read_corpus(data, text_column, topic_column, news), known, tagged=KINDS[kind].tags)
     session = Session(
-        engine=HeadlineSource(data=coded),  # type: ignore[arg-type]
+        engine=HeadlineSource.reading(corpus.read, known, tagger=tagger),  # type: ignore[arg-type]
         ledger=ledger,
         account=paying.name,
         principal="command line",
@@ -200,20 +195,14 @@ def _show_model(made: HeadlineGenerator, output: Path, json: bool, more: dict[st
     show.say(made.statement())
 
 
-def read_corpus(data: Path, text: str, topic: str, news: bool) -> list[RawHeadline]:
-    """Read headlines of a file."""
-    return read_news(data) if news else read_headlines(data, text=text, topic=topic)
+def open_corpus(data: Path, text: str, topic: str, encoding: str, news: bool) -> HeadlineFile:
+    """Open a file of headlines; reads its header only."""
+    return open_news(data) if news else open_headlines(data, text=text, topic=topic, encoding=encoding)
 
 
 def _vocabulary_of(raw: Sequence[RawHeadline]) -> Vocabulary:
     topics = sorted({each.topic for each in raw if each.topic})
     return Vocabulary.from_texts((each.words for each in raw), topics)
-
-
-def encode_corpus(raw: Sequence[RawHeadline], vocabulary: Vocabulary, *, tagged: bool) -> Headlines:
-    """Code headlines; those without tags get some if they are needed."""
-    needed = tagged and not all(len(each.tags) == len(each.words) for each in raw)
-    return Headlines.encode(raw, vocabulary, tagger=pattern_tagger() if needed else None)
 
 
 def read_model(path: Path) -> HeadlineGenerator:

@@ -14,6 +14,7 @@ from tacita.cli.parts.options import Json
 from tacita.cli.rows.text import (
     CSV,
     Corpus,
+    Encoding,
     Model,
     News,
     Seed,
@@ -21,15 +22,15 @@ from tacita.cli.rows.text import (
     TextColumn,
     TopicColumn,
     app,
-    encode_corpus,
-    read_corpus,
+    open_corpus,
     read_model,
 )
 from tacita.common.whole import write_text
 from tacita.errors import InvalidInput
 from tacita.synthesize.text.assessment import TextAssessment, assess_headlines
 from tacita.synthesize.text.canaries import draw_canaries, plant_raw, read_canaries, write_canaries
-from tacita.synthesize.text.corpus import read_headlines, write_headlines
+from tacita.synthesize.text.corpus import HeadlineSource
+from tacita.synthesize.text.headline_files import open_headlines, write_headlines
 
 __all__ = ["app"]
 
@@ -47,6 +48,7 @@ def plant(
     seed: Seed = None,
     text_column: TextColumn = "text",
     topic_column: TopicColumn = "topic",
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Plant random secrets into headlines, to measure later whether a generator has memorised them.
 
@@ -54,7 +56,7 @@ def plant(
     """
     check_files(CSV, output=output)
     check_files(JSON, secrets=secrets)
-    raw = read_headlines(data, text=text_column, topic=topic_column)
+    raw = open_headlines(data, text=text_column, topic=topic_column, encoding=encoding).read()
     canaries = draw_canaries(_numbers(copies), np.random.default_rng(seed), topic=topic, digits=digits)
     write_canaries(secrets, canaries)
     write_headlines(output, [*raw, *plant_raw(canaries)])
@@ -79,6 +81,7 @@ def assess(
     seed: Annotated[int, typer.Option(help="Seed of drawing.")] = 0,
     text_column: TextColumn = "text",
     topic_column: TopicColumn = "topic",
+    encoding: Encoding = "utf-8",
     news: News = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all figures as JSON.")] = None,
     json: Json = False,
@@ -90,8 +93,8 @@ def assess(
     check_files(JSON, output=output)
     made = read_model(model)
     training, others = (
-        encode_corpus(read_corpus(path, text_column, topic_column, news), made.vocabulary, tagged=True)
-        for path in (data, held)
+        HeadlineSource.reading(corpus.read, made.vocabulary, tagger=corpus.tagger()).headlines()
+        for corpus in (open_corpus(path, text_column, topic_column, encoding, news) for path in (data, held))
     )
     planted = () if canaries is None else read_canaries(canaries)
     found = assess_headlines(

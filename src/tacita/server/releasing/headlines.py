@@ -18,10 +18,12 @@ from tacita.server.releasing.files import model_of, rows_of
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
-from tacita.synthesize.text.corpus import HeadlineRows
+from tacita.synthesize.text.corpus import HeadlineSource
+from tacita.synthesize.text.headline_files import read_rows
 from tacita.synthesize.text.layers import KINDS
 from tacita.synthesize.text.recipe import HeadlinePlan, HeadlineRecipe
 from tacita.synthesize.text.released import HeadlineGenerator
+from tacita.synthesize.text.tagger import pattern_tagger
 from tacita.synthesize.text.vocabulary import Vocabulary
 from tacita.synthesize.writing import write_file
 from tacita.wire import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest
@@ -65,12 +67,10 @@ def _make(task: Task, request: HeadlinesRequest) -> str:
         principal=task.job.request["principal"],
         purpose=request.purpose,
         key=task.job.key,
-        view=lambda engine: HeadlineRows(
-            engine=engine,
-            vocabulary=words,
-            text=request.text_column,
-            topic=request.topic_column,
-            tagged=KINDS[request.kind].tags,
+        view=lambda engine: HeadlineSource.reading(
+            lambda: read_rows(engine, request.text_column, request.topic_column),
+            words,
+            tagger=pattern_tagger() if KINDS[request.kind].tags else None,
         ),
     )
     if made.provenance.simulated:

@@ -1,4 +1,4 @@
-"""Headlines as codes, and the files that they are read from: any CSV with a text and a topic, or the News Aggregator.
+"""Headlines as codes, and as a source that a session reads.
 
     tokenize   lower case; whatever is no letter or digit separates words
     keep       headlines of more than 3 words, of a topic that the vocabulary lists; longer ones are cut to `length`
@@ -7,26 +7,21 @@ Each rule looks at one headline alone.
 
 Privacy:  exact headlines, for training and for the owner. One headline is one unit: one person's record. Where a
           person or a story has several headlines, these are several units, and protection is weaker by that factor.
-Data:     UCI News Aggregator, `newsCorpora.csv`: tab separated, no header; topics b, t, e, m.   [Gasparetti 2016]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from tacita import check
 from tacita.domain import Domain
-from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
-from tacita.synthesize.text.vocabulary import END, SPECIAL, TAGS, UNKNOWN, Vocabulary, tokenize
+from tacita.synthesize.text.vocabulary import END, SPECIAL, TAGS, UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
     from tacita.synthesize.text.tagger import Tagger
@@ -34,22 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_WORDS",
     "LENGTH",
-    "NEWS_TOPICS",
-    "HeadlineRows",
     "HeadlineSource",
     "Headlines",
     "RawHeadline",
-    "read_headlines",
-    "read_news",
-    "write_headlines",
 ]
 
 LENGTH = 13
 """Words of a headline at most."""
 
 LEAST_WORDS = 4
-NEWS_TOPICS = {"b": "business", "t": "technology", "e": "entertainment", "m": "health"}
-_NEWS_COLUMNS = ["id", "title", "url", "publisher", "category", "story", "hostname", "timestamp"]
 _TAG_CODES = {tag: code for code, tag in enumerate(TAGS, start=SPECIAL)}
 
 Codes = NDArray[np.int32]
@@ -167,36 +155,10 @@ _ARRAYS = ("words", "tags", "topics")
 
 @dataclass(frozen=True, kw_only=True)
 class HeadlineSource:
-    """Headlines as a session reads them: a public schema, and one method that gives data."""
+    """Headlines as a session reads them: a public vocabulary, and a function that reads data after the charge."""
 
-    data: Headlines = field(repr=False)
-
-    @property
-    def domain(self) -> Domain:
-        """Schema; it names the vocabulary."""
-        return self.data.vocabulary.domain
-
-    def headlines(self) -> Headlines:
-        """All headlines."""
-        return self.data
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadlineRows:
-    """Headlines in the rows of an engine; a session reads them after it was charged.
-
-    Attributes:
-        engine: The rows.
-        vocabulary: Words and topics.
-        text, topic: Names of the columns.
-        tagged: Whether words need tags.
-    """
-
-    engine: Engine
     vocabulary: Vocabulary
-    text: str
-    topic: str
-    tagged: bool
+    read: Callable[[], Headlines] = field(repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -205,65 +167,22 @@ class HeadlineRows:
 
     def headlines(self) -> Headlines:
         """Read all headlines."""
-        from tacita.synthesize.text.tagger import pattern_tagger
+        return self.read()
 
-        rows = pa.Table.from_batches(list(self.engine.rows([self.text, self.topic])))
-        texts = [None if each is None else str(each) for each in rows.column(self.text).to_pylist()]
-        topics = [None if each is None else str(each) for each in rows.column(self.topic).to_pylist()]
-        raw = _raw(texts, topics, [None] * rows.num_rows)
-        return Headlines.encode(raw, self.vocabulary, tagger=pattern_tagger() if self.tagged else None)
+    @classmethod
+    def of(cls, data: Headlines) -> HeadlineSource:
+        """Headlines that are in memory."""
+        return cls(vocabulary=data.vocabulary, read=lambda: data)
 
+    @classmethod
+    def reading(
+        cls, raw: Callable[[], Iterable[RawHeadline]], vocabulary: Vocabulary, *, tagger: Tagger | None = None
+    ) -> HeadlineSource:
+        """Headlines that are still to be read.
 
-def read_headlines(
-    path: str | Path, *, text: str = "text", topic: str = "topic", tags: str = "tags"
-) -> list[RawHeadline]:
-    """Read a CSV or TSV file with a column of texts, one of topics, and perhaps one of tags separated by blanks."""
-    separator = "\t" if Path(path).suffix.lower() in (".tsv", ".tab") else ","
-    try:
-        table = pacsv.read_csv(
-            path,
-            parse_options=pacsv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert_options=pacsv.ConvertOptions(column_types={name: pa.string() for name in (text, topic, tags)}),
-        )
-    except (OSError, pa.ArrowException):
-        raise InvalidInput("must be a file of comma- or tab-separated text", field="headlines", value=path) from None
-    for field_name, name in (("text-column", text), ("topic-column", topic)):
-        if name not in table.column_names:
-            raise InvalidInput("must name a column of the file", field=field_name, value=name)
-    tagged = table.column(tags).to_pylist() if tags in table.column_names else [None] * table.num_rows
-    return _raw(table.column(text).to_pylist(), table.column(topic).to_pylist(), tagged)
-
-
-def read_news(path: str | Path) -> list[RawHeadline]:
-    """Read `newsCorpora.csv` of the UCI News Aggregator: its titles, with the four categories as topics."""
-    try:
-        table = pacsv.read_csv(
-            path,
-            read_options=pacsv.ReadOptions(column_names=_NEWS_COLUMNS),
-            parse_options=pacsv.ParseOptions(delimiter="\t", quote_char=False),
-            convert_options=pacsv.ConvertOptions(
-                include_columns=["title", "category"], column_types=dict.fromkeys(_NEWS_COLUMNS, pa.string())
-            ),
-        )
-    except (OSError, pa.ArrowException):
-        rule = "must be newsCorpora.csv of the News Aggregator: eight columns, tab separated, no header"
-        raise InvalidInput(rule, field="headlines", value=path) from None
-    topics = [NEWS_TOPICS.get(each or "", "") for each in table.column("category").to_pylist()]
-    return _raw(table.column("title").to_pylist(), topics, [None] * len(topics))
-
-
-def write_headlines(path: str | Path, headlines: Sequence[RawHeadline]) -> None:
-    """Write a CSV file that `read_headlines` reads."""
-    columns = {
-        "text": [" ".join(each.words) for each in headlines],
-        "topic": [each.topic for each in headlines],
-        "tags": [" ".join(each.tags) for each in headlines],
-    }
-    pacsv.write_csv(pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}), path)
-
-
-def _raw(texts: Iterable[str | None], topics: Iterable[str | None], tags: Iterable[str | None]) -> list[RawHeadline]:
-    return [
-        RawHeadline(tuple(tokenize(text or "")), topic or "", tuple((named or "").split()))
-        for text, topic, named in zip(texts, topics, tags, strict=True)
-    ]
+        Args:
+            raw: Reads them.
+            vocabulary: Words and topics.
+            tagger: Gives tags to headlines without them.
+        """
+        return cls(vocabulary=vocabulary, read=lambda: Headlines.encode(raw(), vocabulary, tagger=tagger))
