@@ -77,7 +77,7 @@ ROOMS_OF = {
     "opacus": (),
     "pandas": (),
     "polars": ("tables.tabular",),
-    "xlsxwriter": ("tables.tabular",),
+    "xlsxwriter": ("tables.workbook",),
     "pytest": ("testing",),
 }
 

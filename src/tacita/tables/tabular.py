@@ -14,7 +14,7 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,16 +27,15 @@ from tacita.common.whole import whole, write_text
 from tacita.errors import InvalidInput
 from tacita.figures.charts import Interval
 from tacita.figures.picture import Picture
+from tacita.tables.workbook import write_workbook
 
 if TYPE_CHECKING:
     from tacita.tables.release import Release
 
-__all__ = ["FORMATS", "Tabular", "finite", "intervals_of", "write_table", "write_workbook"]
+__all__ = ["FORMATS", "Tabular", "finite", "intervals_of", "write_table"]
 
 FORMATS = (".csv", ".parquet", ".json", ".xlsx")
 _SHOWN = 20
-_FACTS = "guarantee"
-_MOST_CELLS = 1_048_575  # rows of a sheet, less its header
 
 
 class Tabular:
@@ -148,26 +147,3 @@ def write_table(path: str | Path, table: pa.Table, facts: Mapping[str, str]) -> 
                     write_workbook(out, table, facts)
     except OSError as error:
         raise InvalidInput("cannot be written", field="path", value=f"{target}: {error.strerror}") from None
-
-
-def write_workbook(out: BinaryIO, table: pa.Table, facts: Mapping[str, str]) -> None:
-    """Write two sheets: the table, and the facts. Texts are never read as formulas."""
-    if table.num_rows > _MOST_CELLS:
-        hint = "Write .csv or .parquet"
-        raise InvalidInput(f"a sheet holds at most {_MOST_CELLS:,} rows", field="path", value=table.num_rows, hint=hint)
-    import xlsxwriter  # takes as long to load as all of this module
-
-    kept = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": "yyyy-mm-dd"}
-    with xlsxwriter.Workbook(out, kept) as book:
-        bold = book.add_format({"bold": True})
-        sheet = book.add_worksheet("table")
-        sheet.write_row(0, 0, table.column_names, bold)
-        sheet.freeze_panes(1, 0)
-        for at, column in enumerate(table.columns):
-            sheet.write_column(1, at, column.to_pylist())
-        about = book.add_worksheet(_FACTS)
-        about.set_column(0, 0, 18)
-        about.set_column(1, 1, 90, book.add_format({"text_wrap": True}))
-        for at, (name, text) in enumerate(facts.items()):
-            about.write_string(at, 0, name, bold)
-            about.write_string(at, 1, text)

@@ -23,7 +23,7 @@ from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.synthesize.result import Synthesized
 from tacita.synthesize.text.released import HeadlineGenerator
 from tacita.tables.release import Release, Releases
-from tacita.tables.tabular import write_workbook
+from tacita.tables.workbook import write_workbook
 
 __all__ = [
     "ANONYMIZED_ROWS",
