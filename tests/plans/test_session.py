@@ -67,18 +67,33 @@ def test_the_charge_stands_before_the_data_is_touched(ledger):
     session(ledger, Watching(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.5))
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_error_leaves_it_spent(ledger, error):
+def test_an_error_leaves_it_spent(ledger):
     class Failing(LocalEngine):
         def tables(self, workload, unit):
-            raise error
+            raise RuntimeError
 
-    with pytest.raises(error):
+    with pytest.raises(RuntimeError):
         session(ledger, Failing(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.75))
     assert ledger.balance("people").spent == 0.75
     assert next(ledger.history("people")).state == "failed"
     with pytest.raises(BudgetExceeded):
         session(ledger).ask(plan(0.5))
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"), [({"key": "mine"}, "with --key mine"), ({"repeat": False}, "with the same question")]
+)
+def test_a_run_that_the_user_stops_stays_charged_and_runs_again_for_nothing(ledger, ask, words):
+    class Stopped(LocalEngine):
+        def tables(self, workload, unit):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        session(ledger, Stopped(DOMAIN, pa.table({"b": [True]}))).ask(plan(0.75), **ask)
+    assert words in stop.value.__notes__[0]
+    assert ledger.balance("people").spent == 0.75
+    assert len(session(ledger).ask(plan(0.75), **ask)) == 1
+    assert ledger.balance("people").spent == 0.75
 
 
 def test_after_a_refusal_no_data_is_touched(ledger):

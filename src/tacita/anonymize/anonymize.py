@@ -31,6 +31,7 @@ from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.anonymize.population import add_population
 from tacita.anonymize.quasi import DistinctRows, joined, read_distinct_rows
 from tacita.anonymize.recount import classes_of, recount
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InternalError, InvalidInput
@@ -199,6 +200,7 @@ class AnonymizationPlan:
             )
         if population is not None:
             table, inside = add_population(self.domain, table, population, self.quasi)
+        step("finding distinct rows")
         distinct = read_distinct_rows(
             self.domain,
             table,
@@ -218,15 +220,18 @@ class AnonymizationPlan:
                 else "There is no one",
             )
         leaving = len(distinct.of_row) if distinct.part is None else int(distinct.part.sum())
+        step("finding classes")
         budget, search = math.floor(recipe.suppress * leaving), None
         if isinstance(recipe.method, Reports):
             recoding, search = recipe.method.recode_reporting(distinct, asked, budget=budget)
         else:
             recoding = recipe.method.recode(distinct, asked, budget=budget)
+        step("recoding rows")
         combinations = recoding.combinations(distinct.codes)[distinct.of_row]
         rows, origin = render(
             recoding, self.domain, combinations, table, self.leaving[len(self.quasi) :], distinct.part
         )
+        step("counting classes again")
         achieved = self._recount(rows, origin, distinct, recoding, combinations)
         wrong = achieved.failures(asked)
         lost = loss_of(distinct, recoding, k=asked.k, written=getattr(recipe.method, "labels", "tight") == "level")

@@ -5,6 +5,7 @@
 3   the data does not fit             7   not allowed
 4   a source cannot be reached        8   clashes with what is there
 1   anything else                    70   a fault in Tacita
+                                   130   stopped by Ctrl-C
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import typer
 from tacita import errors
 from tacita._version import __version__
 from tacita.cli.parts import show
-from tacita.cli.verbs import Verbs
+from tacita.cli.verbs import Interrupted, Verbs
 
 __all__ = ["EXIT_CODES", "app", "main"]
+
+INTERRUPTED = 130
 
 EXIT_CODES: dict[type[errors.TacitaError], int] = {
     errors.InvalidInput: 2,
@@ -67,11 +70,20 @@ def exit_code(error: errors.TacitaError) -> int:
 def main() -> None:
     """Run the command line: errors become one readable message, or one JSON object with `--json`, and an exit code."""
     try:
-        app()
+        with show.showing_progress():
+            if "--json" in sys.argv:
+                show.show_no_progress()
+            app()
     except SystemExit as ended:
         if not ended.code:
             show.print_notes()
         raise
+    except Interrupted as stop:
+        if "--json" in sys.argv:
+            print(json.dumps({"code": "interrupted", "spent": list(stop.notes)}), file=sys.stderr)
+        else:
+            show.stopped(stop.notes)
+        sys.exit(INTERRUPTED)
     except errors.TacitaError as error:
         if "--json" in sys.argv:
             print(json.dumps(error.as_dict()), file=sys.stderr)

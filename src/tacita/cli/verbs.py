@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["VERBS", "Verbs"]
+from tacita.cli.parts import show
+
+__all__ = ["VERBS", "Interrupted", "Verbs"]
+
+
+class Interrupted(Exception):
+    """The user stopped a command with Ctrl-C; `notes` say what was spent."""
+
+    def __init__(self, notes: tuple[str, ...]) -> None:
+        super().__init__("stopped")
+        self.notes = notes
 
 
 class Verb(NamedTuple):
@@ -126,7 +136,15 @@ class Verbs(TyperGroup):
             alone.command(cmd_name)(found)
             command = typer.main.get_command(alone)
         command.name = cmd_name
+        _add_quiet(command)
         return command
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb; Ctrl-C becomes an exception that `main` explains."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(tuple(getattr(stop, "__notes__", ()))) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the list of verbs."""
@@ -135,3 +153,28 @@ class Verbs(TyperGroup):
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
+
+
+def _quieten(wanted: bool) -> None:
+    if wanted:
+        show.show_no_progress()
+
+
+def _only_quiet(
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", callback=_quieten, expose_value=False, help="Show no progress."),
+    ] = False,
+) -> None:
+    pass
+
+
+def _add_quiet(command: Any) -> None:
+    """Give a command, or all commands of a group, the option `--quiet`."""
+    if hasattr(command, "commands"):
+        for each in command.commands.values():
+            _add_quiet(each)
+        return
+    carrier = typer.Typer(add_completion=False)
+    carrier.command()(_only_quiet)
+    command.params += typer.main.get_command(carrier).params

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacita import check
+from tacita.common.progress import step
 from tacita.domain import Boolean, Domain, Numeric
 from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
@@ -139,6 +140,7 @@ def _draws(
     truth = data.held_out.column(data.target).to_numpy()
     errors, lifted = [], []
     for draw in range(draws):
+        step("comparing", draw / draws)
         model = plan.run(engine, SeededSource(draw))
         if data.task == "linear":
             predicted = model.predict(data.held_out).to_numpy(zero_copy_only=False)

@@ -30,6 +30,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita.common.progress import step as note_step
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.measurement import Measurement, singles_of
@@ -104,6 +105,7 @@ def fit_mixture(
     # 1, less what a fit takes with it where there is much to fit. Judged on one table (Adult) only: at 1 strong
     # dependence is fitted too little, at 0.9 weak dependence too much
     enough = 1 - _OVER * max(0.0, 1 - 1 / alone)
+    note_step("fitting a mixture")
     found = [objective.descend(start.spread(components, rng), steps=steps, enough=enough) for _ in range(fits)]
     return Fitted(
         model=Mixture.average([one.model for one in found]),

@@ -95,9 +95,9 @@ class Session:
         """Charge the plan's event, run it, store the answer, and return what was stored.
 
         With the same key a second time, the stored answer is returned and nothing is charged: use this to retry after a
-        lost connection or a crash. A run that was killed runs again. A failed run does not, since the failure may have
-        revealed something about the data. Exceptions: the source could not be reached before it gave any data, or the
-        plan has a checkpoint to resume from.
+        lost connection or a crash. A run that was killed, or stopped by Ctrl-C, runs again. A failed run does not,
+        since the failure may have revealed something about the data. Exceptions: the source could not be reached
+        before it gave any data, or the plan has a checkpoint to resume from.
 
         With `repeat` false, the question is its own key: if the same was asked with the same budget of the same version
         of the data, the stored answer is returned and nothing is charged. If that run failed, it is charged anew.
@@ -115,6 +115,9 @@ class Session:
         watched = _Watched(self.engine)
         try:
             answer = running.run(cast(Engine, watched), self._source)
+        except KeyboardInterrupt as stop:  # as if killed: the charge stays, and may run again
+            stop.add_note(_stopped_text(charge, repeat))
+            raise
         except BaseException as error:
             # a source that was never reached has done nothing: the charge may run again
             if watched.gave or not isinstance(error, SourceUnavailable) or error.reached:
@@ -163,6 +166,14 @@ class Session:
     def balance(self) -> Balance:
         """Return the balance of the account."""
         return self._ledger.balance(self.account.name)
+
+
+def _stopped_text(charge: Charge, repeat: bool) -> str:
+    again = f"with --key {charge.key}" if repeat else "with the same question"
+    return (
+        f"Account {charge.account} was charged for this before it was stopped, and the charge stays. "
+        f"The same command {again} runs it again and costs nothing more."
+    )
 
 
 class _Watched:

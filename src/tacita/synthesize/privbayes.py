@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from tacita import check
 from tacita.common.plain import plain_fields
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -237,6 +238,7 @@ class PrivBayesPlan(SynthesisPlan):
         known: dict[frozenset[str], Table] = {}
         scores: dict[tuple[str, Key], float] = {}
         while len(parents) < len(self.names):
+            step("choosing parents", len(parents) / len(self.names))
             placed = tuple(name for name in self.names if name in parents)
             left = [name for name in self.names if name not in parents]
             alike = {self.domain[name].size: name for name in left}  # sets depend on the size of a child alone

@@ -22,6 +22,7 @@ import numpy as np
 
 from tacita import check
 from tacita.common.plain import plain_fields
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
@@ -213,6 +214,7 @@ class ChosenPlan(SynthesisPlan):
         piece = {name: name for name in self.names}
         chosen: list[Key] = []
         while len(chosen) < self.rounds:
+            step("choosing tables", len(chosen) / self.rounds)
             open_keys = [key for key in tables if piece[key[0]] != piece[key[1]]]
             key = self._pick(tables, open_keys, product, rows, source)
             chosen.append(key)
@@ -238,6 +240,7 @@ class ChosenPlan(SynthesisPlan):
         found = list(singles)
         current: Model = product
         while len(chosen) < self.rounds:
+            step("choosing tables and fitting", len(chosen) / self.rounds)
             left = [key for key in tables if key not in chosen]
             key = self._pick(tables, left, current, rows, source)
             chosen.append(key)

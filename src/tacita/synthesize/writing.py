@@ -13,6 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacita import check
+from tacita.common.progress import step
 from tacita.common.whole import whole
 from tacita.errors import InvalidInput
 
@@ -47,6 +48,7 @@ def check_parts(parts: int) -> int:
 def write_file(path: str | Path, batches: Iterator[pa.Table], progress: Progress | None = None) -> None:
     """Write batches as one file, which appears when it is whole."""
     target = check_target(path)
+    step("writing rows")
     try:
         with whole(target) as unfinished:
             _write(unfinished, target.suffix.lower(), batches, progress or _silent)

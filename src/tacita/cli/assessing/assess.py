@@ -216,16 +216,15 @@ def assess(
         attacks=tuple(part.strip() for part in (attacks or "").split(",") if part.strip()),
     )
     select(options.attacks)  # refuses unknown names before any data is read
-    with show.progress("assessing", 100) as advance:
-        everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
-        found = run(
-            case,
-            rng,
-            options=options,
-            belongs=belongs,
-            population=everybody,
-            progress=lambda share, what: advance(round(100 * share)),
-        )
+    everybody = None if population is None else read_frame(domain, _table(population, domain), names=case.names)
+    found = run(
+        case,
+        rng,
+        options=options,
+        belongs=belongs,
+        population=everybody,
+        progress=show.shares("assessing"),
+    )
     if report is not None:
         write_assessment(report, found, Path((release or model or tables or [real])[0]).name)
     if json:
@@ -261,8 +260,7 @@ def compare(
     wanted = ComparePlan.read(plan)
     if not json:
         show.say(wanted.trials)
-    with show.progress("comparing", 100) as advance:
-        found = run(wanted, progress=lambda share, what: advance(round(100 * share)))
+    found = run(wanted, progress=show.shares("comparing"))
     if output is not None:
         write_comparison(output, found)
     plain = found.as_dict()

@@ -166,17 +166,17 @@ def granger(
     read = read_series(series, names)
     chosen = read[0].columns
     links = []
-    with show.progress("series", len(read)) as advance:
-        for done, each in enumerate(read, start=1):
-            found = test_series(
-                chosen,
-                each.values,
-                most_lags=most_lags,
-                conditional=not bivariate,
-                stationary=0.05 if difference else None,
-            )
-            links.append(found.links(level))
-            advance(done)
+    advance = show.progress("testing series", len(read))
+    for done, each in enumerate(read, start=1):
+        found = test_series(
+            chosen,
+            each.values,
+            most_lags=most_lags,
+            conditional=not bivariate,
+            stationary=0.05 if difference else None,
+        )
+        links.append(found.links(level))
+        advance(done)
     shares = np.mean(links, axis=0)
     ranked = []
     if networks:

@@ -53,6 +53,9 @@ def paid_already(hint: str) -> Iterator[None]:
     except TacitaError as error:
         error.advise(hint)
         raise
+    except KeyboardInterrupt as stop:
+        stop.add_note(hint)
+        raise
     except OSError as error:
         value = f"{error.filename}: {error.strerror}"
         raise InvalidInput("cannot be written", field="output", value=value, hint=hint) from None

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
+from tacita.cli.parts.progress import Display
 from tacita.common.number_text import number
+from tacita.common.progress import step, watched_by
 from tacita.errors import TacitaError
 
 if TYPE_CHECKING:
@@ -39,11 +40,28 @@ __all__ = [
     "progress",
     "release",
     "say",
+    "shares",
+    "show_no_progress",
+    "showing_progress",
     "statistics",
+    "stopped",
 ]
 
+_display: Display | None = None
+
+
+class _Console(Console):
+    """A console that removes the line of progress before it prints."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as rich does."""
+        if _display is not None:
+            _display.clear()
+        super().print(*objects, **options)
+
+
 # no emoji: a text such as person:KEY:3 must not become a picture of a key
-out, err = (Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
+out, err = (_Console(highlight=False, emoji=False, stderr=stderr) for stderr in (False, True))
 
 _BAR = 28
 _MOST_ROWS = 40
@@ -76,6 +94,7 @@ def forget_notes() -> None:
 
 def print_json(data: Any) -> None:
     """Print plain JSON on standard output, whatever the terminal."""
+    show_no_progress()
     print(json.dumps(data, ensure_ascii=False))
 
 
@@ -94,13 +113,40 @@ def fault(error: Exception) -> None:
         err.print(f"  {escape(Path(frame.filename).name)}:{frame.lineno} {escape(frame.name)}")
 
 
+def stopped(notes: Iterable[str]) -> None:
+    """State that the user stopped the command, and what was spent."""
+    err.print("[bold]Stopped.[/]")
+    for text in notes or ("Nothing was spent.",):
+        err.print(f"  {escape(text)}", soft_wrap=True)
+
+
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar while the block runs; nothing if the output is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+def showing_progress() -> Iterator[None]:
+    """Show the current step on standard error while the block runs, once it takes two seconds."""
+    global _display
+    with Display(err.file, terminal=err.is_terminal) as _display:
+        try:
+            with watched_by(_display.step):
+                yield
+        finally:
+            last, _display = _display, None
+            last.clear()
+
+
+def show_no_progress() -> None:
+    """Show no progress in this command."""
+    if _display is not None:
+        _display.silence()
+
+
+def progress(what: str, total: int) -> Callable[[int], None]:
+    """Return a function that takes how many of a total are done, and shows it as a step."""
+    return lambda done: step(what, done / max(total, 1))
+
+
+def shares(what: str) -> Callable[[float, str], None]:
+    """Return a function that takes the share of some work that is done and its part, and shows them as a step."""
+    return lambda share, part: step(f"{what}: {part}" if part else what, share)
 
 
 def grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

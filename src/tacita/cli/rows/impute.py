@@ -191,10 +191,7 @@ def _assessed(result: Imputed, engine: Engine, control: Engine | None) -> Assess
         rng=rng,
     )
     options = AssessmentOptions(kind="partial" if result.kind == "partial" else "full")
-    with show.progress("assessing", 100) as advance:
-        return assess(
-            case, rng, options=options, belongs=result.origins, progress=lambda share, what: advance(round(100 * share))
-        )
+    return assess(case, rng, options=options, belongs=result.origins, progress=show.shares("assessing"))
 
 
 def _headline(found: Assessment, path: Path) -> Section:

@@ -29,6 +29,7 @@ from tacita.cli.parts.options import (
 )
 from tacita.cli.parts.taps import Columns, PlacesFile, given_columns, read_places, read_taps
 from tacita.common.number_text import number
+from tacita.common.progress import step
 from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
@@ -151,8 +152,7 @@ def communities(
     if only != "all":
         trips = trips.take(trips.weekend == (only == "weekends"))
     visits = trips.visits(fold)
-    with show.progress("sweeps", 100) as advance:
-        model = recipe.fit(visits, np.random.default_rng(seed), progress=lambda share: advance(round(100 * share)))
+    model = recipe.fit(visits, np.random.default_rng(seed), progress=lambda share: step("sweeping", share))
     found = describe(model, visits, trips.schema.places.labels, fold=fold, tau=tau, top=top)
     beside = compare_louvain(model, visits, np.random.default_rng(seed), tau) if louvain else None
     if report is not None:
@@ -297,8 +297,8 @@ def _walk(
 def _write(made: SyntheticMobility, output: Path, wanted: int, model: Path | None) -> None:
     if model is not None:
         write_text(model, made.to_json())
-    with show.progress("records", round(wanted * 10)) as advance:
-        made.write(output, wanted, np.random.default_rng(), progress=advance)
+    advance = show.progress("writing records", round(wanted * 10))
+    made.write(output, wanted, np.random.default_rng(), progress=advance)
 
 
 def _show(made: SyntheticMobility, wanted: int, output: Path, json: bool, more: dict[str, object]) -> None:
@@ -367,17 +367,16 @@ def assess(
     sides = [None if each is None else engine_of(each, taps.domain) for each in (real, released, control)]
     assert sides[0] is not None
     assert sides[1] is not None
-    with show.progress("assessing", 100) as advance:
-        found = assess_taps(
-            taps,
-            sides[0],
-            sides[1],
-            np.random.default_rng(seed),
-            control=sides[2],
-            attempts=attempts,
-            topics=topics,
-            progress=lambda share, _: advance(round(100 * share)),
-        )
+    found = assess_taps(
+        taps,
+        sides[0],
+        sides[1],
+        np.random.default_rng(seed),
+        control=sides[2],
+        attempts=attempts,
+        topics=topics,
+        progress=show.shares("assessing"),
+    )
     sections = assessment_page(report, found)
     if json:
         show.print_json(found.as_dict())

@@ -50,8 +50,8 @@ def draw(
     check_drawable(made)
     if key_column is not None and key_column in made.domain.names:
         raise InvalidInput("must be a name that no column has", field="key_column", value=key_column)
-    with show.progress("rows", rows) as advance:
-        made.write(output, rows, np.random.default_rng(), policy=decode, key=key_column, progress=advance)
+    advance = show.progress("writing synthetic rows", rows)
+    made.write(output, rows, np.random.default_rng(), policy=decode, key=key_column, progress=advance)
     show.say(f"{rows:,} synthetic rows are in {output}. {made.statement()}")
 
 

@@ -143,9 +143,9 @@ def synthesize(
         if model is not None:  # first, since everything else can be derived from it
             write_text(model, result.to_json())
         wanted = max(0, round(result.people)) if rows is None else rows
-        with show.progress("rows", wanted) as advance:
-            drawn = np.random.default_rng()
-            result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=advance)
+        advance = show.progress("writing synthetic rows", wanted)
+        drawn = np.random.default_rng()
+        result.write(output, wanted, drawn, policy=decode, key=key_column, parts=parts, progress=advance)
         if statement is not None:
             state_of(
                 event=result.event,

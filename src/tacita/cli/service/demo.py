@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import track
 
 from tacita.cli.parts import show
 
@@ -23,7 +22,10 @@ def demo(
     from tacita.demo.run import run
 
     def progress(numbers: range, what: str) -> Iterator[int]:
-        yield from track(numbers, description=f"  {what}", console=show.err, transient=True)
+        advance = show.progress(what, len(numbers))
+        for number in numbers:
+            advance(number)
+            yield number
 
     found = run(
         folder,

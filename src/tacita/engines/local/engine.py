@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
@@ -84,6 +85,7 @@ class LocalEngine:
         workload.check(self._domain)
         unit.check(self._domain)
         max_rows = unit.max_rows if unit.person else None
+        step("counting rows")
         return Tables(self._domain, self._at_rest(lambda store: self._count(store, workload.keys, max_rows)))
 
     def project(self, attributes: Iterable[str]) -> Table:
@@ -98,6 +100,7 @@ class LocalEngine:
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """Return the raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
+        step("reading rows")
         return self._rows(names, batch_rows)
 
     def _rows(self, names: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -116,6 +119,7 @@ class LocalEngine:
 
     def check(self) -> SourceCheck:
         """Check how well the data fits its schema; all of it is read, whatever is cached."""
+        step("checking rows")
         return self._at_rest(self._check)
 
     def _check(self, store: CodeStore) -> SourceCheck:

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.applying import apply_recoding
 from tacita.engines.base import BATCH_ROWS, SourceCheck
@@ -96,6 +97,7 @@ class MongoEngine:
         """Count the exact tables of a workload. See `Engine.tables`."""
         workload.check(self._domain)
         unit.check(self._domain)
+        step("counting rows")
         with self._reading() as reader:
             return Tables(self._domain, self._count(reader, workload.keys, unit.max_rows if unit.person else None))
 
@@ -112,6 +114,7 @@ class MongoEngine:
     def rows(self, columns: Iterable[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """Return the raw columns, in batches of at most `batch_rows`."""
         names = check_reading(self._domain, columns, batch_rows)
+        step("reading rows")
         return self._rows(names, batch_rows)
 
     def _rows(self, names: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita.common.progress import step as note_step
 from tacita.learn.feature_map import Array, Points
 from tacita.learn.neural.layers import Layers
 from tacita.models.neural.backend import load_torch
@@ -118,6 +119,7 @@ def _mean_of(module: Any, steps: int, step: Callable[[], None], progress: Progre
     torch = load_torch()
     total, count = [torch.zeros_like(weight) for weight in module.parameters()], 0
     for done in range(1, steps + 1):
+        note_step("training", done / steps)
         step()
         if progress is not None:
             progress(done / steps)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tacita import check
+from tacita.common.progress import step
 from tacita.errors import InvalidInput
 from tacita.models.neural.backend import load_torch
 from tacita.models.neural.training import PrivateTraining
@@ -170,6 +171,7 @@ def reserved_steps(
     while training.left:
         if kept and (training.done - state.reserved) % kept.every == 0:
             write(min(training.done + kept.every, training.law.steps))
+        step("training", training.done / training.law.steps)
         yield
     write(training.done)
 

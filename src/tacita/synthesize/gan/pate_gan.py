@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.common.plain import plain_fields
+from tacita.common.progress import step
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.engines.coded import CodedUnits, coded_units
@@ -182,6 +183,7 @@ class PateGanPlan(SynthesisPlan):
         teachers = Teachers(units, assign_units(len(units), recipe.teachers, source), maker, recipe)
         judge = _Judge(maker, recipe)
         for done in range(recipe.rounds):
+            step("training", done / recipe.rounds)
             teachers.learn(recipe.lessons)
             rows = maker.rows(recipe.votes)
             judge.hear(rows, noisy_votes(teachers.votes(rows), self.law, source) / recipe.teachers)

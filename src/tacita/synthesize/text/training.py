@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tacita.common.progress import step
 from tacita.models.neural.backend import load_torch
 from tacita.models.neural.clipping import UnitLoss
 from tacita.models.neural.training import PrivateTraining, Steps, check_finite
@@ -117,6 +118,7 @@ def train_privately(
     )
     total, count = {name: torch.zeros_like(weight) for name, weight in parameters.items()}, 0
     while training.left:
+        step("training", training.done / law.steps)
         training.step()
         if training.done > law.steps // 2:
             count += 1
@@ -151,6 +153,7 @@ def train_plainly(
         best, best_loss, worse = _arrays(parameters), float("inf"), 0
         loss, exact = loss_of(kind, dropout), loss_of(kind)
         for epoch in range(epochs):
+            step("training", epoch / epochs)
             order = rng.permutation(len(kept))
             for start in range(0, len(order), batch):
                 chosen = torch.from_numpy(order[start : start + batch])
