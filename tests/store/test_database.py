@@ -8,6 +8,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.store import Database
@@ -28,6 +29,12 @@ ROW = {"name": "x", "unit": "row", "neighbours": "a", "budget": "{}", "charges":
 def test_migrations_make_exactly_the_declared_tables(url):
     with Database(url).reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_newest_revision_is_the_head_of_the_migrations():
+    config = Config()
+    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_current_head() == database_module.NEWEST
 
 
 def test_ids_of_reports_survive_the_change_to_runs(url):

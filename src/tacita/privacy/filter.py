@@ -20,7 +20,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
 
 from tacita.privacy.accountant import INFINITE, cost, exact_sum
 from tacita.privacy.budget import Budget, exact
@@ -100,6 +99,8 @@ def _adaptive(history: list[tuple[Event, int]], opened: float, delta: float, nei
         return INFINITE
     gaps, sums = gaps[known], sums[known]
     offsets = math.log((1 - _FAILING - _CUTS) * delta) + np.log(weights[known]) - gaps * sums
+
+    from scipy.special import logsumexp  # only accounts with a delta come here
 
     def epsilon_from(loss: float) -> float:
         exponent = float(logsumexp(offsets + gaps * loss))

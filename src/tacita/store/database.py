@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy.engine import URL, make_url
 
 from tacita.errors import InvalidInput, SourceUnavailable
 from tacita.store.private import private_file
 
-__all__ = ["Database"]
+__all__ = ["NEWEST", "Database"]
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+NEWEST = max(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
+"""Revision of the schema that this version writes: the number of the last migration."""
+_REVISION = sa.table("alembic_version", sa.column("version_num"))
 _MIGRATION_LOCK = 0x7AC17A  # PostgreSQL advisory lock: one process migrates, the others wait
 _BUSY_MS = 60_000
 
@@ -92,17 +91,25 @@ class Database:
     # -- schema ---------------------------------------------------------------------------------------------------
 
     def _migrate(self) -> None:
+        if self._revision() == NEWEST:
+            return
+        from alembic import command  # takes a tenth of a second to load, and is seldom needed
+        from alembic.config import Config
+
         config = Config()
         config.set_main_option("script_location", str(_MIGRATIONS))
-        newest = ScriptDirectory.from_config(config).get_current_head()
-        with self.reading() as connection:
-            if MigrationContext.configure(connection).get_current_revision() == newest:
-                return
         with self.writing() as connection:
             if self.is_postgres:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+    def _revision(self) -> str | None:
+        """The revision of the stored schema; None where there is none yet."""
+        with self.reading() as connection:
+            if not sa.inspect(connection).has_table(_REVISION.name):
+                return None
+            return connection.execute(sa.select(_REVISION.c.version_num)).scalar()
 
 
 def _parse(url: str) -> URL:
