@@ -56,5 +56,12 @@ def __getattr__(name: str) -> Any:
     return load_name(__name__, _HOMES, name, _ROOMS)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Register `%%tacita`, a cell of SQL; IPython calls this for `%load_ext tacita`."""
+    from tacita.client.cell_magic import load_ipython_extension as load
+
+    load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
