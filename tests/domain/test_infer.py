@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.domain.infer import LEAST_HOLDERS, infer
+from tacita.domain.infer import LEAST_HOLDERS, draft_domain, infer
 from tacita.errors import DataError, NotPublic
 
 
@@ -173,3 +173,15 @@ def test_whole_numbers_with_as_many_rows_each_are_keys(each):
     case = np.random.default_rng(each).permutation(np.repeat(np.arange(300) * 7 + 1000, each))
     draft = infer(pa.table({"case": case}).to_batches())
     assert (draft["case"].kind, draft.person) == ("identifier", "case")
+
+
+def test_amounts_in_other_marks_are_no_persons():
+    rows = [f"{at % 200},5" for at in range(1000)]
+    draft = draft_domain(pa.table({"income": rows, "age": [at % 60 for at in range(1000)]}).to_batches())
+    assert draft.domain.person is None
+    assert any("decimal ','" in note for note in draft.notes)
+
+
+def test_edges_have_no_digits_of_rounding():
+    edges = infer(pa.table({"x": [1.3, 2.0, 1.77] * 30}).to_batches())["x"].edges
+    assert all(len(repr(edge)) <= 4 for edge in edges)

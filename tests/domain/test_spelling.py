@@ -21,6 +21,8 @@ from tacita.domain.spelling import DATE_FORMATS, find_dates, find_marks, sentine
         ({"a": {"1,234", "5,678.5"}}, ",", (".", ","), False),
         ({"a": {"1 234,5", "2"}}, ";", (",", " "), False),
         ({"a": {"x"}, "b": set()}, ";", (".", ""), False),
+        ({"a": {"1.67", "1.5"}, "b": {"3.106,71"}, "c": {"4"}}, ";", (".", ""), True),  # two ways in one file
+        ({"a": {"3,5", "4,25"}}, ",", (".", ""), True),  # in quotes
     ],
 )
 def test_marks_explain_all_numbers_or_are_in_doubt(columns, delimiter, marks, doubtful):

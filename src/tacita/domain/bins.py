@@ -28,7 +28,7 @@ def round_outward(low: float, high: float, *, whole: bool) -> tuple[float, float
     # no finer than the numbers are themselves
     step = 10.0 ** max(math.floor(math.log10(max(span, max(abs(low), abs(high)) * 1e-12))), -300)
     step = max(step, 1.0) if whole else step
-    start, end = math.floor(low / step) * step, math.ceil(high / step) * step
+    start, end = _plain(math.floor(low / step) * step), _plain(math.ceil(high / step) * step)
     start = start - step if start == low != 0 else start
     end = end + step if end == high != 0 else end
     return (start, end) if start < end else (start, start + step)
@@ -48,7 +48,7 @@ def round_edges(low: float, high: float, *, whole: bool) -> tuple[float, ...] | 
         first, last = math.ceil(low / step), math.floor(high / step)
         if (high - low) / step <= _MOST_BINS:
             near = step / 1000  # an edge that only rounding keeps apart from a bound
-            inner = [at * step for at in range(first, last + 1) if low + near < at * step < high - near]
+            inner = [_plain(at * step) for at in range(first, last + 1) if low + near < at * step < high - near]
             return _strictly([low, *inner, high])
     return None
 
@@ -63,6 +63,12 @@ def log_edges(high: float, *, whole: bool) -> tuple[float, ...]:
     bottom = max(top - 3, 0) if whole else top - 3
     inner = [factor * 10.0**power for power in range(bottom, top + 1) for factor in (1, 2, 5)]
     return _strictly([0.0, *(edge for edge in inner if 0 < edge < high), high]) or (0.0, high)
+
+
+def _plain(number: float) -> float:
+    """A round number without what multiplication adds: 1.4 and not 1.4000000000000001."""
+    short = float(f"{number:.14g}")
+    return short if abs(short - number) <= 4 * math.ulp(number) else number
 
 
 def _strictly(edges: Sequence[float]) -> tuple[float, ...] | None:

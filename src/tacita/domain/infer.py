@@ -29,7 +29,7 @@ from tacita.domain.bins import log_edges, round_edges, round_outward
 from tacita.domain.dialect import CsvDialect
 from tacita.domain.domain import Domain
 from tacita.domain.profile import LONGEST, Holders, Profile, tally_pairs
-from tacita.domain.spelling import NULL_WORDS, sentinels
+from tacita.domain.spelling import NULL_WORDS, other_marks, sentinels
 from tacita.errors import DataError
 
 __all__ = ["LEAST_HOLDERS", "MOST_LEVELS", "Draft", "draft_domain", "infer"]
@@ -254,6 +254,8 @@ def _person_rank(profile: Profile) -> tuple[bool, int] | None:
     returning = profile.returned or any(times > 1 for times in profile.values.values())
     if not profile.values or not returning or any(_DAY_TEXT.search(text) for text in profile.values):
         return None
+    if other_marks(profile.values, profile.dialect) is not None:  # amounts, written in another way
+        return None
     return _KEY_NAME.search(profile.name) is not None, len(profile.values)
 
 
@@ -288,8 +290,11 @@ def _reason(attribute: Attribute, guess: _Guess) -> str:
 def _doubts(profiles: Mapping[str, Profile], attributes: Iterable[Attribute]) -> Iterator[str]:
     """Yield values that may mean something else than they say."""
     for each in attributes:
+        seen = profiles[each.name]
+        if each.kind == "identifier" and (other := other_marks(seen.values, seen.dialect)):
+            yield f"{each.name}: its values look like numbers with decimal {other.decimal!r}; they are read as texts."
         if isinstance(each, Numeric):
-            found = [profiles[each.name].number(text) for text in profiles[each.name].values]
+            found = [seen.number(text) for text in seen.values]
             for value in sentinels([number for number in found if number is not None]):
                 yield (
                     f"{each.name}: {value} is far from all other values. If it means a missing value, state it: "

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tacita.domain.dialect import CsvDialect, date_of
 
-__all__ = ["DATE_FORMATS", "NULL_WORDS", "Ambiguous", "find_dates", "find_marks", "sentinels"]
+__all__ = ["DATE_FORMATS", "NULL_WORDS", "Ambiguous", "find_dates", "find_marks", "other_marks", "sentinels"]
 
 NULL_WORDS = (
     "",
@@ -44,6 +44,7 @@ NULL_WORDS = (
 """Texts that usually mean a missing value."""
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
 """Marks of decimals and thousands, those that are tried first."""
+_DIALECTS = tuple(CsvDialect(decimal=decimal, thousands=thousands) for decimal, thousands in _MARKS)
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%y", "%d/%m/%y")
 _WORDS = ("%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d%b%Y")
 DATE_FORMATS = tuple(day + time for day in (*_DAYS, *_WORDS) for time in ("", " %H:%M", " %H:%M:%S"))
@@ -59,20 +60,22 @@ class Ambiguous:
     Attributes:
         column: The column.
         readings: Each possible reading: what to state, and what it would mean.
+        rule: What is wrong with them.
     """
 
     column: str
     readings: tuple[tuple[str, str], ...]
+    rule: str = "can be read in more than one way"
 
 
 def find_marks(columns: dict[str, Collection[str]], delimiter: str) -> tuple[CsvDialect, Ambiguous | None]:
-    """Find the marks of decimals and thousands that explain most columns.
+    """Find the marks of decimals and thousands that explain most columns; a column with other marks is a doubt.
 
     Args:
         columns: Distinct texts of each column, without those that mean missing values.
         delimiter: Between values of the file. A comma cannot be in numbers then, except in quotes.
     """
-    dialects = [CsvDialect(decimal=decimal, thousands=thousands) for decimal, thousands in _MARKS]
+    dialects = list(_DIALECTS)
     if delimiter == ",":  # the custom of countries with decimal points
         dialects = [each for each in dialects if each.decimal == "."]
     fits: dict[int, list[str]] = {}
@@ -86,7 +89,19 @@ def find_marks(columns: dict[str, Collection[str]], delimiter: str) -> tuple[Csv
             texts = [t for t in columns[name] if name in fits[other] and len({d.number(t) for d in pair}) == 2]
             if texts:
                 return dialects[best], Ambiguous(name, tuple(_stated(each) for each in pair))
+    for name, texts in columns.items():
+        other = other_marks(texts, dialects[best])
+        if other is not None:
+            ways = ((_stated(dialects[best])[0], "as in most columns"), (_stated(other)[0], f"as in {name!r}"))
+            return dialects[best], Ambiguous(name, ways, "have other marks than those of other columns")
     return dialects[best], None
+
+
+def other_marks(texts: Collection[str], used: CsvDialect) -> CsvDialect | None:
+    """Return marks by which all texts are numbers, where those of a dialect do not make them numbers."""
+    if not texts or all(used.number(text) is not None for text in texts):
+        return None
+    return next((each for each in _DIALECTS if all(_is_number(each, text) for text in texts)), None)
 
 
 def _is_number(dialect: CsvDialect, text: str) -> bool:

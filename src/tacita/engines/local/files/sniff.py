@@ -285,7 +285,7 @@ def _dates(columns: dict[str, set[str]], marks: CsvDialect, reasons: list[str]) 
 def _refuse(doubt: Ambiguous, where: str, what: str) -> None:
     ways = " or ".join(f"{stated} ({meaning})" for stated, meaning in doubt.readings)
     raise InvalidInput(
-        f"must be stated: {what} in {doubt.column!r} can be read in more than one way",
+        f"must be stated: {what} in {doubt.column!r} {doubt.rule}",
         field=where,
         hint=f"State {ways}",
     )
