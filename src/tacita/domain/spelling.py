@@ -89,10 +89,10 @@ def find_marks(columns: dict[str, Collection[str]], delimiter: str) -> tuple[Csv
             texts = [t for t in columns[name] if name in fits[other] and len({d.number(t) for d in pair}) == 2]
             if texts:
                 return dialects[best], Ambiguous(name, tuple(_stated(each) for each in pair))
-    for name, texts in columns.items():
-        other = other_marks(texts, dialects[best])
-        if other is not None:
-            ways = ((_stated(dialects[best])[0], "as in most columns"), (_stated(other)[0], f"as in {name!r}"))
+    for name, written in columns.items():
+        marks = other_marks(written, dialects[best])
+        if marks is not None:
+            ways = ((_stated(dialects[best])[0], "as in most columns"), (_stated(marks)[0], f"as in {name!r}"))
             return dialects[best], Ambiguous(name, ways, "have other marks than those of other columns")
     return dialects[best], None
 

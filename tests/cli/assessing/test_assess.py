@@ -50,6 +50,16 @@ def test_a_copy_is_found_out(folder):
     assert risks["used"] > 0.4 > risks["fresh"]
 
 
+def test_rows_in_the_dialect_of_the_schema_and_a_plain_release(folder):
+    plain = json.loads(run("assess", "fresh.csv", "--real", "used.csv", "-s", "s.yaml", "--json", "--seed", "1").out)
+    text = (folder / "used.csv").read_text().replace(",", ";")
+    (folder / "used.csv").write_bytes(text.encode("utf-16"))
+    (folder / "s.yaml").write_text(SCHEMA + "csv: {delimiter: ';', encoding: utf-16}\n")
+    done = run("assess", "fresh.csv", "--real", "used.csv", "-s", "s.yaml", "--json", "--seed", "1")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["risk"] == plain["risk"]
+
+
 def test_selected_attacks(folder):
     arguments = ("--real", "used.csv", "--control", "held.csv", "-s", "s.yaml", "--attempts", "100")
     found = run("assess", "used.csv", *arguments, "--attacks", "copies, linkability", "--json")

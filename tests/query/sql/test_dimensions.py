@@ -14,6 +14,13 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.sql import Dimension, compile_sql, read_dimension
 
 
+def test_a_file_of_another_dialect_is_the_same_dimension(tmp_path):
+    (tmp_path / "shops.csv").write_bytes("id;stadt;größe\n1;Köln;3,5\n2;Bonn;4,25\n".encode("cp1252"))
+    found = read_dimension(f"shops={tmp_path / 'shops.csv'}")
+    assert found.lookup("id", "stadt") == {"1": "Köln", "2": "Bonn"}
+    assert found.lookup("id", "größe") == {"1": 3.5, "2": 4.25}
+
+
 def test_files_tables_and_records_are_the_same_dimension(tmp_path):
     (tmp_path / "shops.csv").write_text("id,area,open\n1,north,true\n2,,false\n")
     table = pa.table({"id": [1, 2], "area": ["north", None], "open": [True, False]})

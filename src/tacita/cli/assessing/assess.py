@@ -17,6 +17,7 @@ from tacita.cli.parts.options import Json, SchemaFile, TableName
 from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.engines.connect import connect
+from tacita.engines.local.files.open import open_source
 from tacita.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,35 +31,16 @@ T = TypeVar("T")
 
 def _table(source: str, domain: Domain, table: str | None = None) -> pa.Table:
     """Read the columns of the schema that the source has; a release may lack some, and may hold labels."""
-    if Path(source).suffix.lower() in (".parquet", ".csv") or Path(source).is_dir():
-        return read_table(source)
+    if table is None and "://" not in source and Path(source).exists():
+        return read_table(source, domain)
     return pa.Table.from_batches(list(connect(source, domain, table).rows(domain.countable)))
 
 
-def read_table(source: str) -> pa.Table:
-    """Read all columns of a file; those of a CSV file as text."""
-    path = Path(source)
-    if path.suffix.lower() == ".parquet" or path.is_dir():
-        import pyarrow.parquet as pq
-
-        return _read(lambda: pq.read_table(path), source)
-    if path.suffix.lower() == ".csv":
-        import pyarrow.csv as pa_csv
-
-        def read() -> pa.Table:
-            names = pa_csv.open_csv(path).schema.names
-            texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-            return pa_csv.read_csv(path, convert_options=texts)
-
-        return _read(read, source)
-    raise InvalidInput("must end in .csv or .parquet", field="data", value=source)
-
-
-def _read(work: Callable[[], pa.Table], source: str) -> pa.Table:
-    try:
-        return work()
-    except (OSError, pa.ArrowException):
-        raise InvalidInput("cannot be read as CSV or Parquet", field="data", value=source) from None
+def read_table(source: str, domain: Domain | None = None) -> pa.Table:
+    """Read all columns of a file; those of a text file as texts, in the dialect of the schema or plain."""
+    opened = open_source(source, domain)
+    names = opened.columns if domain is None else [name for name in opened.columns if name in domain.names]
+    return pa.Table.from_batches(list(opened.batches(names)))
 
 
 def _document(path: Path, read: Callable[[str], T], field: str) -> T:

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
+from tacita.engines.local.files.sniff import sniff
+from tacita.engines.local.files.stored import StoredFile
 from tacita.errors import InvalidInput
 from tacita.query.sql.scalar import shown
 
@@ -96,7 +98,18 @@ def read_dimension(text: str) -> Dimension:
     if not file.is_file():
         raise InvalidInput("does not exist", field="dimension", value=path)
     try:
-        table = papq.read_table(file) if file.suffix == ".parquet" else pacsv.read_csv(file)
+        table = papq.read_table(file) if file.suffix == ".parquet" else _read_text(file)
     except pa.ArrowException:
         raise InvalidInput("cannot be read as CSV or Parquet", field="dimension", value=path) from None
     return Dimension.of_table(name, table)
+
+
+def _read_text(file: Path) -> pa.Table:
+    """Read a text file; its dialect may be looked for in its rows, because they are public."""
+    dialect = sniff(StoredFile(str(file))).dialect
+    return pacsv.read_csv(
+        file,
+        read_options=pacsv.ReadOptions(encoding=dialect.encoding, skip_rows=dialect.skip),
+        parse_options=pacsv.ParseOptions(delimiter=dialect.delimiter or ",", quote_char=dialect.quote or False),
+        convert_options=pacsv.ConvertOptions(decimal_point=dialect.decimal),
+    )

@@ -8,7 +8,6 @@ Data:     UCI News Aggregator, `newsCorpora.csv`: tab separated, no header; topi
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +19,9 @@ import pyarrow.csv as pacsv
 from tacita.domain import CsvDialect
 from tacita.domain.dialect import DELIMITERS
 from tacita.engines.base import Engine
-from tacita.engines.local.files.base import reading
 from tacita.engines.local.files.open import GROUPS, open_source
-from tacita.engines.local.files.stored import StoredFile, find_files
-from tacita.engines.local.files.text import TEXT
+from tacita.engines.local.files.stored import find_files
+from tacita.engines.local.files.text import TEXT, header_of
 from tacita.errors import DataError, InvalidInput, UnknownName
 from tacita.synthesize.text.corpus import RawHeadline
 from tacita.synthesize.text.tagger import Tagger, pattern_tagger
@@ -33,7 +31,6 @@ __all__ = ["NEWS_TOPICS", "HeadlineFile", "open_headlines", "open_news", "read_r
 
 NEWS_TOPICS = {"b": "business", "t": "technology", "e": "entertainment", "m": "health"}
 _NEWS_COLUMNS = ("id", "title", "url", "publisher", "category", "story", "hostname", "timestamp")
-_LOOK = 1 << 16  # bytes in which the header is searched
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +80,7 @@ def open_headlines(
     """
     file = find_files([path], GROUPS)[0]
     if file.suffix in TEXT:
-        header = _first_line(file, encoding)
-        known = {mark: tuple(next(csv.reader([header], delimiter=mark), ())) for mark in DELIMITERS}
+        known = {mark: header_of(file, _dialect(delimiter=mark, encoding=encoding)) for mark in DELIMITERS}
         delimiter = max(known, key=lambda mark: ({text, topic} <= set(known[mark]), len(known[mark])))
         source = open_source(path, dialect=_dialect(delimiter=delimiter, encoding=encoding))
     else:
@@ -131,13 +127,6 @@ def _dialect(**stated: str) -> CsvDialect:
     except ValueError:
         hint = "Such as utf-8, cp1252 or utf-16"
         raise InvalidInput("must be an encoding", field="encoding", value=stated["encoding"], hint=hint) from None
-
-
-def _first_line(file: StoredFile, encoding: str) -> str:
-    with reading(file.name, "CSV"), file.stream() as stream:
-        start = stream.read(_LOOK)
-    text = start.decode(_dialect(encoding=encoding).encoding, "replace").removeprefix("﻿")
-    return next(iter(text.splitlines()), "")
 
 
 def _texts(column: pa.ChunkedArray) -> list[str | None]:

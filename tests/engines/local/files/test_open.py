@@ -206,6 +206,15 @@ def test_marks_of_files_follow_their_bytes(tmp_path: Path) -> None:
     assert data_marks(one, DOMAIN, "the people").marks == data_marks(f"duckdb:{two}", DOMAIN, "the people").marks
 
 
+def test_a_plain_file_is_read_with_the_schema_of_another_dialect(tmp_path: Path) -> None:
+    """Tacita writes plain files: what it released can be read with the schema of the source."""
+    german = DOMAIN.model_copy(update={"csv": CsvDialect(delimiter=";", encoding="cp1252", decimal=",")})
+    (tmp_path / "plain.csv").write_bytes(text(","))
+    (tmp_path / "german.csv").write_bytes(text(";"))
+    for name in ("plain.csv", "german.csv"):
+        assert connect(str(tmp_path / name), german).check().rows == len(ROWS)
+
+
 def test_a_dialect_is_that_of_the_schema(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(text(";"))
     with pytest.raises(DataError, match="semicolons"):

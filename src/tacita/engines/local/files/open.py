@@ -14,7 +14,7 @@ from tacita.engines.local.files.frame import FrameSource, is_frame
 from tacita.engines.local.files.parquet import PARQUET, ParquetSource
 from tacita.engines.local.files.statistical import STATISTICAL, StatisticalSource
 from tacita.engines.local.files.stored import StoredFile, find_files
-from tacita.engines.local.files.text import TEXT, TextSource
+from tacita.engines.local.files.text import TEXT, TextSource, header_of
 from tacita.engines.local.files.workbook import WORKBOOK, read_workbook
 from tacita.errors import InvalidInput
 
@@ -66,7 +66,7 @@ def _open_paths(
         raise InvalidInput("only a workbook or a database has tables", field="table", value=table)
     if group in (WORKBOOK, STATISTICAL) and len(files) > 1:
         raise InvalidInput("must be one file", field="source", value=", ".join(file.name for file in files[:5]))
-    used = dialect or (domain.csv if domain is not None else CsvDialect())
+    used = dialect or _dialect_of(files, group, domain)
     makers: dict[tuple[str, ...], Callable[[], RowSource]] = {
         PARQUET: lambda: ParquetSource(paths),
         ARROW: lambda: ArrowSource(paths),
@@ -75,6 +75,19 @@ def _open_paths(
         STATISTICAL: lambda: StatisticalSource(files[0]),
     }
     return makers[group]()
+
+
+def _dialect_of(files: Sequence[StoredFile], group: tuple[str, ...], domain: Domain | None) -> CsvDialect:
+    """Return the dialect of the schema; the plain one for files whose header names more of its columns when read so.
+
+    Tacita writes plain files, so what it released can be read with the schema of the source.
+    """
+    plain = CsvDialect()
+    if domain is None or group is not TEXT or not files or domain.csv == plain:
+        return plain if domain is None else domain.csv
+    known = set(domain.names)
+    stated, other = (len(known & set(header_of(files[0], each))) for each in (domain.csv, plain))
+    return plain if domain.csv.header and other > stated else domain.csv
 
 
 def _group(files: Sequence[StoredFile]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from tacita.engines.local.files.conversion import Conversion
 from tacita.engines.local.files.stored import StoredFile, find_files, stamps
 from tacita.errors import DataError
 
-__all__ = ["CSV_BLOCK", "TEXT", "TextSource", "delimiter_of"]
+__all__ = ["CSV_BLOCK", "TEXT", "TextSource", "delimiter_of", "header_of"]
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 """Endings of text files; without a dialect, all but .tsv and .tab have commas."""
@@ -57,6 +57,18 @@ _NO_CSV = {
 def delimiter_of(dialect: CsvDialect, suffix: str) -> str:
     """Return the delimiter of a file: that of the dialect, else that of its ending."""
     return dialect.delimiter or ("\t" if suffix in TABS else ",")
+
+
+def header_of(file: StoredFile, dialect: CsvDialect) -> tuple[str, ...]:
+    """Return the names of a file's columns as a dialect reads them; reads no row."""
+    if not dialect.header:
+        return dialect.columns or ()
+    with reading(file.name, "CSV"), file.stream() as stream:
+        start = stream.read(_LOOK)
+    lines = start.decode(dialect.encoding, "replace").removeprefix("\ufeff").splitlines()[dialect.skip :]
+    written = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
+    names = next(csv.reader(lines[:1], delimiter=delimiter_of(dialect, file.suffix), **written), [])
+    return tuple(name.strip() for name in names) if dialect.trim else tuple(names)
 
 
 class TextSource:
