@@ -13,7 +13,7 @@ from tacita.noise import DiscreteGaussian, DiscreteLaplace, SeededSource
 from tacita.plans import NoisyTables
 from tacita.privacy.accountant import cost, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import Pure
+from tacita.privacy.event import Pure, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.workload import Workload
 from tacita.testing.mechanism import SMOKERS, MechanismContract
@@ -238,3 +238,33 @@ def test_every_pair_of_unit_and_neighbours_is_tried():
         ]
     }
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-4])
+@pytest.mark.parametrize("tables", [1, 3, 8, 30])
+@pytest.mark.parametrize("heavy", [1.0, 25.0])
+def test_the_better_family_is_taken(epsilon, delta, tables, heavy):
+    domain = Domain(attributes=[Boolean(name=f"b{at}") for at in range(tables)])
+    workload = Workload.of(*([name] for name in domain.names))
+    workload = replace(workload, weights=(heavy, *workload.weights[1:]))
+    terms = {"unit": Unit.row(), "neighbours": Neighbours.ADD_REMOVE}
+
+    def variance(family):
+        plan = NoisyTables(workload, family=family).calibrate(domain, Budget.approx(epsilon, delta), **terms)
+        return sum(weight * law.variance for weight, law in zip(workload.weights, plan.laws, strict=True))
+
+    assert variance("auto") == min(variance("laplace"), variance("gaussian"))
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_tables_of_one_law_are_one_event(neighbours):
+    domain = Domain(attributes=[Boolean(name=f"b{at}") for at in range(40)])
+    keys = list(itertools.combinations(domain.names, 2))
+    plan = NoisyTables(Workload.of(*keys)).calibrate(
+        domain, Budget.approx(1.0, 1e-6), unit=Unit.row(), neighbours=neighbours
+    )
+    assert isinstance(plan.event, Repeated)
+    one = NoisyTables(Workload.of(keys[0])).calibrate(domain, plan.budget, unit=Unit.row(), neighbours=neighbours)
+    one = replace(one, laws=plan.laws[:1])
+    assert cost([(plan.event, 1)], plan.budget, neighbours) == cost([(one.event, len(keys))], plan.budget, neighbours)

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -132,3 +133,20 @@ def test_releases_answer_from_the_most_accurate():
 def test_bad_data(bad):
     with pytest.raises(InvalidInput):
         bad()
+
+
+def test_what_many_tables_share_is_written_once(monkeypatch):
+    domain = Domain(attributes=[Boolean(name=f"b{at}") for at in range(6)])
+    engine = LocalEngine(domain, pa.table({name: [True, False] for name in domain.names}))
+    keys = [[a, b] for a in domain.names for b in domain.names if a < b]
+    plan = NoisyTables(Workload.of(*keys)).calibrate(
+        domain, Budget.pure(1.0), unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE
+    )
+    made = plan.run(engine, SeededSource(1))
+    whole = made.to_json()
+    monkeypatch.setattr("tacita.tables.release.MOST_APART", 2)
+    short = made.to_json()
+    assert len(short) < len(whole) / 3
+    assert Releases.from_json(short).as_dict() == Releases.from_json(whole).as_dict() == made.as_dict()
+    odd = Releases([*list(made.values())[1:], replace(made[keys[0]], event=Pure(epsilon=0.5))])
+    assert Releases.from_json(odd.to_json())[keys[0]].event == Pure(epsilon=0.5)

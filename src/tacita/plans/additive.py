@@ -13,8 +13,10 @@ Cost:     one pass over the data for the whole workload.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +26,8 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
 from tacita.plans.recipe import CalibratedPlan, Prediction, check_engine
-from tacita.privacy.budget import Budget
+from tacita.privacy.accountant import cost
+from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import (
     DiscreteGaussianNoise,
@@ -47,6 +50,7 @@ Family = Literal["auto", "laplace", "gaussian"]
 
 _FINEST = 1 << 16
 _MOST_SPREAD = Fraction(1000)
+_FINER = Fraction(33, 32)  # steps of noise in which two families are compared
 """Most that the noise of the lightest table may exceed that of the heaviest."""
 
 
@@ -125,9 +129,26 @@ class NoisyTables:
                     value=list(key),
                     hint="Ask for fewer attributes or coarser bins",
                 )
-        families = families_of(self.family, budget)
-        plans = [self._with(family, domain, budget, unit, neighbours) for family in families]
-        return min(plans, key=self._weighted_variance)
+        *others, family = families_of(self.family, budget)
+        best = self._with(family, domain, budget, unit, neighbours)
+        for other in others:
+            if self._may_beat(best, other):
+                best = min(best, self._with(other, domain, budget, unit, neighbours), key=self._weighted_variance)
+        return best
+
+    def _may_beat(self, plan: CalibratedTables, family: Family) -> bool:
+        """Whether noise of a family with no less weighted variance than the plan's fits its budget.
+
+        If not, this family needs more noise than the plan has: what is cheaper has more variance.
+        """
+        weights: dict[Fraction, float] = {}
+        for part, weight in zip(self._relative(family), self.workload.weights, strict=True):
+            weights[part] = weights.get(part, 0.0) + weight
+        enough, size = self._weighted_variance(plan), Fraction(1, 64)
+        while sum(weight * self._law(family, size * part).variance for part, weight in weights.items()) < enough:
+            size *= _FINER
+        event = _event_of(Counter(self._laws(family, size)), plan.unit, plan.neighbours)
+        return cost([(event, 1)], plan.budget, plan.neighbours) <= exact(plan.budget.amount)
 
     def _weighted_variance(self, plan: CalibratedTables) -> float:
         return sum(weight * law.variance for weight, law in zip(self.workload.weights, plan.laws, strict=True))
@@ -135,20 +156,25 @@ class NoisyTables:
     def _with(
         self, family: Family, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours
     ) -> CalibratedTables:
-        parts = self._relative(family)
-
-        def laws(size: Fraction) -> tuple[Law, ...]:
-            if family == "laplace":
-                return tuple(self._on_grid(size * part) for part in parts)
-            return tuple(DiscreteGaussian.at_least(size * part) for part in parts)
+        parts = Counter(self._relative(family))
 
         def event(size: Fraction) -> Event:
-            return _event_of(laws(size), unit, neighbours)
+            counts: Counter[Law] = Counter()
+            for part, count in parts.items():
+                counts[self._law(family, size * part)] += count
+            return _event_of(counts, unit, neighbours)
 
-        size = smallest(event, budget, neighbours)
-        return CalibratedTables(
-            recipe=self, domain=domain, unit=unit, neighbours=neighbours, budget=budget, laws=laws(size)
-        )
+        laws = self._laws(family, smallest(event, budget, neighbours))
+        return CalibratedTables(recipe=self, domain=domain, unit=unit, neighbours=neighbours, budget=budget, laws=laws)
+
+    def _laws(self, family: Family, size: Fraction) -> tuple[Law, ...]:
+        """Noise of each table, where the heaviest has this size."""
+        parts = self._relative(family)
+        made = {part: self._law(family, size * part) for part in set(parts)}
+        return tuple(made[part] for part in parts)
+
+    def _law(self, family: Family, size: Fraction) -> Law:
+        return self._on_grid(size) if family == "laplace" else DiscreteGaussian.at_least(size)
 
     def _on_grid(self, scale: Fraction) -> Law:
         if self.grid == 1:
@@ -177,9 +203,17 @@ class NoisyTables:
         return plain if self.grid == 1 else plain | {"grid": self.grid}
 
 
-def _event_of(laws: tuple[Law, ...], unit: Unit, neighbours: Neighbours) -> Event:
-    events = tuple(table_event(law, unit, neighbours) for law in laws)
+def _event_of(laws: Counter[Law], unit: Unit, neighbours: Neighbours) -> Event:
+    """Cost of tables with these noises; those of one law are one repeated event."""
+    events = tuple(_repeated(table_event(law, unit, neighbours), count) for law, count in laws.items())
     return events[0] if len(events) == 1 else Sequence(events=events)
+
+
+def _repeated(event: Event, count: int) -> Event:
+    if count == 1:
+        return event
+    inner, times = (event.event, event.count) if isinstance(event, Repeated) else (event, 1)
+    return Repeated(event=inner, count=times * count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,10 +234,10 @@ class CalibratedTables(CalibratedPlan[Releases]):
         """The only tables it will ask an engine for."""
         return self.recipe.workload
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """Cost of a run to each unit, computed from the noise."""
-        return _event_of(self.laws, self.unit, self.neighbours)
+        return _event_of(Counter(self.laws), self.unit, self.neighbours)
 
     def predict(self) -> tuple[Prediction, ...]:
         """The error of every table, before any data is read."""

@@ -270,6 +270,11 @@ class Release(Tabular):
         return estimate_bars(intervals_of(self), share=self.quantity == "share", title=title)
 
 
+MOST_APART = 1000
+"""Tables of a run that are written each with its whole provenance; of more, what they share is written once."""
+_SHARED = ("tacita", "quantity", "guarantee", "trust", "event", "unit", "neighbours", "provenance")
+
+
 class Releases(Mapping[tuple[str, ...], Release], Tabular):
     """Releases that were made together, by their attributes. `project` uses the most accurate one that has them."""
 
@@ -344,8 +349,16 @@ class Releases(Mapping[tuple[str, ...], Release], Tabular):
         return next(iter(self.values())).chart()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"tacita": "releases/1", "releases": [release.as_dict() for release in self.values()]}
+        """Plain data. Of many tables, what they have in common is there once, under `shared`."""
+        if len(self) <= MOST_APART:
+            return {"tacita": "releases/1", "releases": [release.as_dict() for release in self.values()]}
+        plain = (release.as_dict() for release in self.values())
+        first = next(plain)
+        shared = {name: first.pop(name) for name in _SHARED}
+        parts = [first]
+        for part in plain:
+            parts.append({name: value for name, value in part.items() if shared.get(name) != value})
+        return {"tacita": "releases/1", "shared": shared, "releases": parts}
 
     def to_json(self) -> str:
         """All releases as JSON text."""
@@ -356,7 +369,8 @@ class Releases(Mapping[tuple[str, ...], Release], Tabular):
         """The releases that `as_dict` wrote."""
         if data.get("tacita") != "releases/1":
             raise InvalidInput("must be `releases/1`", field="tacita", value=data.get("tacita"))
-        return cls(Release.from_dict(part) for part in data["releases"])
+        shared = data.get("shared", {})
+        return cls(Release.from_dict(shared | part) for part in data["releases"])
 
     @classmethod
     def from_json(cls, text: str) -> Releases:

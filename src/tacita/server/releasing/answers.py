@@ -129,8 +129,10 @@ class DocumentResponse(Response):
 
 
 def _provenances(document: dict[str, Any]) -> list[dict[str, Any]]:
-    parts = document["releases"] if document["tacita"] == "releases/1" else [document]
-    return [part["provenance"] for part in parts]
+    if document["tacita"] != "releases/1":
+        return [document["provenance"]]
+    shared = document.get("shared", {})
+    return [(shared | part)["provenance"] for part in document["releases"]]
 
 
 Format = Literal["csv", "ndjson", "arrow", "parquet", "xlsx"]
