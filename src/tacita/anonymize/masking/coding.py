@@ -4,7 +4,7 @@ A threshold should be public, such as the income above which a law asks no more.
 data is read from exact rows, and the result says so. The mean of a tail keeps the total; it is used only where the tail
 has at least `least` rows, else one large value would be released almost as it is.
 
-Privacy: none. Rows beyond the threshold cannot be told apart by this attribute.
+Privacy: none. Rows beyond the threshold have the same value of this attribute.
 Utility: SSE/SST of the attribute; the mean is kept with `replace = mean`.
 Cost: O(n).
 Claim page: docs/claims/masking.md.
@@ -72,7 +72,7 @@ class _Coding(MaskingMethod):
             threshold = self.threshold
             if threshold is None:
                 # a value of the data, not one between two: nothing new is computed from them
-                threshold = float(np.quantile(there, self.quantile, method="lower"))
+                threshold = float(np.quantile(there, float(self.quantile or 0.0), method="lower"))
                 notes.append(f"The threshold of {name}, {threshold:g}, was read from exact rows.")
             beyond = self._beyond(values, threshold)
             count, code = int(beyond.sum()), float(threshold)

@@ -50,7 +50,7 @@ class Column:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Which cells have no value."""
+        """Mask of the cells without a value."""
         return np.isnan(self.values) if self.is_number else np.asarray(self.values == NO_VALUE)
 
     def with_values(self, values: Floats | Codes) -> Column:
@@ -119,5 +119,7 @@ def read_columns(domain: Domain, table: pa.Table, names: Sequence[str]) -> Colum
         labels = labels_of(attribute)
         place = {label: code for code, label in enumerate(labels)} | {None: NO_VALUE, MISSING: NO_VALUE}
         codes = np.array([place[key] for key in keys], np.int64)  # type: ignore[index]
-        found[name] = Column(name=name, kind=attribute.kind, values=codes[indices], labels=labels, declared=attribute.all_labels)
+        found[name] = Column(
+            name=name, kind=attribute.kind, values=codes[indices], labels=labels, declared=attribute.all_labels
+        )
     return Columns(columns=found, rows=table.num_rows)

@@ -156,7 +156,8 @@ class MaskPlan:
     def run_on(self, table: pa.Table, source: Source) -> Masked:
         """The same over rows that are in memory."""
         first = self._read(table)
-        rows, results, published = first, [], {}
+        rows, results = first, []
+        published: dict[str, PramMatrix] = {}
         for step in self.steps:
             effect = step.apply(rows, source)
             changes = [] if step.randomises else [self._change(rows, effect.columns, name) for name in step.attributes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +15,21 @@ from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
 from tacita.tables.tabular import Tabular
 
-__all__ = ["Masked", "StepResult"]
+__all__ = ["Masked", "StepResult", "loss_text"]
+
+
+def loss_text(epsilon: float) -> str:
+    """A privacy loss with four digits, never rounded down.
+
+    >>> loss_text(2.0794415416798357), loss_text(1.0)
+    ('2.080', '1')
+    """
+    return str(Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(epsilon)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """What one step did.
+    """Result of one step.
 
     Attributes:
         step: The method with its parameters, as plain data.
@@ -78,11 +88,11 @@ class Masked(Tabular):
         """Guarantee of the rows as a whole: none, or local differential privacy for a row."""
         if self.epsilon is None or self.simulated:
             return "none"
-        return f"local differential privacy, epsilon = {self.epsilon:.4g} for a row"
+        return f"local differential privacy, epsilon = {loss_text(self.epsilon)} for a row"
 
     @property
     def statement(self) -> str:
-        """What is protected, in sentences."""
+        """Sentences on the guarantee."""
         parts = []
         if self.guarantee == "none":
             parts.append("No differential privacy: these are rows of real people, masked.")
@@ -92,7 +102,7 @@ class Masked(Tabular):
                 parts.append("A person with several rows loses as many times as much.")
         for name, matrix in self.matrices.items():
             if matrix.epsilon is not None and self.epsilon is None:
-                parts.append(f"{name} alone: local differential privacy, epsilon = {matrix.epsilon:.4g}.")
+                parts.append(f"{name} alone: local differential privacy, epsilon = {loss_text(matrix.epsilon)}.")
         return " ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:

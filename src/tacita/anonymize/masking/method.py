@@ -1,4 +1,4 @@
-"""What every masking method states: its name, parameters with help and bounds, checks, and what it does to columns.
+"""The base of all masking methods: name, parameters with help and bounds, checks, and what it does to columns.
 
 A method is a frozen dataclass in a file of its own and a line in `registry`. Its fields with `described` metadata are
 the parameters that the command line, REST requests and plans take (`text`).
@@ -21,7 +21,7 @@ __all__ = ["Effect", "MaskingMethod"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Effect:
-    """What a step did.
+    """Effect of a step.
 
     Attributes:
         columns: The rows after it.
@@ -90,6 +90,6 @@ class MaskingMethod:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as a plan has it."""
-        own = {each.name: getattr(self, each.name) for each in parameters_of(type(self))}
+        own = {each.name: getattr(self, each.name) for each in parameters_of(self.__class__)}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
         return {self.step: {name: value for name, value in plain.items() if value is not None}}

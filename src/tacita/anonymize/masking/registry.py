@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from tacita.anonymize.masking.coding import BottomCode, TopCode
-from tacita.anonymize.masking.method import MaskingMethod
 from tacita.anonymize.masking.microaggregate import Microaggregate
 from tacita.anonymize.masking.noise import AddNoise
 from tacita.anonymize.masking.pram import Pram
@@ -19,7 +18,7 @@ from tacita.anonymize.parameters import Parameter, parameters_of
 
 __all__ = ["STEPS", "step_parameters"]
 
-STEPS: dict[str, type[MaskingMethod]] = {
+STEPS: dict[str, Any] = {
     kind.step: kind
     for kind in (
         TopCode,
@@ -41,7 +40,7 @@ def step_parameters() -> tuple[Parameter, ...]:
     )
 
 
-def _help(kind: type[MaskingMethod]) -> str:
+def _help(kind: Any) -> str:
     options: list[Any] = [each.name for each in parameters_of(kind) if each.name not in ("attributes", kind.main)]
     more = f"; options after a colon: {', '.join(options)}" if options else ""
     return f"{kind.summary[:-1]}: {kind.form}{more}."

@@ -2,18 +2,18 @@
 
 Two rules say what a missing cell is:
 
-    category   missing is a value of its own. The rows with the same released values, missing among them, are at least k
-               people. This is the default and the stricter rule: it implies the other.
-    wildcard   missing agrees with every value. Each row agrees with at least k rows, itself included, in all keys where
-               both have a value [Templ, Kowarik, Meindl 2015]. It suppresses less; an attacker who guesses why a cell is
-               missing may rule out some of the rows.
+    category   missing is a value of its own. The rows with the same released values, missing among them, are at
+               least k people. This is the default and the stricter rule: it implies the other.
+    wildcard   missing agrees with every value. Each row agrees with at least k rows, itself included, in all keys
+               where both have a value [Templ, Kowarik, Meindl 2015]. It suppresses less; an attacker who guesses why
+               a cell is missing may rule out some of the rows.
 
-Sets of keys to suppress are tried by their size, and among equal sizes the least important keys first. With `category`
-the rows that are still alone are grouped by the keys that would remain: k people or more form a class, and fewer join a
-class with the same values, where there is one. Rows that remain at the end lose all keys; if they are fewer than k, rows
-of classes that stay large enough join them. With `wildcard` a row loses the first set of keys with which k rows agree;
-each suppressed cell can only raise the counts of other rows, so no row falls below k again. Both are greedy: the number
-of cells is small, and not proved least.
+Sets of keys to suppress are tried by their size, and among equal sizes the least important keys first. With
+`category` the rows that are still alone are grouped by the keys that would remain: k people or more form a class, and
+fewer join a class with the same values, where there is one. Rows that remain at the end lose all keys; if they are
+fewer than k, rows of classes that stay large enough join them. With `wildcard` a row loses the first set of keys with
+which k rows agree; each suppressed cell can only raise the counts of other rows, so no row falls below k again. Both
+are greedy: the number of cells is small, and not proved least.
 
 Privacy: none in the sense of differential privacy; k-anonymity over the keys, counted again on the released rows.
 Utility: suppressed cells of each attribute.
@@ -113,7 +113,11 @@ class SuppressLocally(MaskingMethod):
         cells &= codes != _ABSENT
         changed = [columns[name].without(cells[:, j]) for j, name in enumerate(self.attributes)]
         counts = {name: int(cells[:, j].sum()) for j, name in enumerate(self.attributes)}
-        figures: dict[str, Any] = {"suppressed": counts, "cells": int(cells.sum()), "rows": int(cells.any(axis=1).sum())}
+        figures: dict[str, Any] = {
+            "suppressed": counts,
+            "cells": int(cells.sum()),
+            "rows": int(cells.any(axis=1).sum()),
+        }
         return Effect(columns=columns.replaced(changed), figures=figures)
 
 

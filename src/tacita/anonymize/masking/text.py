@@ -102,23 +102,18 @@ def read_yaml(text: str) -> tuple[MaskingMethod, ...]:
     return read_plan(data["steps"] if isinstance(data, Mapping) and set(data) == {"steps"} else data)
 
 
-def _kind(name: str) -> type[MaskingMethod]:
+def _kind(name: str) -> Any:
     if name not in STEPS:
         raise UnknownName(name, field="step", available=tuple(STEPS))
     return STEPS[name]
 
 
-def _made(kind: type[MaskingMethod], given: Mapping[str, Any]) -> MaskingMethod:
+def _made(kind: Any, given: Mapping[str, Any]) -> MaskingMethod:
     for each in parameters_of(kind):
         if each.default is REQUIRED and each.name not in given:
             raise InvalidInput(f"needs {each.name}", field=kind.step, hint=f"For example {kind.form}")
-    typed = {name: _number(value) for name, value in given.items()}
-    return kind(**typed)
-
-
-def _number(value: Any) -> Any:
-    """Whole numbers of a plan as they are; lists as tuples."""
-    return tuple(value) if isinstance(value, list) else value
+    made: MaskingMethod = kind(**given)
+    return made
 
 
 def _value(parameter: Parameter, text: str, name: str, form: str) -> Any:

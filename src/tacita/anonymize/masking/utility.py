@@ -1,4 +1,4 @@
-"""What masking changed, by attribute: lost variance, means, standard deviations, correlations, suppressed cells.
+"""Utility of masked rows, by attribute: lost variance, means, standard deviations, correlations, suppressed cells.
 
     loss = sum w (x - x')^2 / sum w (x - mean)^2     SSE/SST over cells that are there before and after
 
@@ -39,7 +39,7 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What happened to one attribute.
+    """Change of one attribute.
 
     Attributes:
         name: The attribute.
