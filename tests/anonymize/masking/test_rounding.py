@@ -15,7 +15,9 @@ from .test_microaggregate import columns_of
 
 
 def test_to_the_nearest_multiple() -> None:
-    made = Round(attributes=("x",), base=10).apply(columns_of(x=[4.9, 5, 14, -4, -6, 20, float("nan")]), SeededSource(1))
+    made = Round(attributes=("x",), base=10).apply(
+        columns_of(x=[4.9, 5, 14, -4, -6, 20, float("nan")]), SeededSource(1)
+    )
     assert made.columns["x"].values[:6].tolist() == [0, 10, 10, 0, -10, 20]
     assert np.isnan(made.columns["x"].values[6])
 

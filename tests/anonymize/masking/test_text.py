@@ -65,7 +65,9 @@ steps:
     assert read_plan([step.as_dict() for step in steps]) == steps
 
 
-@pytest.mark.parametrize("plan", ["", "round: income=5", "- [round]", "- {round: a=1, top: a=2}", "a: [", "- round", "1"])
+@pytest.mark.parametrize(
+    "plan", ["", "round: income=5", "- [round]", "- {round: a=1, top: a=2}", "a: [", "- round", "1"]
+)
 def test_wrong_plans_are_refused(plan: str) -> None:
     with pytest.raises(InvalidInput):
         read_yaml(plan)
