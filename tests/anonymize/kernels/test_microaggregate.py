@@ -51,13 +51,15 @@ def test_mdav_is_the_plain_program(seed: int) -> None:
     found = mdav_groups(points, k)
     assert found.tolist() == slow_mdav([tuple(row) for row in points.tolist()], k)
     sizes = np.bincount(found)
-    assert k <= sizes.min() and sizes.max() <= 2 * k - 1
+    assert k <= sizes.min()
+    assert sizes.max() <= 2 * k - 1
 
 
 def test_equal_points_are_grouped() -> None:
     sizes = np.bincount(mdav_groups(np.ones((23, 3)), 5))
     assert sizes.sum() == 23
-    assert 5 <= sizes.min() and sizes.max() <= 9
+    assert sizes.min() >= 5
+    assert sizes.max() <= 9
 
 
 def partitions(n: int, k: int) -> Iterator[list[int]]:
@@ -89,5 +91,6 @@ def test_the_optimum_is_no_worse_than_mdav(n: int, k: int) -> None:
     best, mdav = optimal_groups(values, k), mdav_groups(values[:, None], k)
     assert squares(values, best) <= squares(values, mdav) + 1e-9
     sizes = np.bincount(best)
-    assert k <= sizes.min() and sizes.max() <= 2 * k - 1
+    assert k <= sizes.min()
+    assert sizes.max() <= 2 * k - 1
     assert (np.diff(best) >= 0).all()

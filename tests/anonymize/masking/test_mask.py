@@ -68,9 +68,18 @@ def test_all_attributes_randomised_are_local_privacy(domain: Domain, table: pa.T
     assert made.epsilon >= sum(losses)  # type: ignore[arg-type,operator]
     assert made.guarantee.startswith("local differential privacy")
     # nothing about the exact rows is in the result
-    assert not made.changes and not any(step.changes or step.figures for step in made.steps)
+    assert not made.changes
+    assert not any(step.changes or step.figures for step in made.steps)
     after = Mask(steps=(*steps, SuppressLocally(attributes=("job", "sex"), k=5))).prepare(domain)
     assert after.run_on(table, SecureSource()).epsilon == made.epsilon  # what follows a channel costs nothing
+
+
+def test_suppression_that_reads_persons_has_no_guarantee(domain: Domain, table: pa.Table) -> None:
+    known = Domain.from_dict(domain.as_dict() | {"person": "who"})
+    steps = (Pram(attributes=("job", "sex"), keep=0.8),)
+    assert "several rows" in Mask(steps=steps).prepare(known).run_on(table, SecureSource()).statement
+    made = Mask(steps=(*steps, SuppressLocally(attributes=("job",), k=5))).prepare(known)
+    assert made.run_on(table, SecureSource()).epsilon is None
 
 
 @pytest.mark.parametrize(
@@ -90,14 +99,16 @@ def test_anything_else_has_no_guarantee(domain: Domain, table: pa.Table, more: d
 
 def test_simulated_noise_guarantees_nothing(domain: Domain, table: pa.Table) -> None:
     made = Mask(steps=(Pram(attributes=("job",), keep=0.8),)).prepare(domain).run_on(table, SeededSource(1))
-    assert made.simulated and made.guarantee == "none"
+    assert made.simulated
+    assert made.guarantee == "none"
 
 
 def test_warnings_name_what_is_left_open(domain: Domain) -> None:
     plan = Mask(steps=(ROUND,), keep=("age", "sex"), weight="weight").prepare(domain)
     text = " ".join(plan.warnings)
     assert "released unmasked: age, sex" in text
-    assert "k-anonymous" in text and "rare weight" in text
+    assert "k-anonymous" in text
+    assert "rare weight" in text
     person = Domain.from_dict(domain.as_dict() | {"person": "who"})
     (only,) = Mask(steps=(Microaggregate(attributes=("income",), k=3),)).prepare(person).warnings
     assert "count rows" in only
@@ -139,7 +150,8 @@ def test_weights_must_be_there_and_not_negative(domain: Domain, bad: float | Non
     table = table.set_column(8, "weight", pa.array([1.0, 2.0, 3.0, bad]))
     with pytest.raises(DataError) as raised:
         Mask(steps=(ROUND,), weight="weight").prepare(domain).run_on(table, SeededSource(1))
-    assert raised.value.field == "weight" and "-1" not in str(raised.value)
+    assert raised.value.field == "weight"
+    assert "-1" not in str(raised.value)
     none = table.set_column(8, "weight", pa.array([0.0] * 4))
     with pytest.raises(DataError, match="not all 0"):
         Mask(steps=(ROUND,), weight="weight").prepare(domain).run_on(none, SeededSource(1))

@@ -25,7 +25,8 @@ def test_plain_data_is_json_and_holds_the_matrix(made: Masked) -> None:
     found = json.loads(json.dumps(made.as_dict(), allow_nan=False))
     assert (found["tacita"], found["guarantee"], found["rows"]) == ("masked/1", "none", 300)
     assert [each["attribute"] for each in found["utility"]] == ["income", "debt"]
-    assert 0 < found["utility"][0]["loss"] < 1 and 0 < found["utility"][0]["weighted"]["loss"] < 1
+    assert 0 < found["utility"][0]["loss"] < 1
+    assert 0 < found["utility"][0]["weighted"]["loss"] < 1
     assert found["utility"][0]["mean"][0] == pytest.approx(found["utility"][0]["mean"][1])
     matrix = PramMatrix.from_dict(found["matrices"]["job"])
     assert sum(matrix.estimate(made.rows.column("job")).frequencies) == pytest.approx(1)
@@ -35,12 +36,14 @@ def test_plain_data_is_json_and_holds_the_matrix(made: Masked) -> None:
 
 def test_the_shape_of_all_results(made: Masked, tmp_path: Path) -> None:
     assert made.to_arrow() is made.rows
-    assert made.facts()["guarantee"] == "none" and "microaggregate" in made.facts()["steps"]
+    assert made.facts()["guarantee"] == "none"
+    assert "microaggregate" in made.facts()["steps"]
     made.save(tmp_path / "rows.parquet")
     assert pq.read_table(tmp_path / "rows.parquet").num_rows == 300
     made.save(tmp_path / "facts.json")
     assert json.loads((tmp_path / "facts.json").read_text())["tacita"] == "masked/1"
-    assert "income" in made.chart() and "<svg" in made.plot().svg
+    assert "income" in made.chart()
+    assert "<svg" in made.plot().svg
     assert "guarantee" in made._repr_html_()
 
 

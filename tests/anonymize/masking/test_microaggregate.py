@@ -81,7 +81,8 @@ def test_rows_above_a_block_are_cut_along_their_first_component() -> None:
     groups, blocks = group_rows(points, 3, block=100)
     sizes = np.bincount(groups)
     assert blocks == 10
-    assert 3 <= sizes.min() and sizes.max() <= 5
+    assert sizes.min() >= 3
+    assert sizes.max() <= 5
     # no group crosses a cut: blocks are intervals of the first component, here nearly the first axis
     rank = np.argsort(np.argsort(points @ np.linalg.svd(points - points.mean(axis=0))[2][0])) // 100
     assert all(len(set(rank[groups == g].tolist())) == 1 for g in range(len(sizes)))
@@ -101,7 +102,8 @@ def test_missing_cells_stay_missing_and_rare_patterns_are_hidden() -> None:
     after = matrix_of(made.columns, ("x", "y"))
     assert (np.isnan(after) >= np.isnan(np.array([x, y]).T)).all()
     assert after[:4].tolist() == [[2.5, 2.5]] * 4
-    assert np.isnan(after[4:7, 0]).all() and after[4:7, 1].tolist() == [20, 20, 20]
+    assert np.isnan(after[4:7, 0]).all()
+    assert after[4:7, 1].tolist() == [20, 20, 20]
     # one row lacks y alone: nothing hides its x
     assert np.isnan(after[7]).all()
     assert made.figures["hidden"] == 1

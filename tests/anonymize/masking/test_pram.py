@@ -76,7 +76,8 @@ def test_missing_and_undeclared_values_are_drawn_like_all_others(domain: Domain)
     made = Pram(attributes=("job",), keep=0.9).apply(read_columns(bare, table, ["job"]), SeededSource(3))
     counts = np.bincount(made.columns["job"].values, minlength=3)
     assert not made.columns["job"].missing.any()
-    assert counts.sum() == 6000 and counts[:3].sum() == 6000
+    assert counts.sum() == 6000
+    assert counts[:3].sum() == 6000
     assert np.abs(counts / 6000 - 1 / 3).max() < 0.03
     kept = read_columns(domain, pa.table({"sex": pa.array([None] * 2000, pa.string())}), ["sex"])
     drawn = Pram(attributes=("sex",), keep=0.9).apply(kept, SeededSource(4))
@@ -123,7 +124,8 @@ def test_invariant_pram_keeps_the_expected_table() -> None:
     assert (matrix.labels, matrix.exact, matrix.epsilon) == (("a", "b", "c"), True, None)
     assert "exact shares" in made.notes[0]
     alone = Pram(attributes=("job",), keep=0.7, invariant=True).apply(column_of(np.zeros(5, int)), SeededSource(2))
-    assert not alone.published and "one level" in alone.notes[0]
+    assert not alone.published
+    assert "one level" in alone.notes[0]
 
 
 @pytest.mark.parametrize(

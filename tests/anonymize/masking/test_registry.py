@@ -14,7 +14,8 @@ from tacita.wire import MaskedRequest
 @pytest.mark.parametrize("name", STEPS)
 def test_every_method_is_described(name: str) -> None:
     kind = STEPS[name]
-    assert kind.step == name and kind.summary.endswith(".")
+    assert kind.step == name
+    assert kind.summary.endswith(".")
     assert kind.main in [each.name for each in parameters_of(kind)]
     assert read_step(name, kind.form.split(" or ")[-1]).step == name  # its example can be read
     assert name in MaskedRequest.model_fields

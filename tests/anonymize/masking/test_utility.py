@@ -22,7 +22,8 @@ def test_moments_and_weights() -> None:
     a, b, v = x[both], y[both], w[both]
     assert found.suppressed == 2
     assert found.changed == pytest.approx(1 - 1 / 50)  # one cell is missing before and after
-    assert found.moments is not None and found.weighted is not None
+    assert found.moments is not None
+    assert found.weighted is not None
     assert found.moments.loss == pytest.approx(((a - b) ** 2).sum() / ((a - a.mean()) ** 2).sum())
     mean = np.average(a, weights=v)
     lost = np.average((a - b) ** 2, weights=v) / np.average((a - mean) ** 2, weights=v)
@@ -38,7 +39,8 @@ def test_levels_have_no_moments(columns: Columns) -> None:
 
 def test_equal_values_have_no_share_of_variance() -> None:
     found = change_of(columns_of(x=[3, 3])["x"], columns_of(x=[3, 4])["x"])
-    assert found.moments is not None and found.moments.loss is None
+    assert found.moments is not None
+    assert found.moments.loss is None
     assert change_of(columns_of(x=[])["x"], columns_of(x=[])["x"]).changed == 0
 
 

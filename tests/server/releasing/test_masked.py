@@ -51,12 +51,14 @@ def test_rows_are_planned_made_and_stated(client: Client) -> None:
     job = client.mask("people", **STEPS)
     about = client.wait_release(job.id, every=0.01)
     rows = pa_csv.read_csv(io.BytesIO(client.rows(job.id)))
-    assert rows.column_names == ["income", "age", "job"] and rows.num_rows == about.rows == 300
+    assert rows.column_names == ["income", "age", "job"]
+    assert rows.num_rows == about.rows == 300
     assert min(Counter(rows.column("income").to_pylist()).values()) >= 5
     keys = zip(rows.column("age").to_pylist(), rows.column("job").to_pylist(), strict=True)
     assert min(Counter(keys).values()) >= 3
     matrix = PramMatrix.from_dict(about.matrices["job"])  # type: ignore[union-attr]
-    assert matrix.labels == ("a", "b", "c") and sum(matrix.counts) == 300
+    assert matrix.labels == ("a", "b", "c")
+    assert sum(matrix.counts) == 300
     stated = client.statement(job.id)
     assert (stated.guarantee, stated.epsilon) == ("none", None)
     world: Any = client.world  # type: ignore[attr-defined]
@@ -78,7 +80,8 @@ def test_all_randomised_is_local_privacy(client: Client) -> None:
     assert client.plan_release("masked", dataset="people", pram=["job:epsilon=1"])["guarantee"] == "local"
     about = client.wait_release(client.mask("people", pram=["job:epsilon=1"]).id, every=0.01)
     assert about.guarantee.startswith("local differential privacy, epsilon = 1")
-    assert about.epsilon <= 1.0 and about.utility == []  # type: ignore[union-attr]
+    assert about.epsilon <= 1.0
+    assert about.utility == []
 
 
 @pytest.mark.parametrize(

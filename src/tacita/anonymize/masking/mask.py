@@ -127,6 +127,15 @@ class MaskPlan:
         return tuple(name for step in found for name in step.attributes)
 
     @property
+    def is_local(self) -> bool:
+        """Whether every released attribute is post-randomised, and nothing else of the data decides what is released.
+
+        Local suppression over persons reads their keys, which are not randomised.
+        """
+        suppressing = any(isinstance(step, SuppressLocally) for step in self.steps)
+        return set(self.leaving) == set(self.local) and not (suppressing and self.domain.person is not None)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what the steps leave open."""
         return tuple(self._warnings())
@@ -205,7 +214,7 @@ class MaskPlan:
 
     def _epsilon(self, published: dict[str, PramMatrix]) -> float | None:
         """The loss of a row, when every released attribute is post-randomised."""
-        if set(self.leaving) != set(self.local):
+        if not self.is_local:
             return None
         losses = [published[name].epsilon for name in self.local]
         return None if None in losses else float(np.nextafter(sum(losses), np.inf))  # type: ignore[arg-type]

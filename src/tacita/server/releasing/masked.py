@@ -34,7 +34,7 @@ def _show(_services: Services, _dataset: Dataset, plan: MaskPlan, _body: MaskedR
         "recipe": plan.recipe.as_dict() | {"mask": [step.as_dict() for step in plan.steps]},
         "attributes": list(plan.leaving),
         "steps": [step.step.replace("_", " ") for step in plan.steps],
-        "guarantee": "local" if set(plan.leaving) == set(plan.local) else "none",
+        "guarantee": "local" if plan.is_local else "none",
         "warnings": list(plan.warnings),
     }
 
