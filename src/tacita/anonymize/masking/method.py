@@ -90,6 +90,7 @@ class MaskingMethod:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as a plan has it."""
-        own = {each.name: getattr(self, each.name) for each in parameters_of(self.__class__)}
+        kind: Any = type(self)
+        own = {each.name: getattr(self, each.name) for each in parameters_of(kind)}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
         return {self.step: {name: value for name, value in plain.items() if value is not None}}
