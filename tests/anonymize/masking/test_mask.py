@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -155,6 +156,22 @@ def test_weights_must_be_there_and_not_negative(domain: Domain, bad: float | Non
     none = table.set_column(8, "weight", pa.array([0.0] * 4))
     with pytest.raises(DataError, match="not all 0"):
         Mask(steps=(ROUND,), weight="weight").prepare(domain).run_on(none, SeededSource(1))
+
+
+@pytest.mark.parametrize("size", [1e300, 1.7e308, 1e-310])
+def test_very_large_and_small_numbers(domain: Domain, size: float) -> None:
+    table = people(12)
+    values = np.array([1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, 0.5]) / 6 * size
+    table = table.set_column(5, "income", pa.array(values)).set_column(6, "debt", pa.array(values[::-1]))
+    steps = (
+        TopCode(attributes=("income",), threshold=0.4 * size, replace="mean", least=2),
+        Microaggregate(attributes=("income", "debt"), k=3),
+        Round(attributes=("debt",), base=1.0),
+    )
+    made = Mask(steps=steps).prepare(domain).run_on(table, SeededSource(1))
+    assert np.isfinite(made.rows.column("income").to_numpy()).all()
+    json.dumps(made.as_dict(), allow_nan=False)
+    assert min(Counter(made.rows.column("income").to_pylist()).values()) >= 3
 
 
 def test_an_empty_table(domain: Domain) -> None:

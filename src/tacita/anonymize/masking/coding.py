@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita import check
-from tacita.anonymize.masking.columns import Columns
+from tacita.anonymize.masking.columns import Columns, unit_of
 from tacita.anonymize.masking.method import Effect, MaskingMethod
 from tacita.anonymize.parameters import described
 from tacita.errors import InvalidInput
@@ -77,7 +77,8 @@ class _Coding(MaskingMethod):
             beyond = self._beyond(values, threshold)
             count, code = int(beyond.sum()), float(threshold)
             if self.replace == "mean" and count >= self.least:
-                code = float(values[beyond].mean())
+                unit = unit_of(values[beyond])
+                code = float((values[beyond] / unit).mean() * unit)
             elif self.replace == "mean" and count:
                 notes.append(f"The tail of {name} has fewer than {self.least} rows: the threshold replaces it.")
             changed.append(columns[name].with_values(np.where(beyond, code, values)))

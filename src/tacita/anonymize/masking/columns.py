@@ -19,7 +19,7 @@ from tacita.domain import Attribute, Date, Domain, Numeric
 from tacita.tables.recoding.axis import MISSING, OTHER, read_keys
 from tacita.tables.recoding.render import ranks
 
-__all__ = ["NO_VALUE", "Column", "Columns", "labels_of", "read_columns"]
+__all__ = ["NO_VALUE", "Column", "Columns", "labels_of", "read_columns", "unit_of"]
 
 NO_VALUE = -1
 """Code of a level that is missing."""
@@ -30,6 +30,18 @@ Codes = NDArray[np.int64]
 def labels_of(attribute: Attribute) -> tuple[str, ...]:
     """Texts of the codes of an attribute with levels; `(other)` is for what the schema does not declare."""
     return (*attribute.labels, OTHER)
+
+
+def unit_of(values: Floats) -> float:
+    """A power of two near the largest value, so that squares and sums of values in this unit stay finite.
+
+    Dividing by it loses no digits. NaN is left out; 1 where there are no values but 0.
+
+    >>> unit_of(np.array([3.0, -5.0, np.nan])), unit_of(np.zeros(2))
+    (8.0, 1.0)
+    """
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    return 2.0 ** min(int(np.frexp(largest)[1]), 1023) if largest > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

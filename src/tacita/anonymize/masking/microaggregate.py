@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from tacita import check
 from tacita.anonymize.kernels.microaggregate import mdav_groups, optimal_groups
-from tacita.anonymize.masking.columns import Columns
+from tacita.anonymize.masking.columns import Columns, unit_of
 from tacita.anonymize.masking.method import Effect, MaskingMethod
 from tacita.anonymize.parameters import described
-from tacita.errors import InvalidInput
+from tacita.errors import InternalError, InvalidInput
 from tacita.noise.source import Source
 
 __all__ = ["BLOCK", "Microaggregate", "group_rows", "sum_of_squares"]
@@ -71,7 +71,9 @@ class Microaggregate(MaskingMethod):
 
     def apply(self, columns: Columns, source: Source) -> Effect:
         """Group rows that lack the same attributes, and replace their values."""
-        matrix = np.stack([np.asarray(columns[name].values, np.float64) for name in self.attributes], axis=1)
+        raw = np.stack([np.asarray(columns[name].values, np.float64) for name in self.attributes], axis=1)
+        units = np.array([unit_of(column) for column in raw.T])
+        matrix = raw / units
         if len(matrix) < self.k:
             raise InvalidInput(
                 "there are fewer rows than that",
@@ -107,7 +109,7 @@ class Microaggregate(MaskingMethod):
         if blocks > 1:
             notes.append(f"Rows were cut into {blocks:,} blocks along their first principal component.")
         figures: dict[str, Any] = {"groups": groups, "loss": within / around if around > 0 else 0.0, "hidden": hidden}
-        changed = [columns[name].with_values(masked[:, j]) for j, name in enumerate(self.attributes)]
+        changed = [columns[name].with_values(masked[:, j] * units[j]) for j, name in enumerate(self.attributes)]
         return Effect(columns=columns.replaced(changed), figures=figures, notes=tuple(notes))
 
     @property
@@ -125,6 +127,8 @@ def group_rows(points: Floats, k: int, *, optimal: bool = False, block: int = BL
 
     Points are sorted first, so that groups do not depend on the order of rows: ties go to the smaller values.
     """
+    if not np.isfinite(points).all():
+        raise InternalError("points must be finite", field="points")
     order = np.lexsort(points.T[::-1])
     points = np.ascontiguousarray(points[order])
     if optimal:

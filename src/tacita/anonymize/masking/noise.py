@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacita import check
-from tacita.anonymize.masking.columns import Columns
+from tacita.anonymize.masking.columns import Columns, unit_of
 from tacita.anonymize.masking.method import Effect, MaskingMethod
 from tacita.anonymize.parameters import described
 from tacita.errors import InvalidInput
@@ -49,7 +49,9 @@ class AddNoise(MaskingMethod):
 
     def apply(self, columns: Columns, source: Source) -> Effect:
         """Add noise to each value that is there."""
-        matrix = np.stack([np.asarray(columns[name].values, np.float64) for name in self.attributes], axis=1)
+        raw = np.stack([np.asarray(columns[name].values, np.float64) for name in self.attributes], axis=1)
+        units = np.array([unit_of(column) for column in raw.T])
+        matrix = raw / units
         rng = np.random.default_rng(source.words(4))
         noise = rng.standard_normal(matrix.shape)
         if self.correlated and columns.rows > 1:
@@ -62,7 +64,7 @@ class AddNoise(MaskingMethod):
         else:
             there = [column[~np.isnan(column)] for column in matrix.T]
             noise *= np.array([float(np.std(column)) if len(column) else 0.0 for column in there])
-        masked = matrix + self.level * noise
+        masked = (matrix + self.level * noise) * units
         notes = (f"Variances grew by the factor {1 + self.level**2:.4g}; divide by it to correct them.",)
         changed = [columns[name].with_values(masked[:, j]) for j, name in enumerate(self.attributes)]
         return Effect(columns=columns.replaced(changed), notes=notes)

@@ -55,11 +55,14 @@ class Round(MaskingMethod):
         changed = []
         for name in self.attributes:
             values = np.asarray(columns[name].values, np.float64)
-            steps = values / self.base
+            # floats beyond 2^53 bases have no finer multiples and stay
+            small = np.abs(values) < self.base * 2.0**52
+            steps = np.where(small, values, 0.0) / self.base
             below = np.floor(steps)
             up = steps - below >= (0.5 if self.how == "nearest" else _uniform(len(values), source))
             # a remainder of 0 stays, whatever was drawn
-            changed.append(columns[name].with_values((below + (up & (steps > below))) * self.base))
+            rounded = (below + (up & (steps > below))) * self.base
+            changed.append(columns[name].with_values(np.where(small, rounded, values)))
         return Effect(columns=columns.replaced(changed))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.masking.columns import Column, Columns
+from tacita.anonymize.masking.columns import Column, Columns, unit_of
 
 __all__ = ["Change", "Moments", "change_of", "correlation_change"]
 
@@ -86,12 +86,17 @@ def change_of(before: Column, after: Column, weights: Floats | None = None) -> C
 
 
 def _moments(x: Floats, y: Floats, weights: Floats) -> Moments:
-    share = weights / weights.sum()
+    unit = unit_of(np.concatenate([x, y]))
+    x, y, share = x / unit, y / unit, weights / weights.sum()
     means = float(share @ x), float(share @ y)
     spread = float(share @ (x - means[0]) ** 2), float(share @ (y - means[1]) ** 2)
     lost = float(share @ (x - y) ** 2)
     loss = lost / spread[0] if spread[0] > 0 else (0.0 if lost == 0 else None)
-    return Moments(loss=loss, mean=means, std=(spread[0] ** 0.5, spread[1] ** 0.5))
+    return Moments(
+        loss=loss,
+        mean=(means[0] * unit, means[1] * unit),
+        std=(spread[0] ** 0.5 * unit, spread[1] ** 0.5 * unit),
+    )
 
 
 def correlation_change(before: Columns, after: Columns, names: Sequence[str]) -> float | None:
@@ -102,6 +107,7 @@ def correlation_change(before: Columns, after: Columns, names: Sequence[str]) ->
         return None
     whole = ~(np.isnan(matrices[0]) | np.isnan(matrices[1])).any(axis=0)
     parts = [matrix[:, whole] for matrix in matrices]
+    parts = [np.stack([row / unit_of(row) for row in part]) for part in parts]
     if whole.sum() < 2 or any((np.ptp(part, axis=1) == 0).any() for part in parts):
         return None
     return float(np.abs(np.corrcoef(parts[0]) - np.corrcoef(parts[1])).max())
