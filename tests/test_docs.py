@@ -99,6 +99,14 @@ def test_the_worked_example_of_headlines_runs(capsys):
     assert "none" in capsys.readouterr().out
 
 
+def test_the_worked_example_of_disclosure_control_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/disclosure-control.md").read_text(), re.DOTALL)
+    exec(block, {})
+    assert "none 2000" in capsys.readouterr().out
+    assert (tmp_path / "masked.parquet").is_file()
+
+
 def test_every_command_of_the_makefile_is_explained():
     makefile = (ROOT / "Makefile").read_text()
     for word in re.findall(r"^([a-z]+):", makefile, re.MULTILINE):

@@ -13,6 +13,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import tacita as tc
+from tacita.anonymize import Mask, Microaggregate, Pram
 from tacita.assess.assessment import Assessment, assess
 from tacita.assess.case import read_case
 from tacita.assess.compare.plan import ComparePlan
@@ -71,6 +72,11 @@ def compared() -> Comparison:
     return compare(plan, source=(DOMAIN, LocalEngine(DOMAIN, people())))
 
 
+def masked() -> Any:
+    steps = (Microaggregate(attributes=("age", "pay"), k=5), Pram(attributes=("sex",), keep=0.9))
+    return Mask(steps=steps).prepare(DOMAIN).run(LocalEngine(DOMAIN, people()), SeededSource(1))
+
+
 RESULTS = {
     "release": lambda: run(NoisyTables(Workload.of(["sex"])))[("sex",)],
     "releases": lambda: run(NoisyTables(Workload.of(["sex"], ["age", "sex"]))),
@@ -83,6 +89,7 @@ RESULTS = {
     "logistic": lambda: model("logistic", "sex"),
     "trees": lambda: model("trees", "sex"),
     "bayes": lambda: model("bayes", "sex"),
+    "masked": masked,
     "assessment": assessed,
     "comparison": compared,
 }

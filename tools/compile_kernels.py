@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tacita.anonymize import Anonymize, Conditions
+from tacita.anonymize import Anonymize, Conditions, Mask, Microaggregate
 from tacita.domain import Categorical, Domain, Numeric
 from tacita.engines.local import LocalEngine
+from tacita.noise import SecureSource
 
 DOMAIN = Domain(
     attributes=[
@@ -32,6 +33,9 @@ def main() -> None:
     engine = LocalEngine(DOMAIN, rows)
     engine.project(["age", "ill"])
     Anonymize(conditions=Conditions(k=3, l=2)).prepare(DOMAIN).run_on(rows)
+    for way in ("mdav", "optimal"):
+        step = Microaggregate(attributes=("age",), k=3, method=way)  # type: ignore[arg-type]
+        Mask(steps=(step,)).prepare(DOMAIN).run_on(rows, SecureSource())
 
 
 if __name__ == "__main__":

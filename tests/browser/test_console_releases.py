@@ -156,6 +156,29 @@ def test_a_network_of_numbers_is_drawn(service, sample, page, console, check_acc
     picture(page, "console-network-of-numbers", full_page=True)
 
 
+def test_rows_are_masked_by_a_steward(service, sample, page, console, check_accessible, picture):
+    console.sign_in(page, service, service.token("steward"))
+    console.visit(page, service, f"/releases/new?dataset={sample}&kind=masked", "Make a release")
+    expect(page.get_by_text("steps: must have at least one step.")).to_be_visible()
+    page.get_by_label("Microaggregate", exact=True).fill("income=5")
+    page.get_by_label("Round", exact=True).fill("age=10")
+    page.get_by_label("Suppress locally", exact=True).fill("age=3")
+    expect(page.get_by_text("microaggregate, round, suppress locally")).to_be_visible()
+    button = page.get_by_role("button", name="Make the release")
+    expect(button).to_be_enabled()
+    check_accessible(page)
+    picture(page, "console-masked-form", full_page=True)
+    button.click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Masked rows of {sample}")
+    expect(page.get_by_text("No differential privacy: these are rows of real people, masked.")).to_be_visible()
+    expect(page.get_by_text("Variance lost: income")).to_be_visible()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("button", name="Assess").click()
+    expect(page.get_by_text("Full report")).to_be_visible(timeout=120_000)
+
+
 def test_imputed_rows_are_for_stewards_who_confirm(service, sample, page, console):
     console.sign_in(page, service, service.token("analyst"))
     console.visit(page, service, f"/releases/new?dataset={sample}", "Make a release")

@@ -55,6 +55,7 @@ ROWS = 500
 FILES = {
     "query": "query.json",
     "anonymize": "anonymized.csv",
+    "mask": "masked.csv",
     "synthesize": "labels.csv",
     "synthesize --decode uniform": "synthetic.csv",
     "impute": "imputed/release-1.parquet",
@@ -66,6 +67,7 @@ FILES = {
 WHAT = {
     "query": "noisy tables, JSON",
     "anonymize": "k-anonymous rows with labels of several values",
+    "mask": "masked rows, sorted",
     "synthesize": "synthetic rows, bins as labels (the default)",
     "synthesize --decode uniform": "synthetic rows, numbers drawn in their bins",
     "impute": "imputed rows, shuffled",
@@ -391,6 +393,18 @@ MATRIX: dict[str, dict[str, Cell]] = {
         _BOTH_FORMATS,
         Right("k is recounted on the labels", recounted),
     ),
+    "mask": _row(
+        _ROWS_RIGHT,
+        no_key,
+        Right("as if they were data", compared),
+        no_function,
+        other_file,
+        Right("as if they were data", synthesized),
+        _FROM_ROWS,
+        _PAGE,
+        _BOTH_FORMATS,
+        Right("values of the schema", framed),
+    ),
     "synthesize": _row(
         _ROWS_RIGHT,
         no_key,
@@ -536,6 +550,8 @@ def _produce() -> None:
     good("query", *data, *paid, "--by", "ill,age", "--by", "ill,sex", "-o", "query.json")
     for suffix in ("csv", "parquet"):
         good("anonymize", *data, "--k", "20", "--l", "2", "-o", f"anonymized.{suffix}")
+        masking = ("--microaggregate", "age=5", "--round", "age=1", "--keep", "sex,ill")
+        good("mask", *data, *masking, "-o", f"masked.{suffix}")
     labels = good("synthesize", *data, *paid, "-n", str(ROWS), "-o", "labels.csv", "--model", "labels.model.json")
     drawn = ("-n", str(ROWS), "--decode", "uniform", "--model", "synthetic.model.json", "--statement", "statement.json")
     good("synthesize", *data, *paid, *drawn, "-o", "synthetic.csv", "--key", "one")

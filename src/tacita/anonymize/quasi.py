@@ -32,6 +32,7 @@ __all__ = [
     "distinct_rows",
     "joined",
     "read_distinct_rows",
+    "read_persons",
     "sorted_distinct",
 ]
 
@@ -166,7 +167,7 @@ def read_distinct_rows(
     matrix = np.stack([codes for _, _, codes in columns], axis=1)
     codes, of_row = distinct_rows(matrix, [len(axis) for axis in axes])
     empty = np.zeros((0, table.num_rows), np.int32)
-    persons = None if domain.person is None else _persons(domain, table)
+    persons = None if domain.person is None else read_persons(domain, table)
     leaving = None
     if part is not None:
         leaving = _truths(domain, table, part) if isinstance(part, str) else part
@@ -211,7 +212,8 @@ def _axis(
     return axis, tree, axis.encode(indices, keys)
 
 
-def _persons(domain: Domain, table: pa.Table) -> Ints:
+def read_persons(domain: Domain, table: pa.Table) -> Ints:
+    """Number the person of each row; -1 without a key."""
     assert domain.person is not None
     keys = key_texts(table.column(domain.person), domain.nulls, domain.person)
     # texts may be there twice after numbers were brought to one spelling

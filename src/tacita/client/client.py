@@ -262,6 +262,18 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         body = {"dataset": name, "k": k} | more
         return JobInfo.model_validate_json(self._post("/v1/releases/anonymized", body, key=key or _new_key()))
 
+    def mask(self, name: str, *, key: str | None = None, **more: Any) -> JobInfo:
+        """Make a release of masked rows: a job, for `wait_release`.
+
+        Args:
+            name: The dataset.
+            key: The same key again gives the same job.
+            more: Steps by method, each a list of texts: `microaggregate=["income,age=5"]`, `pram=["job=0.8"]`, `top`,
+                `bottom`, `round`, `suppress_locally`, ... as in `tacita mask --help`; or `plan`; and `weight`, `keep`.
+        """
+        body = {"dataset": name} | more
+        return JobInfo.model_validate_json(self._post("/v1/releases/masked", body, key=key or _new_key()))
+
     def anonymized(self, id: str) -> AnonymizedInfo:
         """Return the facts about a release of anonymized rows."""
         return AnonymizedInfo.model_validate_json(self._get(f"/v1/releases/{quote(id, safe='')}"))

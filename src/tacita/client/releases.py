@@ -24,6 +24,7 @@ from tacita.wire import (
     HeadlinesInfo,
     ImputedInfo,
     JobInfo,
+    MaskedInfo,
     MobilityInfo,
     ReleaseFitInfo,
     ReleaseKindInfo,
@@ -45,7 +46,9 @@ _ANSWERS = {
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-ReleasedRows = AnonymizedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo
+ReleasedRows = (
+    AnonymizedInfo | MaskedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo
+)
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
@@ -60,7 +63,7 @@ class ReleaseCalls(Calls):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, mobility,
+            kind: One of `release_kinds`: anonymized, masked, synthetic, imputed, events, sets, federated, mobility,
                 headlines, function, model, tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """

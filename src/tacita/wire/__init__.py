@@ -52,6 +52,7 @@ from tacita.wire.functions import (
 from tacita.wire.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
+from tacita.wire.masking import MaskedInfo, MaskedPlan, MaskedRequest
 from tacita.wire.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
 from tacita.wire.queries import (
     Plan,
@@ -146,6 +147,9 @@ __all__ = [
     "InvitationsInfo",
     "JobInfo",
     "LogPlan",
+    "MaskedInfo",
+    "MaskedPlan",
+    "MaskedRequest",
     "MeanInfo",
     "MobilityInfo",
     "MobilityPlanInfo",

@@ -95,6 +95,11 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
             {"time": "age", "values": ["sex"], "z": 5, "window": 3},
         ),
         ("sets", {"Item": "sex", "K": 5.0}, {"item": "sex", "k": 5, "m": 2}),
+        (
+            "masked",
+            {"Pram": "sex=0.8\n", "Round": "age=10\n", "Keep": ["age"], "Weight": "age"},
+            {"pram": ["sex=0.8"], "round": ["age=10"], "keep": ["age"], "weight": "age"},
+        ),
     ],
 )
 def test_what_is_typed_becomes_a_request(
@@ -111,6 +116,7 @@ def test_what_is_typed_becomes_a_request(
 
 def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
     assert set(KINDS) - OWN_FORMS == {
+        "masked",
         "clusters",
         "statistics",
         "bounds",

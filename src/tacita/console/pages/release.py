@@ -114,6 +114,11 @@ async def _rows(visit: Visit, job: dict[str, Any]) -> None:
                 kit.text(found["statement"], "problem")
                 for each in (*found["notes"], *found["warnings"]):
                     kit.note(each)
+            elif found["tacita"] == "masked/1":
+                kit.text(found["statement"])
+                kit.facts(_masked(found))
+                for each in found["warnings"]:
+                    kit.text(each, "problem")
             else:
                 kit.text("No differential privacy. The released rows meet these criteria:")
                 kit.facts({name: _plain(value) for name, value in _held(found).items()})
@@ -187,6 +192,18 @@ def _held(found: dict[str, Any]) -> dict[str, Any]:
         return log
     known = {name: recipe["sets"][name] for name in ("k", "m")}
     return known | {name: found[name] for name in ("sets", "support", "loss", "suppressed")}
+
+
+def _masked(found: dict[str, Any]) -> dict[str, str]:
+    """Steps of masked rows, and the share of the variance that each number lost."""
+    steps = ", ".join(name.replace("_", " ") for each in found["steps"] for name in each["step"])
+    lost = {
+        f"Variance lost: {each['attribute']}": words.percent(each["loss"])
+        for each in found["utility"]
+        if each.get("loss") is not None
+    }
+    hidden = {f"Cells suppressed: {each['attribute']}": f"{each['suppressed']:,}" for each in found["utility"]}
+    return {"Steps": steps} | lost | {name: count for name, count in hidden.items() if count != "0"}
 
 
 def _promise(statement: dict[str, Any]) -> dict[str, str]:
@@ -303,7 +320,7 @@ async def _assessments(visit: Visit, job: dict[str, Any], asked: dict[str, Any])
     beside = {
         each["id"]: f"{words.KINDS[each['kind']]} {each['id']}"
         for each in jobs
-        if each["kind"] in ("anonymize", "synthesize", "impute")
+        if each["kind"] in ("anonymize", "mask", "synthesize", "impute")
         and (each["dataset"], each["state"]) == (job["dataset"], "done")
         and each["id"] != job["id"]
     }
@@ -381,6 +398,7 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "synthesize": _rows,
     "anonymize": _rows,
     "federate": _rows,
+    "mask": _rows,
     "impute": _rows,
     "mobility": _taps,
     "headlines": _headlines,

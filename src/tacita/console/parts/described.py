@@ -13,9 +13,10 @@ from tacita.errors import InvalidInput
 
 __all__ = ["SchemaForm", "member_field", "member_type"]
 
-_ATTRIBUTES = {"columns", "attributes", "features", "values"}
-_ATTRIBUTE = {"column", "target", "time", "item"}
+_ATTRIBUTES = {"columns", "attributes", "features", "values", "keep"}
+_ATTRIBUTE = {"column", "target", "time", "item", "weight"}
 _ELSEWHERE = {"dataset", "budget", "purpose"}
+_NO_GUARANTEE = "No privacy guarantee: assess the rows before you share them."
 Reader = Callable[[], Any]
 
 
@@ -75,8 +76,9 @@ class SchemaForm(ReleaseForm):
         """The plan, as the server states it."""
         plan = await self.api.post(f"/v1/releases/{self.info['name']}/plan", self.body())
         if "account_cost" not in plan:
-            facts = {name.capitalize(): ", ".join(plan[name]) for name in ("attributes", "replaced") if plan.get(name)}
-            note = "No privacy guarantee: assess the rows before you share them."
+            shown = ("attributes", "replaced", "steps")
+            facts = {name.capitalize(): ", ".join(plan[name]) for name in shown if plan.get(name)}
+            note = " ".join((_NO_GUARANTEE, *plan.get("warnings", ())))
             return ExpectedRelease(cost="nothing", charged=0.0, affordable=True, facts=facts, note=note)
         cost, charged, affordable = self.paid(plan)
         return ExpectedRelease(

@@ -14,6 +14,7 @@ from tacita.server.releasing.headlines import HEADLINES
 from tacita.server.releasing.imputed import IMPUTED
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.logs import EVENTS, SETS
+from tacita.server.releasing.masked import MASKED
 from tacita.server.releasing.mobility import MOBILITY
 from tacita.server.releasing.synthetic import SYNTHETIC
 
@@ -21,6 +22,7 @@ __all__ = ["KINDS", "kind_of_job"]
 
 _ALL: tuple[ReleaseKind[Any], ...] = (
     ANONYMIZED,
+    MASKED,
     SYNTHETIC,
     IMPUTED,
     EVENTS,

@@ -162,7 +162,7 @@ def _check_tables(given: dict[str, Any], field: str) -> None:
 def _release(services: Services, id: str, field: str) -> Job:
     """Return the job of released rows."""
     found: Job = services.jobs.get(id)
-    if found.kind not in ("anonymize", "synthesize", "impute", "mobility"):
+    if found.kind not in ("anonymize", "synthesize", "impute", "mask", "mobility"):
         raise UnknownName(id, field=field, available=())
     return found
 
