@@ -1,9 +1,11 @@
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tacita.domain import Boolean, Categorical, Domain
+from tacita.engines.local import LocalEngine
 from tacita.errors import InvalidInput
 from tacita.noise import SeededSource
 from tacita.privacy.accountant import pure_epsilon
@@ -185,7 +187,8 @@ def test_a_degree_that_cannot_be_counted_is_refused_before_it_is_paid_for():
     with pytest.raises(InvalidInput, match="degree"):
         planned(PrivBayes(degree=3), wide(100))
     assert planned(PrivBayes(degree=1), wide(100)).degree == 1
-    assert planned(PrivBayes(), wide(300)).choice is None  # not even pairs: nothing is spent on a structure
+    assert planned(PrivBayes(), wide(300)).degree == 1
+    assert planned(PrivBayes(), wide(1100)).choice is None  # not even pairs: nothing is spent on a structure
 
 
 def test_large_tables_lower_the_degree(monkeypatch, domain, engine):
@@ -251,3 +254,17 @@ def test_mutual_information_takes_the_true_number_of_rows_if_fewer_were_stated()
     assert worst <= plan.bound
     with pytest.raises(InvalidInput, match="fewer rows"):
         score([(0, 0), (1, 1)])
+
+
+def test_theta_decides_how_many_parents_there_are():
+    """A parity of five needs five parents; with more noise fewer are looked at."""
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 2, (20_000, 5))
+    columns = {f"n{at}": bits[:, at].astype(bool) for at in range(5)} | {"n5": bits.sum(axis=1) % 2 == 1}
+    domain, table = wide(6), pa.table(columns)
+    degrees = []
+    for epsilon in (0.05, 0.5, 50.0):
+        made = planned(PrivBayes(), domain, Budget.pure(epsilon)).run(LocalEngine(domain, table), SeededSource(2))
+        degrees.append(max(map(len, made.model.parents.values())))
+    assert degrees == sorted(degrees)
+    assert degrees[0] < 3 < degrees[-1]

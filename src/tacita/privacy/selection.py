@@ -26,6 +26,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacita import check
 from tacita.common.compiled import compiled
@@ -85,7 +86,7 @@ class ExponentialMechanism:
         """Cost of one choice."""
         return Zcdp(rho=self.epsilon**2 / 8) if self.concentrated else Pure(epsilon=self.epsilon)
 
-    def draw(self, scores: Sequence[float], *, sensitivity: float, source: Source) -> int:
+    def draw(self, scores: Sequence[float] | NDArray[np.float64], *, sensitivity: float, source: Source) -> int:
         """Index of a candidate whose score is nearly the best.
 
         Args:

@@ -46,10 +46,11 @@ from tacita.tables.workload import Workload
 
 __all__ = ["PrivBayes", "PrivBayesPlan", "useful_parents"]
 
-_MOST_PARENTS = 3
+_MOST_PARENTS = 8
 _COUNTING = Fraction(1, 50)  # of the budget, to learn how many rows there are
 _MOST_CELLS = 1 << 22
 _MOST_TABLES = 30_000  # of one more attribute than there may be parents, all of which are counted in the end
+_MOST_PAIRS = 1 << 19  # tables of pairs: they are small
 _MOST_COUNTED = 1 << 26  # cells of all these tables together
 _FAR = 1e12
 
@@ -62,7 +63,7 @@ class PrivBayes:
 
     Args:
         attributes: Attributes to synthesise; all that can be counted if None.
-        degree: Most parents of an attribute; "auto" leaves it to `theta`, up to three.
+        degree: Most parents of an attribute; "auto" leaves it to `theta`, up to eight.
         theta: How far a mean cell must stand above the noise.
         score: Score to maximise: "R", or under replace-one "mi", or for two levels "F".
         split: Share of the budget that goes to the structure.
@@ -130,7 +131,8 @@ class PrivBayes:
         wanted = _MOST_PARENTS if self.degree == "auto" else self.degree
         if self.structure is not None:
             return wanted
-        bearable = max(k for k in range(wanted + 1) if k == 0 or math.comb(attributes, k + 1) <= _MOST_TABLES)
+        limits = {0: attributes, 1: _MOST_PAIRS}
+        bearable = max(k for k in range(wanted + 1) if math.comb(attributes, k + 1) <= limits.get(k, _MOST_TABLES))
         if self.degree != "auto" and bearable < wanted:
             raise InvalidInput(
                 f"{attributes} attributes may have {bearable} parents: more are over {_MOST_TABLES} tables to count",
@@ -231,7 +233,7 @@ class PrivBayesPlan(SynthesisPlan):
         if self.recipe.structure is not None:
             return dict(self.recipe.structure), ()
         if self.choice is None:
-            return dict.fromkeys(self.names, ()), self._fewer(self.degree)
+            return dict.fromkeys(self.names, ()), self._fewer(self.degree, math.inf)
         most = self._most_cells(engine, source)
         degree, rows = self._countable(most), self._rows(engine)
         parents: dict[str, Key] = {self.names[0]: ()}
@@ -250,7 +252,7 @@ class PrivBayesPlan(SynthesisPlan):
             chosen = self.choice.draw([scores[pair] for pair in pairs], sensitivity=self.bound, source=source)
             name, above = pairs[chosen]
             parents[name] = above
-        return {name: parents[name] for name in self.names}, self._fewer(degree)
+        return {name: parents[name] for name in self.names}, self._fewer(degree, most)
 
     def _countable(self, most: float) -> int:
         """The degree, or fewer if tables of so many attributes had too many cells together; sizes only, and no data."""
@@ -260,11 +262,14 @@ class PrivBayesPlan(SynthesisPlan):
             products = (math.prod(some) for some in itertools.combinations(sizes, degree + 1))
             return sum(product for product in products if product <= most)
 
-        return max(k for k in range(self.degree + 1) if k <= 1 or cells(k) <= _MOST_COUNTED)
+        most_parents = min(self.degree, len(self.names) - 1)
+        return next((k for k in range(1, most_parents) if cells(k + 1) > _MOST_COUNTED), most_parents)
 
-    def _fewer(self, degree: int) -> tuple[str, ...]:
+    def _fewer(self, degree: int, most: float) -> tuple[str, ...]:
+        """A note if more parents were wanted and some table with one more would have stood out from noise."""
         wanted = _MOST_PARENTS if self.recipe.degree == "auto" else self.recipe.degree
-        if degree >= min(wanted, len(self.names) - 1):
+        smallest = sorted(self.domain[name].size for name in self.names)[: degree + 2]
+        if degree >= min(wanted, len(self.names) - 1) or math.prod(smallest) > most:
             return ()
         return (f"No more than {degree} parents were looked at: with more, the tables to count would be too many.",)
 

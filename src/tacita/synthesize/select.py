@@ -193,12 +193,18 @@ class ChosenPlan(SynthesisPlan):
         self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float], source: Source
     ) -> Key:
         assert self.choice is not None
+        scores = self._scores(tables, keys, model, rows)
+        return keys[self.choice.draw(scores, sensitivity=self.split.moves, source=source)]
+
+    def _scores(
+        self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float]
+    ) -> list[float]:
+        """How far each table is from the model, less what noise would put there."""
         assert self.pairs is not None
         # what the noise of measuring would put there is no reason to measure; it depends on the size alone
         noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}
         # a pair counts no more rows than either of its attributes does
-        scores = [distance(tables[key], model, min(rows[name] for name in key)) - noise[key] for key in keys]
-        return keys[self.choice.draw(scores, sensitivity=self.split.moves, source=source)]
+        return [distance(tables[key], model, min(rows[name] for name in key)) - noise[key] for key in keys]
 
     def _tree(
         self,
@@ -211,17 +217,23 @@ class ChosenPlan(SynthesisPlan):
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
         assert self.pairs is not None
-        piece = {name: name for name in self.names}
+        assert self.choice is not None
+        keys = list(tables)
+        scores = np.array(self._scores(tables, keys, product, rows))  # the product stays the same in all rounds
+        place = {name: at for at, name in enumerate(self.names)}
+        ends = np.array([[place[name] for name in key] for key in keys])
+        piece = np.arange(len(self.names))
         chosen: list[Key] = []
         while len(chosen) < self.rounds:
             step("choosing tables", len(chosen) / self.rounds)
-            open_keys = [key for key in tables if piece[key[0]] != piece[key[1]]]
-            key = self._pick(tables, open_keys, product, rows, source)
-            chosen.append(key)
-            gone, kept = piece[key[1]], piece[key[0]]
-            piece = {name: kept if at == gone else at for name, at in piece.items()}
+            apart = np.flatnonzero(piece[ends[:, 0]] != piece[ends[:, 1]])
+            at = apart[self.choice.draw(scores[apart], sensitivity=self.split.moves, source=source)]
+            chosen.append(keys[at])
+            one, other = piece[ends[at]]
+            piece[piece == other] = one
         pairs = self.measured(engine, source, chosen, self.pairs)
-        parents = chow_liu(self.names, lambda a, b: 1.0 if (a, b) in chosen or (b, a) in chosen else -1.0)
+        edges = {frozenset(key) for key in chosen}
+        parents = chow_liu(self.names, lambda a, b: 1.0 if frozenset((a, b)) in edges else -1.0)
         return network_of(domain, parents, [*singles, *pairs]), chosen
 
     def _rounds(
