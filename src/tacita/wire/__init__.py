@@ -50,6 +50,7 @@ from tacita.wire.functions import (
     ReleaseFitRequest,
 )
 from tacita.wire.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
+from tacita.wire.hierarchies import HierarchyInfo, HierarchyRequest, LevelInfo
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
 from tacita.wire.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
@@ -136,6 +137,8 @@ __all__ = [
     "HeadlinesPlanInfo",
     "HeadlinesRequest",
     "Health",
+    "HierarchyInfo",
+    "HierarchyRequest",
     "HolderInfo",
     "ImputedInfo",
     "ImputedPlan",
@@ -145,6 +148,7 @@ __all__ = [
     "InvitationCodes",
     "InvitationsInfo",
     "JobInfo",
+    "LevelInfo",
     "LogPlan",
     "MeanInfo",
     "MobilityInfo",

@@ -3,7 +3,7 @@
     kind        for                       options
     intervals   numbers                   widths of the levels; proposed as round numbers if not given
     dates       dates                     by: month, quarter, year, decade
-    digits      texts, whole numbers      mask: characters that each level hides, from the right; one more each by default
+    digits      texts, whole numbers      mask: characters that each level hides, from the right; 1, 2, ...
     prefixes    texts                     keep: characters that each level shows, from the left
     order       ordinal levels            merge: neighbours that become one on each level; 2
     codes       levels with a code list   codes: the list; labels: whether groups show their labels
@@ -40,7 +40,7 @@ _OPTIONS = {
     "order": ("merge",),
     "codes": ("codes", "labels"),
 }
-_LEAST_INTERVALS = 20
+_LEAST_INTERVALS, _MOST_MASKED = 20, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +172,8 @@ def _masks(attribute: Attribute) -> tuple[int, ...]:
         if levels is None:
             raise InvalidInput("must be given: no levels are declared", field="mask", hint="mask=(1, 2, 3)")
         longest = max(len(level) for level in levels)
+    if longest > _MOST_MASKED:
+        raise InvalidInput("must be given: values are long", field="mask", hint="mask=(2, 4, 8)")
     return tuple(range(1, max(longest, 2)))
 
 

@@ -20,7 +20,7 @@ __all__ = ["MOST_FAULTS", "cover_faults", "path_faults", "refuse"]
 
 MOST_FAULTS = 20
 """Faults that are listed; a file with more of them is another kind of file."""
-_COMPARED = 2000  # names that a misspelt one is compared with
+_COMPARED = 500  # names that a misspelt one is compared with
 
 
 def refuse(field: str, faults: Iterable[str], *, hint: str | None = None) -> None:

@@ -39,6 +39,7 @@ _CODE = ("code", "value", "leaf", "id", "notation")
 _PARENT = ("parent", "parent_code", "parentcode", "broader")
 _LABEL = ("label", "name", "title", "description", "text")
 _LARGEST = 1 << 26  # bytes of a file
+_LONGEST, _DEEPEST, _COMPARED = 200, 64, 500  # characters of a code, levels, codes that a misspelt one is compared with
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy | Rule:
@@ -78,10 +79,18 @@ def read_lines(path: str | Path) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError:
         rule = f"cannot be read as {dialect.encoding} text"
         raise InvalidInput(rule, field="hierarchy", value=Path(path).name, hint="Save it as UTF-8") from None
-    reader = csv.reader(
-        io.StringIO(text), delimiter=delimiter_of(dialect, stored.suffix), quotechar=dialect.quote or None
-    )
-    lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    lines = _split(text, ";", '"')  # as `Hierarchy.write` writes it
+    if len({len(row) for _, row in lines}) != 1 or len(lines[0][1]) < 2:
+        lines = _split(text, delimiter_of(dialect, stored.suffix), dialect.quote or None)
+    return lines
+
+
+def _split(text: str, delimiter: str, quote: str | None) -> list[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote)
+    try:
+        lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    except csv.Error:  # a value that is longer than any label
+        raise InvalidInput("must be text with delimiters", field="hierarchy") from None
     return [(number, row) for number, row in lines if any(row)]
 
 
@@ -120,6 +129,8 @@ class CodeList:
         label = next((at for at, word in enumerate(words) if word in _LABEL and at != code), None)
         levels = [at for at in range(len(words)) if at not in (code, parent, label)]
         refuse(name, _double(body, code))
+        if len(levels) > _DEEPEST:
+            raise InvalidInput(f"must have at most {_DEEPEST} levels", field=name, value=len(levels))
         labels = {} if label is None else {row[code]: row[label] for _, row in body if row[label]}
         codes = [row[code] for _, row in body]
         if parent is not None:
@@ -152,7 +163,7 @@ class CodeList:
     def _unknown(self, leaves: Sequence[str]) -> Iterator[str]:
         for leaf in leaves:
             if leaf not in self.above:
-                near = get_close_matches(leaf, list(self.above)[:2000], n=1)
+                near = get_close_matches(leaf, list(self.above)[:_COMPARED], n=1)
                 yield f"has no code {leaf!r}" + (f". Did you mean {near[0]!r}?" if near else "")
 
 
@@ -161,6 +172,8 @@ def _double(body: Sequence[tuple[int, Sequence[str]]], code: int) -> Iterator[st
     for at, row in body:
         if not row[code]:
             yield f"line {at} has no code"
+        elif len(row[code]) > _LONGEST:
+            yield f"the code on line {at} has more than {_LONGEST} characters"
         elif first.setdefault(row[code], at) != at:
             yield f"the code {row[code]!r} is there twice, on lines {first[row[code]]} and {at}"
 
@@ -176,6 +189,8 @@ def _by_parent(name: str, parents: Mapping[str, str], lines: Sequence[int]) -> d
         above = parents[code]
         while above:
             way.append(above)
+            if len(way) > _DEEPEST:
+                raise InvalidInput(f"must have at most {_DEEPEST} levels", field=name, value=code)
             above = parents.get(above, "")
         found[code] = tuple(way)
     return found
@@ -184,7 +199,7 @@ def _by_parent(name: str, parents: Mapping[str, str], lines: Sequence[int]) -> d
 def _orphans(parents: Mapping[str, str], lines: Sequence[int]) -> Iterator[str]:
     for at, (code, parent) in zip(lines, parents.items(), strict=True):
         if parent and parent not in parents:
-            near = get_close_matches(parent, list(parents)[:2000], n=1)
+            near = get_close_matches(parent, list(parents)[:_COMPARED], n=1)
             meant = f". Did you mean {near[0]!r}?" if near else ""
             yield f"line {at}: the parent {parent!r} of {code!r} is no code{meant}"
 

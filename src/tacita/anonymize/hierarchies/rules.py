@@ -27,6 +27,7 @@ from tacita.tables.recoding.axis import EPOCH, MISSING, Axis
 
 __all__ = ["RULES", "Digits", "Intervals", "Merged", "Period", "Periods", "Prefixes", "Rule", "rule_data", "rule_of"]
 
+_LEAST, _LARGEST, _SLACK = 1e-15, 1e15, 1e-9
 Period = Literal["week", "month", "quarter", "year", "decade"]
 
 
@@ -51,9 +52,12 @@ class Intervals:
     bounds: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if not self.widths or any(width <= 0 for width in self.widths):
-            raise InvalidInput("must be positive, at least one", field="widths", value=self.widths)
-        if any(wide <= narrow or wide % narrow for narrow, wide in itertools.pairwise(self.widths)):
+        if not self.widths or any(not _LEAST <= width <= _LARGEST for width in self.widths):
+            raise InvalidInput("must be positive, at least one, none beyond 1e15", field="widths", value=self.widths)
+        if not abs(self.origin) <= _LARGEST:
+            raise InvalidInput("must lie between -1e15 and 1e15", field="origin", value=self.origin)
+        ratios = [wide / narrow for narrow, wide in itertools.pairwise(self.widths)]
+        if any(ratio < 2 - _SLACK or abs(ratio - round(ratio)) > _SLACK for ratio in ratios):
             raise InvalidInput("each must hold whole intervals of the one before", field="widths", value=self.widths)
 
     def hierarchy(self, axis: Axis) -> Hierarchy:
@@ -70,7 +74,9 @@ class Intervals:
         return _made(axis, rows, len(self.widths))
 
     def _label(self, value: float, width: float, whole: bool) -> str:
-        low = self.origin + (value - self.origin) // width * width
+        # by whole numbers of the narrowest intervals, so that rounding cannot put one of them below two wider ones
+        place = (value - self.origin) // self.widths[0] // round(width / self.widths[0])
+        low = self.origin + place * width
         if whole:
             return f"{int(low)}" if width == 1 else f"{int(low)}..{int(low + width - 1)}"
         return f"[{low:.17g}, {low + width:.17g})"  # all digits: two intervals must not share a name

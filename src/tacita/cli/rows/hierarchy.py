@@ -28,7 +28,10 @@ app = typer.Typer(no_args_is_help=True)
 
 _FILES = (".csv", ".yaml", ".yml", ".json")
 _RULES = (".yaml", ".yml", ".json")
-_OWNER = "Exact figures of your rows, for you only: do not pass them on. A release combines attributes, so its classes are smaller."
+_OWNER = (
+    "Exact figures of your rows, for you only: do not pass them on. A release combines attributes, so its classes are "
+    "smaller."
+)
 
 K = Annotated[int, typer.Option("--k", min=1, help="Least people in a class that a release will need.")]
 OwnData = Annotated[str | None, typer.Option("--data", help="Your rows: adds exact figures about them, for you only.")]
