@@ -28,9 +28,8 @@ def folder(tmp_path):
 
 
 def test_build_show_and_use(folder):
-    code, out, err = run(
-        "hierarchy", "build", "people.csv", "-s", "people.yaml", "--attribute", "zip", "--kind", "digits", "-o", "zip.csv"
-    )  # fmt: skip
+    chosen = ("--attribute", "zip", "--kind", "digits", "-o", "zip.csv")
+    code, out, err = run("hierarchy", "build", "people.csv", "-s", "people.yaml", *chosen)
     assert code == 0, err
     assert "for you only" in out
     assert (folder / "zip.csv").read_text().splitlines()[0] == "10115;1011*;101**;10***;1****;*"
@@ -59,9 +58,8 @@ def test_build_show_and_use(folder):
 
 
 def test_code_lists_in_latin_1_and_levels_that_miss(folder):
-    code, out, err = run(
-        "hierarchy", "build", "-s", "people.yaml", "--attribute", "job", "--codes", "jobs.csv", "--labels", "-o", "job.csv"
-    )  # fmt: skip
+    chosen = ("--attribute", "job", "--codes", "jobs.csv", "--labels", "-o", "job.csv")
+    code, _, err = run("hierarchy", "build", "-s", "people.yaml", *chosen)
     assert code == 0, err
     assert (folder / "job.csv").read_text() == "211;21 Ciencia;2 Académicos;*\n31;31 Taller;3 Técnicos;*\n"
     (folder / "zip.csv").write_text("10115,1,*\n1O117,1,*\n20095,2,*\n")
@@ -78,7 +76,7 @@ def test_code_lists_in_latin_1_and_levels_that_miss(folder):
         (("build", "-s", "people.yaml", "--attribute", "zip", "--mask", "1.5", "-o", "x.csv"), "whole numbers"),
         (("build", "-s", "people.yaml", "--attribute", "job", "--codes", "jobs.csv", "-o", "x.yaml"), "no rule"),
         (("build", "-s", "people.yaml", "--attribute", "age", "-o", "x.pdf"), ".csv"),
-        (("show", "jobs.csv", "--data", "people.csv"), "schema"),
+        (("show", "jobs.csv"), "must end in one root"),
     ],
 )
 def test_refusals_say_what_to_type(folder, options, words):

@@ -60,7 +60,8 @@ def test_only_stewards_and_only_what_fits(world, steward) -> None:
         assert words in answer.json()["detail"]
 
 
-def test_the_client_builds_them(world, steward) -> None:
-    with world.client(steward) as client:
+def test_the_client_builds_them(world) -> None:
+    world.register()
+    with world.client("steward") as client:
         found = client.hierarchy("patients", "smokes", rows=[["never", "no", "*"], ["daily", "yes", "*"]])
     assert (found.attribute, [each.labels for each in found.levels]) == ("smokes", [2, 2, 1])

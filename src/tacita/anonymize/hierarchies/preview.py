@@ -140,7 +140,7 @@ def _public(group: NDArray[np.int64], labels: list[str], weights: NDArray[np.flo
         "labels": len(labels),
         "example": labels[len(labels) // 2],
         "loss": float((penalty * weights).sum() / max(weights.sum(), 1)),
-        "entropy": _lost(weights, np.bincount(group, weights, minlength=len(labels))),
+        "entropy": _lost(weights, np.asarray(np.bincount(group, weights, minlength=len(labels)), float)),
     }
 
 
@@ -197,7 +197,7 @@ def _people(
     distinct: DistinctRows, group: NDArray[np.int64], groups: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """People and rows of each group of combinations."""
-    rows = np.bincount(group, distinct.rows.astype(float), minlength=groups)
+    rows = np.asarray(np.bincount(group, distinct.rows.astype(float), minlength=groups), float)
     if distinct.persons is None:
         return rows.astype(np.int64), rows
     of_row = group[distinct.of_row]

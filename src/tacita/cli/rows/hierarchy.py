@@ -83,7 +83,7 @@ def build(
         kind=kind,
         widths=_numbers(widths, "widths"),
         origin=origin,
-        by=None if by is None else tuple(part.strip() for part in by.split(",")),  # type: ignore[arg-type]
+        by=None if by is None else tuple(part.strip() for part in by.split(",")),  # type: ignore[misc]
         mask=_wholes(mask, "mask"),
         keep=_wholes(keep, "keep"),
         merge=merge,
