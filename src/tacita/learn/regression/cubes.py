@@ -233,7 +233,7 @@ class CubeNoise:
 
     @property
     def variances(self) -> Array:
-        """Variance of the noise on each entry of the matrix over (1, x, y), number of rows and sum of targets included."""
+        """Variance of the noise on each entry of the matrix over (1, x, y), levels included."""
         found = self._variances.copy()
         rows = self._levels_law.variance / 2 / float(1 << (2 * self.bits))
         found[0, 0] = found[0, -1] = found[-1, 0] = rows

@@ -9,10 +9,10 @@ With A the moments of (1, x), v those of (1, x) with the target, and D the noise
 and, where the sum of squared targets was released too, the error of sampling rows from a population in which residuals
 have one variance s^2:  + s^2 G A G',  s^2 = (sum y^2 - b'v) / n.
 
-First order in the noise: exact when noise is small beside the moments. There is no covariance where it is not: with a
-penalty, when a direction other than those that are empty by design had to be lifted, or when coefficients were shortened
-by more than half. Columns of levels add up to the intercept, so one direction for each such feature is empty by design:
-there the least squares of least length are what is estimated.
+First order in the noise: exact when noise is small beside the moments. There is no covariance where it is not: when a
+direction other than those that are empty by design had to be lifted, or when coefficients were shortened by more than
+half; and none with a penalty. Columns of levels add up to the intercept, so one direction for each such feature is
+empty by design: there the least squares of least length are what is estimated.
 
 Privacy:  reads what was released only.    Claim: docs/claims/coefficient-errors.md
 """
@@ -21,21 +21,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacita.learn.feature_map import Array
+from tacita.learn.coefficient_errors import CoefficientErrors
 from tacita.learn.regression.moments import NoisyMoments
 from tacita.learn.regression.solve import Solved
 
-__all__ = ["covariance_of"]
+__all__ = ["errors_of_moments"]
 
 LEAST_STRETCH = 0.5
 """Coefficients that were shortened to less than this are mostly noise."""
 
 
-def covariance_of(moments: NoisyMoments, solved: Solved, *, intercept: bool) -> Array | None:
-    """Covariance of intercept and coefficients, in this order, for features and target from -1 to 1.
-
-    It is that of the coefficients before they were stretched; None where none is claimed.
-    """
+def errors_of_moments(moments: NoisyMoments, solved: Solved, *, intercept: bool) -> CoefficientErrors | None:
+    """Coefficients before they were stretched, with their covariance; None where none is claimed."""
     diagnosis, inverse = solved.diagnosis, solved.inverse
     if moments.variances is None or inverse is None or diagnosis.stretch < LEAST_STRETCH:
         return None
@@ -61,10 +58,11 @@ def covariance_of(moments: NoisyMoments, solved: Solved, *, intercept: bool) -> 
         own = moments.matrix[:-1, :-1]
         left = moments.squares - float(found @ moments.matrix[:-1, -1])
         noise = noise + max(left, 0.0) / rows * own
-    return np.asarray(solving @ noise @ solving.T)
+    made = solving @ noise @ solving.T
+    return CoefficientErrors(centre=found, covariance=np.asarray((made + made.T) / 2))
 
 
 def _empty(moments: NoisyMoments, *, intercept: bool) -> int:
     """Directions that are empty whatever the rows: levels of a feature add up to 1, as the intercept does."""
     levelled = sum(width > 1 for width in moments.design.widths)
-    return levelled if intercept else max(levelled - 1, 0)
+    return levelled if intercept else 0
