@@ -196,8 +196,13 @@ class FittedModel(Designed, Tabular):
             "why": self.why,
             "notes": {name: _plain(value) for name, value in self.notes.items()},
             **({} if self.limits is None else {"limits": self.limits.tolist()}),
-            **({} if self.uncertainty is None else {"uncertainty": self.uncertainty.as_dict()}),
+            **({} if self.uncertainty is None else {"uncertainty": self.uncertainty.as_dict(), "terms": self._terms()}),
         }
+
+    def _terms(self) -> list[dict[str, Any]]:
+        """Coefficients in units of the data with their standard errors, for those who read the file by other means."""
+        pairs = zip(self.effects.items(), self.errors.tolist(), strict=True)
+        return [{"term": term, "coefficient": value, "standard_error": error} for (term, value), error in pairs]
 
     @staticmethod
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
