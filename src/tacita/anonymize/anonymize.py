@@ -151,7 +151,7 @@ class Anonymize:
 
 
 def _named_tree(maker: TreeMaker) -> dict[str, Any]:
-    """What names a hierarchy: the digest of its lines, or the rule that makes it."""
+    """Name of a hierarchy: the digest of its lines, or the rule that makes it."""
     if isinstance(maker, Hierarchy):
         return {"sha256": maker.digest, "levels": maker.levels}
     return rule_data(maker) if isinstance(maker, Rule) else {}

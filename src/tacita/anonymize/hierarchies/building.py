@@ -45,7 +45,7 @@ _LEAST_INTERVALS, _MOST_MASKED = 20, 20
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchySpec:
-    """What a person says about the hierarchy of an attribute.
+    """Declaration of the hierarchy of an attribute.
 
     Args:
         attribute: The attribute.

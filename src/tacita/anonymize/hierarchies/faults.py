@@ -35,7 +35,7 @@ def refuse(field: str, faults: Iterable[str], *, hint: str | None = None) -> Non
 
 
 def path_faults(paths: Sequence[Sequence[str]]) -> Iterator[str]:
-    """What is wrong with paths from the root to the leaves."""
+    """List the faults of paths from the root to the leaves."""
     if not paths:
         yield "has no leaves"
         return

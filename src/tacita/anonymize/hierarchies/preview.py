@@ -1,4 +1,4 @@
-"""What each level of a hierarchy loses.
+"""Loss of each level of a hierarchy.
 
 For a level with groups of n_c out of N leaves:
 
@@ -106,7 +106,7 @@ class Preview(Tabular):
 
 
 def preview_hierarchy(hierarchy: Hierarchy, attribute: str | None = None) -> Preview:
-    """What each level loses over all leaves; public.
+    """Compute what each level loses over all leaves; public.
 
     >>> pets = Hierarchy.from_rows("pet", [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["eel", "fish", "*"]])
     >>> [round(each.loss, 3) for each in preview_hierarchy(pets)]
@@ -156,7 +156,7 @@ def _entropy(weights: NDArray[np.float64]) -> float:
 
 
 def preview_rows(domain: Domain, table: pa.Table, attribute: str, maker: TreeMaker, *, k: int = 10) -> Preview:
-    """What each level loses on some rows; exact, for their owner.
+    """Compute what each level loses on some rows; exact, for their owner.
 
     Args:
         domain: Public description of the rows; its person's key says which rows are one person's.

@@ -49,12 +49,12 @@ def build(
         typer.Argument(help="Your rows, only for exact figures of each level. The file comes from the schema."),
     ] = None,
     kind: Annotated[
-        HierarchyKind, typer.Option(help="How values are grouped; auto goes by the kind of the attribute.")
+        HierarchyKind, typer.Option(help="Way to group values; auto goes by the kind of the attribute.")
     ] = "auto",
     widths: Annotated[
         str | None, typer.Option(help="Widths of intervals: 5,10,20. Round numbers are proposed if not given.")
     ] = None,
-    origin: Annotated[float | None, typer.Option(help="Where an interval begins; 0 by default.")] = None,
+    origin: Annotated[float | None, typer.Option(help="Start of an interval; 0 by default.")] = None,
     by: Annotated[str | None, typer.Option(help="Periods of dates: month,quarter,year,decade; or week.")] = None,
     mask: Annotated[
         str | None,

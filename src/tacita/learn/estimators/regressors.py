@@ -64,7 +64,7 @@ class PrivateLinearRegression(PrivateRegressor):
         schema: Public schema of the columns of a frame, instead of bounds and levels; also of the target, by its name.
         target_bounds: Public (low, high) of the target.
         inference: "sample": standard errors are those of the noise, for the coefficients of these rows. "population"
-            adds sampling; it releases the sum of squared targets too, for slightly more noise.
+            adds sampling; it releases the sum of squared targets too, for more noise, little with a delta.
         method, penalty, alpha, convexify, norm, fit_intercept: As for `Regression`.
         outside: "clip", "leave-out" or "refuse".
         neighbours: "add-remove" or "replace-one".

@@ -77,8 +77,8 @@ class Regression:
         outside: Rows beyond the bounds: "clip" or "leave-out". Their number is released with noise, where moments are.
         people: About how many rows there are, where that is public; some methods take steps by it.
         inference: "sample": standard errors are those of the noise alone, for the coefficients of these rows.
-            "population": of a line, they include sampling; the sum of squared targets is released too, which takes a
-            little of the budget. Only moments have standard errors (functional, sufficient, auto).
+            "population": of a line, they include sampling; the sum of squared targets is released too, which takes
+            little with a delta, and rules out noise on cubes. Only moments have errors (functional, sufficient, auto).
     """
 
     target: str
