@@ -9,15 +9,17 @@ With A the moments of (1, x), v those of (1, x) with the target, and D the noise
 and, where the sum of squared targets was released too, the error of sampling rows from a population in which residuals
 have one variance s^2:  + s^2 G A G',  s^2 = (sum y^2 - b'v) / n.
 
-First order in the noise: exact when noise is small beside the moments. There is no covariance where it is not: when a
-direction other than those that are empty by design had to be lifted, or when coefficients were shortened by more than
-half; and none with a penalty. Columns of levels add up to the intercept, so one direction for each such feature is
+First order in the noise: exact when noise is small beside the moments of features. There is no covariance where it is
+not, which is when a direction other than those that are empty by design had to be lifted, whatever the target depends
+on; and none with a penalty. Columns of levels add up to the intercept, so one direction for each such feature is
 empty by design: there the least squares of least length are what is estimated.
 
 Privacy:  reads what was released only.    Claim: docs/claims/coefficient-errors.md
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -27,19 +29,15 @@ from tacita.learn.regression.solve import Solved
 
 __all__ = ["errors_of_moments"]
 
-LEAST_STRETCH = 0.5
-"""Coefficients that were shortened to less than this are mostly noise."""
-
 
 def errors_of_moments(moments: NoisyMoments, solved: Solved, *, intercept: bool) -> CoefficientErrors | None:
     """Coefficients before they were stretched, with their covariance; None where none is claimed."""
-    diagnosis, inverse = solved.diagnosis, solved.inverse
-    if moments.variances is None or inverse is None or diagnosis.stretch < LEAST_STRETCH:
+    inverse, slopes, columns, rows = solved.inverse, solved.before, moments.design.columns, moments.rows
+    if moments.variances is None or inverse is None or slopes is None:
         return None
-    if diagnosis.lifted > _empty(moments, intercept=intercept):
+    drowned = moments.linear_std * math.sqrt(columns) > rows
+    if drowned or solved.diagnosis.lifted > _empty(moments, intercept=intercept):
         return None
-    columns, rows = moments.design.columns, moments.rows
-    slopes = solved.coefficients / diagnosis.stretch
     sums = moments.matrix[0, 1:].clip(-rows, rows) if intercept else np.zeros(columns + 1)
     level = float((sums[-1] - sums[:-1] @ slopes) / rows) if intercept else 0.0
     found = np.concatenate([[level], slopes])

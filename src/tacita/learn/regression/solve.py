@@ -20,7 +20,7 @@ Utility:  1.5 and 4 were chosen on synthetic data, with a look at one public tab
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -87,13 +87,15 @@ class Diagnosis:
 class Solved:
     """Coefficients for features from -1 to 1, an intercept, and what it took.
 
-    `inverse` is that of the centred moments as they were solved; None with a penalty.
+    `inverse` is that of the centred moments as they were solved, and `before` has the coefficients before they were
+    stretched; None with a penalty.
     """
 
     coefficients: Array
     intercept: float
     diagnosis: Diagnosis
     inverse: Array | None = None
+    before: Array | None = None
 
 
 def solve_moments(
@@ -142,8 +144,10 @@ def solve_moments(
         outside_std=moments.outside[1],
     )
     at = float((sums[-1] - sums[:-1] @ coefficients) / rows) if intercept else 0.0
-    solving = None if penalty.size else (vectors * inverse) @ vectors.T
-    return Solved(coefficients=coefficients, intercept=at, diagnosis=diagnosis, inverse=solving)
+    solved = Solved(coefficients=coefficients, intercept=at, diagnosis=diagnosis)
+    if penalty.size:
+        return solved
+    return replace(solved, inverse=(vectors * inverse) @ vectors.T, before=vectors @ found)
 
 
 def coordinate_descent(quadratic: Array, linear: Array, penalty: Penalty, start: Array) -> Array:
