@@ -55,6 +55,12 @@ def test_frames_of_numbers_are_reordered_too_and_the_three_give_the_same_model()
     assert found[0].predict(swapped).tolist() == found[1].predict(pl.DataFrame(numbers)).tolist()
 
 
+def test_numbers_of_a_frame_are_named_where_bounds_lack():
+    columns, cost = people(50)
+    with pytest.raises(InvalidInput, match=r"bounds=\{'age': \(low, high\)\}"):
+        model(bounds=None, levels=None).fit(pd.DataFrame({"age": columns["age"]}), cost)
+
+
 def test_a_schema_declares_features_and_target():
     columns, cost = people()
     schema = Domain(

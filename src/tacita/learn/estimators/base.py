@@ -87,7 +87,7 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
         if self._plain:
             array, y = validate_data(self, X, y, **checks)
             frame = self._as_columns(array)
-            if self.bounds is None:
+            if self.bounds is None and not hasattr(self, "feature_names_in_"):  # without names to paste
                 hint = f"bounds=(low, high), or one pair for each of the {array.shape[1]} columns"
                 raise InvalidInput("must be given: they are public", field="bounds", hint=hint)
         elif frame is None:
