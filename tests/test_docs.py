@@ -89,6 +89,14 @@ def test_the_worked_example_of_mobility_runs(capsys):
     assert "at most 20 count" in capsys.readouterr().out
 
 
+def test_the_worked_example_of_hierarchies_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/hierarchies.md").read_text(), re.DOTALL)
+    exec(block, {})
+    out = capsys.readouterr().out
+    assert "['10115', '1011*', '101**', '10***', '1****', '*']" in out
+    assert "(5, 1, 1.0)" in out
+
+
 def test_the_worked_example_of_headlines_runs(capsys):
     pytest.importorskip("torch").set_num_threads(1)
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/text.md").read_text(), re.DOTALL)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
 from tacita.anonymize.labels import recoding_of
 from tacita.anonymize.loss import discernibility, gcp, loss_of, ncp
 from tacita.anonymize.quasi import read_distinct_rows

@@ -8,7 +8,8 @@ import pytest
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "learn.md"
 
 
-def test_the_worked_example_runs(capsys):
+def test_the_worked_example_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {}
     for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
         exec(block, names)

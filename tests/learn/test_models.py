@@ -1,11 +1,13 @@
 """One way to name a recipe, one way to read a model back."""
 
+import datetime as dt
 import json
 
 import pytest
 
+from tacita.domain import Boolean, Categorical, Date, Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn import Bayes, NeuralNetwork, Regression, Trees, TunedRegression, read_model, recipe_of
+from tacita.learn import Bayes, NeuralNetwork, Regression, Trees, TunedRegression, choose_kind, read_model, recipe_of
 
 
 def test_a_kind_and_options_make_a_recipe():
@@ -65,3 +67,29 @@ def test_other_texts_are_refused(text):
     with pytest.raises(InvalidInput) as caught:
         read_model(text)
     assert caught.value.field == "model"
+
+
+def test_the_kind_follows_target_and_options():
+    domain = Domain(
+        attributes=[
+            Numeric(name="cost", bounds=(0, 1), bins=2),
+            Date(name="born", bounds=(dt.date(2000, 1, 1), dt.date(2001, 1, 1))),
+            Boolean(name="ill", missing=True),
+            Categorical(name="town", levels=["a", "b", "c"], other=True),
+        ]
+    )
+    for target, options, kind in (
+        ("cost", (), "linear"),
+        ("born", (), "linear"),
+        ("ill", (), "logistic"),
+        ("town", (), "bayes"),
+        ("town", ("people",), "bayes"),
+        ("town", ("depth",), "trees"),
+        ("ill", ("trees",), "trees"),
+        ("ill", ("penalty",), "logistic"),
+        ("cost", ("hidden",), "network"),
+        ("cost", ("depth",), "linear"),  # which then refuses the option
+    ):
+        found, why = choose_kind(domain, target, options)
+        assert found == kind
+        assert why.startswith(f"{kind}: {target} ")

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.conditions import Achieved, Conditions
 from tacita.anonymize.criteria.criterion import Classes
-from tacita.anonymize.hierarchy import TreeMaker
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy, TreeMaker
+from tacita.anonymize.hierarchies.rules import Rule, rule_data
 from tacita.anonymize.loss import Loss, loss_of
 from tacita.anonymize.methods.bayardo import Search
 from tacita.anonymize.methods.mondrian import Mondrian
@@ -143,10 +144,18 @@ class Anonymize:
             "sensitive": None if self.sensitive is None else list(self.sensitive),
             "keep": list(self.keep),
             "hierarchies": sorted(self.hierarchies),
+            "trees": {name: _named_tree(self.hierarchies[name]) for name in sorted(self.hierarchies)},
             "suppress": self.suppress,
             "part": self.part,
             "method": self.method.as_dict(),
         }
+
+
+def _named_tree(maker: TreeMaker) -> dict[str, Any]:
+    """Name of a hierarchy: the digest of its lines, or the rule that makes it."""
+    if isinstance(maker, Hierarchy):
+        return {"sha256": maker.digest, "levels": maker.levels}
+    return rule_data(maker) if isinstance(maker, Rule) else {}
 
 
 def _named(domain: Domain, given: Sequence[str] | None, role: str) -> tuple[str, ...]:

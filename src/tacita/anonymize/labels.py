@@ -18,7 +18,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.hierarchies.hierarchy import Tree
 from tacita.anonymize.quasi import DistinctRows, sorted_distinct
 from tacita.tables.recoding import MISSING, OTHER, SUPPRESSED, Axis, Recoding
 

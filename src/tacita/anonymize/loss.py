@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.hierarchies.hierarchy import Tree
 from tacita.anonymize.quasi import DistinctRows, sorted_distinct
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding

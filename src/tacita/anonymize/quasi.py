@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.criterion import Sensitive
-from tacita.anonymize.hierarchy import Tree, TreeMaker
+from tacita.anonymize.hierarchies.hierarchy import Tree, TreeMaker
 from tacita.domain import Domain
 from tacita.engines.local.bound import key_texts
 from tacita.errors import InvalidInput

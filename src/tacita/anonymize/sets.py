@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
 from tacita.anonymize.methods.transactions import AnonymizedSets, KmAnonymity
 from tacita.anonymize.quasi import joined
 from tacita.domain import Domain

@@ -49,6 +49,7 @@ VERBS = {
         "rows.mask",
         "mask",
     ),
+    "hierarchy": Verb("Build generalisation hierarchies, and see what each level loses.", "rows.hierarchy"),
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "rows.log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "rows.synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "rows.model"),

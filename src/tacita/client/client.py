@@ -38,6 +38,7 @@ from tacita.wire import (
     ChargeInfo,
     ChargePage,
     DatasetInfo,
+    HierarchyInfo,
     JobInfo,
     Plan,
     PolicyInfo,
@@ -247,6 +248,19 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         return PolicyInfo.model_validate_json(
             self._send("PUT", f"/v1/datasets/{quote(name, safe='')}/policy", safe=True, json=body)
         )
+
+    def hierarchy(self, name: str, attribute: str, *, store: bool = False, **more: Any) -> HierarchyInfo:
+        """Build the hierarchy of an attribute from the schema of a dataset, and say what each level loses.
+
+        Args:
+            name: The dataset.
+            attribute: The attribute.
+            store: Whether to put it into the release policy, so that releases use it.
+            more: `kind` and its options (`widths`, `origin`, `by`, `mask`, `keep`, `merge`, `codes`, `labels`), or your
+                own `rows`.
+        """
+        body = {"attribute": attribute, "store": store} | more
+        return HierarchyInfo.model_validate_json(self._post(f"/v1/datasets/{quote(name, safe='')}/hierarchies", body))
 
     def anonymize(self, name: str, *, k: int, key: str | None = None, **more: Any) -> JobInfo:
         """Make a release of anonymized rows: a job, for `wait_release`.

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from tacita.client.calls import Calls
 from tacita.errors import InvalidInput
-from tacita.learn.kinds import ModelKind
+from tacita.learn.kinds import ModelChoice
 from tacita.privacy.budget import Budget
 from tacita.wire import FunctionInfo, FunctionParameters, FunctionPlanInfo, JobInfo, PredictionsInfo
 
@@ -24,21 +24,24 @@ _LIST_MODELS = TypeAdapter(list[FunctionInfo])
 class ModelCalls(Calls):
     """Calls about functions and fitted models."""
 
-    def plan_model(self, name: str, *, dataset: str, kind: str, budget: Budget, **more: Any) -> FunctionPlanInfo:
+    def plan_model(
+        self, name: str, *, dataset: str, budget: Budget, kind: str = "auto", **more: Any
+    ) -> FunctionPlanInfo:
         """Return the cost of a function or a model; charges nothing. The arguments are those of `release_model`."""
         body = _model(name, dataset, kind, budget, more)
         return FunctionPlanInfo.model_validate_json(self._post(f"{_model_path(kind)}/plan", body, safe=True))
 
     def release_model(
-        self, name: str, *, dataset: str, kind: str, budget: Budget, key: str | None = None, **more: Any
+        self, name: str, *, dataset: str, budget: Budget, kind: str = "auto", key: str | None = None, **more: Any
     ) -> JobInfo:
         """Release a function, or fit a model: a job, for `wait_model`.
 
         Args:
             name: What it is called; a name that is taken gets a new version.
             dataset: Whose rows, and whose account.
-            kind: linear, logistic, trees, bayes, network; or histogram, density, gaussian-process, svm.
             budget: The most that it may cost.
+            kind: linear, logistic, trees, bayes, network, or auto, which goes by the target; for a function histogram,
+                density, gaussian-process or svm.
             key: The same key again gives the same job.
             more: `target`, `features` and what else the kind takes.
         """
@@ -98,7 +101,7 @@ def _model(name: str, dataset: str, kind: str, budget: Budget, more: Mapping[str
 
 
 def _model_path(kind: str) -> str:
-    return "/v1/models/fit" if kind in get_args(ModelKind) else "/v1/models"
+    return "/v1/models/fit" if kind in get_args(ModelChoice) else "/v1/models"
 
 
 def _of_model(ref: str) -> str:

@@ -17,9 +17,11 @@ _HOMES = {
     "Regression": "regression.regression",
     "Trees": "trees.trees",
     "TunedRegression": "regression.tuning",
+    "choose_kind": "models",
     "fit_on_release": "on_release",
     "read_model": "models",
     "recipe_of": "models",
+    "summarise": "summary",
 }
 
 __all__ = sorted(_HOMES)

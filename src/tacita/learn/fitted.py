@@ -13,6 +13,7 @@ import pyarrow as pa
 from tacita.errors import InvalidInput
 from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
+from tacita.learn.coefficient_errors import CoefficientErrors
 from tacita.learn.envelope import Designed
 from tacita.learn.feature_map import Array, FeatureMap
 from tacita.learn.regression.logistic import probabilities
@@ -33,6 +34,7 @@ class FittedModel(Designed, Tabular):
         method: Method that fitted it, and the reason for it.
         notes: Notes of the method: for moments, whether they had to be made convex.
         limits: Between which ends of -1..1 the line holds, for each column; values beyond count as the end. None: all.
+        uncertainty: Covariance of intercept and coefficients; None where none is claimed.
     """
 
     mark: ClassVar[str] = "fitted/1"
@@ -43,6 +45,7 @@ class FittedModel(Designed, Tabular):
     why: str
     notes: Mapping[str, Any]
     limits: Array | None = None
+    uncertainty: CoefficientErrors | None = None
 
     def __post_init__(self) -> None:
         numbers = np.append(self.coefficients, self.intercept)
@@ -51,6 +54,8 @@ class FittedModel(Designed, Tabular):
             raise InvalidInput(rule, field="coefficients", value=len(self.coefficients))
         if self.limits is not None and not self._are_limits(self.limits):
             raise InvalidInput("must be rising ends from -1 to 1, two for each column", field="limits")
+        if self.uncertainty is not None:
+            self.uncertainty.check(self.design.columns + 1)
 
     def _are_limits(self, limits: Array) -> bool:
         shaped = limits.shape == (self.design.columns, 2)
@@ -88,10 +93,62 @@ class FittedModel(Designed, Tabular):
         low, high = self.design.target_ends
         return 1.0 if self.design.task == "logistic" else (high - low) / 2
 
+    def _contrasts(self) -> Array:
+        """Map of intercept and coefficients to those in which the levels of a feature add up to 0.
+
+        Predictions stay the same: what levels have in common goes into the intercept, and without noise it is there.
+        """
+        found = np.eye(self.design.columns + 1)
+        if self.intercept == 0:  # the model has none
+            return found
+        start = 1
+        for width in self.design.widths:
+            if width > 1:
+                found[start : start + width, start : start + width] -= 1 / width
+                found[0, start : start + width] = 1 / width
+            start += width
+        return found
+
+    def _to_units(self) -> Array:
+        """Map of intercept and coefficients to units of the data, but for the middle of the target."""
+        ends = self.design.ends
+        half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
+        turned = np.diag(np.concatenate([[1.0], 1 / half]))
+        turned[0, 1:] = -middle / half
+        return np.asarray(self._half * turned)
+
+    @property
+    def errors(self) -> Array:
+        """Standard errors of `effects`, in their order; NaN where none are claimed."""
+        if self.uncertainty is None:
+            return np.full(self.design.columns + 1, math.nan)
+        turned = self._to_units() @ self._contrasts()
+        return np.asarray(np.sqrt(np.maximum(np.diag(turned @ self.uncertainty.covariance @ turned.T), 0)))
+
+    @property
+    def centres(self) -> Array:
+        """Middles of the intervals of `effects`, which errors are about; NaN where none are claimed."""
+        if self.uncertainty is None:
+            return np.full(self.design.columns + 1, math.nan)
+        return self._effects(self.uncertainty.centre)
+
+    @property
+    def effects(self) -> dict[str, float]:
+        """Intercept and coefficients as people read them: in units of the data, levels against their mean."""
+        found = self._effects(np.concatenate([[self.intercept], self.coefficients]))
+        return dict(zip(("(intercept)", *self.design.names), found.tolist(), strict=True))
+
+    def _effects(self, terms: Array) -> Array:
+        found = self._to_units() @ self._contrasts() @ terms
+        found[0] += 0.0 if self.design.task == "logistic" else sum(self.design.target_ends) / 2
+        return np.asarray(found)
+
     def to_arrow(self) -> pa.Table:
-        """One row for each column of the design, in units of the data, with the intercept first."""
-        names = {"(intercept)": self.at_zero} | self.named
-        return pa.table({"term": list(names), "coefficient": list(names.values())})
+        """One row for each column of the design, in units of the data, the intercept first; `summary` has intervals."""
+        found = self.effects
+        return pa.table(
+            {"term": list(found), "coefficient": list(found.values()), "standard_error": self.errors.tolist()}
+        )
 
     def chart(self) -> str:
         """Draw the coefficients on the scale from -1 to 1, on which they can be compared."""
@@ -138,7 +195,14 @@ class FittedModel(Designed, Tabular):
             "method": self.method,
             "why": self.why,
             "notes": {name: _plain(value) for name, value in self.notes.items()},
-        } | ({} if self.limits is None else {"limits": self.limits.tolist()})
+            **({} if self.limits is None else {"limits": self.limits.tolist()}),
+            **({} if self.uncertainty is None else {"uncertainty": self.uncertainty.as_dict(), "terms": self._terms()}),
+        }
+
+    def _terms(self) -> list[dict[str, Any]]:
+        """Coefficients in units of the data with their standard errors, for those who read the file by other means."""
+        pairs = zip(self.effects.items(), self.errors.tolist(), strict=True)
+        return [{"term": term, "coefficient": value, "standard_error": error} for (term, value), error in pairs]
 
     @staticmethod
     def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +210,13 @@ class FittedModel(Designed, Tabular):
         plain = {name: data[name] for name in ("intercept", "method", "why", "notes")}
         coefficients = np.array(data["coefficients"], float)
         limits = None if data.get("limits") is None else np.array(data["limits"], float)
-        return plain | {"design": FeatureMap.from_dict(data["design"]), "coefficients": coefficients, "limits": limits}
+        known = data.get("uncertainty")
+        return plain | {
+            "design": FeatureMap.from_dict(data["design"]),
+            "coefficients": coefficients,
+            "limits": limits,
+            "uncertainty": None if known is None else CoefficientErrors.from_dict(known),
+        }
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["ModelKind"]
+__all__ = ["ModelChoice", "ModelKind"]
 
 ModelKind = Literal["linear", "logistic", "trees", "bayes", "network"]
+ModelChoice = Literal["auto", "linear", "logistic", "trees", "bayes", "network"]
+"""A kind, or the one that fits the target."""

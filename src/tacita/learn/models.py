@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
 from tacita import check
-from tacita.domain import Domain
+from tacita.domain import Date, Domain, Numeric
 from tacita.errors import InvalidInput, TacitaError
 from tacita.learn.bayes import Bayes, FittedBayes
 from tacita.learn.fitted import FittedModel
@@ -23,7 +23,7 @@ from tacita.plans.recipe import Plan
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["KINDS", "Fitted", "FittedPlan", "ModelKind", "Recipe", "read_model", "recipe_of"]
+__all__ = ["KINDS", "Fitted", "FittedPlan", "ModelKind", "Recipe", "choose_kind", "read_model", "recipe_of"]
 
 KINDS: tuple[str, ...] = get_args(ModelKind)
 Fitted = FittedModel | FittedTrees | FittedBayes | FittedNetwork
@@ -51,6 +51,7 @@ _CLASSES: dict[str, type[Any]] = {
     "network": NeuralNetwork,
 }
 _TUNING = ("penalties", "share")
+_COMMON = ("people", "outside")  # options that do not say which kind is meant
 
 
 def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mapping[str, Any] | None = None) -> Recipe:
@@ -65,13 +66,11 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
     """
     if kind not in _CLASSES:
         raise InvalidInput("must be one of " + ", ".join(KINDS), field="kind", value=kind)
-    given, tuned = dict(options or {}), kind in ("linear", "logistic")
-    taken = set(_CLASSES[kind].__dataclass_fields__) - {"target", "features"} - ({"task"} if tuned else set())
-    more = {*_TUNING, "narrow"} if tuned else set()
+    given, tuned, takes = dict(options or {}), kind in ("linear", "logistic"), _options_of(kind)
     for name in given:
-        if name not in taken | more:
+        if name not in takes:
             raise InvalidInput(
-                f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(taken | more) or ["none"])
+                f"is no option of {kind}", field=name, hint="Options are " + ", ".join(sorted(takes) or ["none"])
             )
     for name in ("penalty", "alpha", "narrow"):
         if name in given and "penalties" in given:
@@ -85,6 +84,35 @@ def recipe_of(kind: str, *, target: str, features: Sequence[str], options: Mappi
     if narrowing:
         return NarrowedRegression(base=recipe, **narrowing)
     return TunedRegression(base=recipe, **tuning) if tuning else recipe
+
+
+def _options_of(kind: str) -> set[str]:
+    line = kind in ("linear", "logistic")
+    own = set(_CLASSES[kind].__dataclass_fields__) - {"target", "features"} - ({"task"} if line else set())
+    return own | ({*_TUNING, "narrow"} if line else set())
+
+
+def choose_kind(domain: Domain, target: str, options: Iterable[str] = ()) -> tuple[ModelKind, str]:
+    """The kind of model for a target, and why: by what the schema says about it, and by options that only one takes.
+
+    >>> from tacita.domain import Boolean
+    >>> choose_kind(Domain(attributes=[Boolean(name="smokes")]), "smokes")
+    ('logistic', 'logistic: smokes has two levels')
+    """
+    attribute = domain[target]
+    kinds: tuple[ModelKind, ...]
+    if isinstance(attribute, Numeric | Date):
+        kinds, why = ("linear", "network"), f"{target} is a {'number' if isinstance(attribute, Numeric) else 'date'}"
+    elif len(attribute.labels) == 2:
+        kinds, why = ("logistic", "trees", "bayes", "network"), f"{target} has two levels"
+    else:
+        kinds, why = ("bayes", "trees", "network"), f"{target} has {len(attribute.labels)} levels"
+    wanted = [name for name in options if name not in _COMMON]
+    fitting = [kind for kind in kinds if set(wanted) <= _options_of(kind)]
+    if wanted and fitting and fitting[0] != kinds[0]:
+        why = f"{why}, and {', '.join(wanted)} is for it"
+    found = (fitting or kinds)[0]
+    return found, f"{found}: {why}"
 
 
 _READERS: dict[str, Callable[[str], Fitted]] = {

@@ -72,6 +72,7 @@ class Session:
         version: Version of the data, as any text; a stored answer is returned only for the same version.
         data: Marks of the data, where it has any: another account on the same data is refused.
         again: The reason why this account may pay for data that another account was charged for.
+        bound: Digest of the data that keys stand for too: the same key with other data is refused.
     """
 
     def __init__(
@@ -85,11 +86,12 @@ class Session:
         version: str = "",
         data: DataMarks | None = None,
         again: str | None = None,
+        bound: str = "",
     ) -> None:
         self.engine = engine
         self.account = ledger.account(account)
         self._ledger, self._principal, self._source, self._version = ledger, principal, source, version
-        self._data, self._again = data, again
+        self._data, self._again, self._bound = data, again, bound
 
     def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
         """Charge the plan's event, run it, store the answer, and return what was stored.
@@ -136,7 +138,7 @@ class Session:
         return self._ledger.reserve(
             self.account.name,
             plan.event,
-            question=question_of(plan),
+            question=question_of(plan) + self._bound,
             unit=plan.unit,
             neighbours=plan.neighbours,
             principal=self._principal,

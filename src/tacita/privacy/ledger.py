@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -187,6 +188,13 @@ class Ledger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process open the same file, as parallel fits need; what has a password stays here."""
+        if self._database.file is None or not self._database.file.exists():
+            hint = "Use n_jobs=1 or threads (joblib.parallel_backend('threading')); before saving a model, ledger=None"
+            raise InvalidInput("cannot be sent to another process: it is no file", field="ledger", hint=hint)
+        return _ledger_at, (str(self._database.url),)
 
     def __deepcopy__(self, _memo: object) -> Ledger:
         """The ledger itself: a copy would be the same accounts. Estimators that hold one are cloned."""
@@ -565,6 +573,12 @@ def _terms(account: Account) -> dict[str, Any]:
         "budget": json.dumps(account.budget.as_dict()),
         "opened": account.budget.epsilon,
     }
+
+
+@lru_cache(maxsize=8)
+def _ledger_at(url: str) -> Ledger:
+    """The ledger in a file, opened once for each process."""
+    return Ledger(Database(url))
 
 
 def _digest(text: str) -> str:

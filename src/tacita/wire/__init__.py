@@ -50,6 +50,7 @@ from tacita.wire.functions import (
     ReleaseFitRequest,
 )
 from tacita.wire.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
+from tacita.wire.hierarchies import HierarchyInfo, HierarchyRequest, LevelInfo
 from tacita.wire.jobs import JobInfo, QueryJob
 from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
 from tacita.wire.masking import MaskedInfo, MaskedPlan, MaskedRequest
@@ -137,6 +138,8 @@ __all__ = [
     "HeadlinesPlanInfo",
     "HeadlinesRequest",
     "Health",
+    "HierarchyInfo",
+    "HierarchyRequest",
     "HolderInfo",
     "ImputedInfo",
     "ImputedPlan",
@@ -146,6 +149,7 @@ __all__ = [
     "InvitationCodes",
     "InvitationsInfo",
     "JobInfo",
+    "LevelInfo",
     "LogPlan",
     "MaskedInfo",
     "MaskedPlan",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from tacita.learn.functions.kinds import Calibration, Form, FunctionKind
-from tacita.learn.kinds import ModelKind
+from tacita.learn.kinds import ModelChoice, ModelKind
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.budgets import AccountQuote, BudgetModel
 
@@ -72,7 +72,7 @@ class FitRequest(RequestModel):
 
     dataset: Name
     name: Name = Field(description="What it is called; a name that is taken gets a new version.")
-    kind: ModelKind
+    kind: ModelChoice = Field(default="auto", description="Kind of model; auto goes by the target.")
     target: str = Field(description="What to predict.")
     features: list[str] | None = Field(default=None, min_length=1, description="What from; all others by default.")
     budget: BudgetModel
@@ -93,6 +93,9 @@ class FitRequest(RequestModel):
     outside: str | None = Field(default=None, description="Rows beyond the bounds: clip or leave-out.")
     people: int | None = Field(
         default=None, ge=1, le=1 << 40, description="About how many rows there are, where that is public."
+    )
+    inference: Literal["sample", "population"] | None = Field(
+        default=None, description="Standard errors of a line: of the noise (sample), or with sampling (population)."
     )
     depth: int | None = Field(default=None, description="Of trees.")
     trees: int | None = Field(default=None, description="How many trees.")
@@ -152,6 +155,7 @@ class FunctionPlanInfo(AccountQuote):
         default=None, description="Noise of an answer beside what it is measured against, for a density or a process."
     )
     why: str | None = Field(default=None, description="Why this method, where one was picked.")
+    kind: str | None = Field(default=None, description="Kind of a fitted model.")
 
 
 class FunctionInfo(ResponseModel):

@@ -119,7 +119,7 @@ def test_penalties_are_chosen_and_options_are_heard(folder):
     ("option", "says"),
     [
         (("--kind", "trees", "--penalty", "1"), "penalty"),
-        (("--depth", "3"), "depth"),
+        (("--kind", "logistic", "--depth", "3"), "depth"),
         (("--penalties", "much"), "penalties"),
         (("--share", "0.5"), "share"),
         (("--kind", "network", "--hidden", "many"), "hidden"),
@@ -246,3 +246,31 @@ def test_a_model_of_released_rows_costs_nothing(folder):
     refused = run(*asked, "-s", "people.yaml", "--kind", "trees", "--options", "width=3")
     assert refused.code == 2
     assert "no option of trees" in " ".join(refused.err.split())
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "kind"),
+    [("cost", (), "linear"), ("ill", (), "logistic"), ("sex", ("--depth", "2"), "trees")],
+)
+def test_the_kind_goes_by_the_target_and_is_stated(folder, target, options, kind):
+    opened()
+    done = fit("--target", target, "--features", "age", "--epsilon", "10", "--json", *options)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["kind"] == kind
+    assert found["why"].startswith(f"{kind}: {target} ")
+    if kind != "trees":
+        assert [row["term"] for row in found["summary"]["terms"]] == ["(intercept)", "age"]
+        assert found["summary"]["terms"][1]["standard_error"] > 0
+    planned = fit("--target", target, "--features", "age", "--epsilon", "1", "--dry-run", *options)
+    assert kind in planned.out
+
+
+def test_coefficients_are_shown_with_their_errors(folder):
+    opened()
+    done = fit("--target", "cost", "--features", "age", "--epsilon", "10", "--inference", "population")
+    assert done.code == 0, done.err
+    assert "standard error" in done.out
+    assert "population" in done.out
+    done = fit("--target", "cost", "--features", "age", "--epsilon", "10", "--penalty", "5")
+    assert "No standard errors" in done.out

@@ -256,3 +256,15 @@ def test_a_bundle_of_a_dataset_that_nobody_knows_here(world, buyer) -> None:
         sent = {"bundle": body | {"signature": signer.sign(canonical(body))}, "signed_by": [signer.public]}
         assert world.call("POST", "/v1/models/bundles", token=steward, json=sent).status_code in (404, 422)
     assert world.call("GET", "/v1/models", token=steward).json() == []
+
+
+def test_the_kind_goes_by_the_target_and_coefficients_have_errors(world, buyer) -> None:
+    body = {name: value for name, value in BODY.items() if name != "kind"}
+    plan = world.call("POST", "/v1/models/fit/plan", token=buyer, json=body).json()
+    assert (plan["kind"], plan["why"].split(";")[0]) == ("logistic", "logistic: smokes has two levels")
+    numeric = body | {"target": "age", "name": "ages"}
+    assert world.call("POST", "/v1/models/fit/plan", token=buyer, json=numeric).json()["kind"] == "linear"
+    job = world.call("POST", "/v1/models/fit", token=buyer, json=body)
+    shown = world.call("GET", f"/v1/models/{world.made(job, buyer)}/parameters", token=buyer).json()["parameters"]
+    assert [row["term"] for row in shown["terms"]] == ["(intercept)", "age"]
+    assert all(row["standard_error"] > 0 for row in shown["terms"])

@@ -22,7 +22,7 @@ from tacita.anonymize.parameters import described
 from tacita.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tacita.anonymize.hierarchy import Tree
+    from tacita.anonymize.hierarchies.hierarchy import Tree
 
 __all__ = ["Distance", "Edges", "TCloseness", "closeness_of", "edges_of"]
 

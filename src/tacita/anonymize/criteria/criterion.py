@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tacita.anonymize.parameters import REQUIRED, parameters_of
 
 if TYPE_CHECKING:
-    from tacita.anonymize.hierarchy import Tree
+    from tacita.anonymize.hierarchies.hierarchy import Tree
 
 __all__ = ["EXACT", "TOLERANCE", "Classes", "Criterion", "Sensitive"]
 

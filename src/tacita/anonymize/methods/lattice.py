@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.conditions import Conditions
-from tacita.anonymize.hierarchy import ROOT
+from tacita.anonymize.hierarchies.hierarchy import ROOT
 from tacita.anonymize.methods.grouping import Grouping, Labels, impossible, words_of
 from tacita.anonymize.methods.node_loss import Cells, NodeLoss, cells_of, cost_of
 from tacita.anonymize.quasi import DistinctRows

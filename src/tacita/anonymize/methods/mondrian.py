@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.conditions import Conditions
-from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.hierarchies.hierarchy import Tree
 from tacita.anonymize.kernels.boxes import LINE, SET, TREE, Shape
 from tacita.anonymize.kernels.cuts import Choice, partition_tree
 from tacita.anonymize.kernels.published import legacy_partition, relaxed

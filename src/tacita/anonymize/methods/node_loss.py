@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.anonymize.hierarchy import Tree
+from tacita.anonymize.hierarchies.hierarchy import Tree
 from tacita.anonymize.loss import discernibility
 from tacita.anonymize.methods.grouping import Grouping, Groups
 from tacita.errors import InvalidInput

@@ -35,13 +35,14 @@ from tacita.learn.compare import Compared
 from tacita.learn.compare import compare as compare_methods
 from tacita.learn.feature_map import Outside
 from tacita.learn.fitted import FittedModel
-from tacita.learn.kinds import ModelKind
-from tacita.learn.models import Fitted, read_model, recipe_of
+from tacita.learn.kinds import ModelChoice, ModelKind
+from tacita.learn.models import Fitted, choose_kind, read_model, recipe_of
 from tacita.learn.neural.fitted_network import FittedNetwork
 from tacita.learn.neural.network import NetworkTask
-from tacita.learn.regression.regression import MethodName
+from tacita.learn.regression.regression import Inference, MethodName
 from tacita.learn.regression.solve import Convexify
 from tacita.learn.released import fit_released, read_released
+from tacita.learn.summary import summarise
 from tacita.learn.tradeoff import Against, TradeOff, trade_off
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours
@@ -96,7 +97,10 @@ def fit(
     target: Annotated[str, typer.Option(help="Attribute to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file for the model, as JSON.")],
     account: Annotated[str, typer.Option("--account", "-a", help="The account that pays.")],
-    kind: Annotated[ModelKind, typer.Option("--kind", "--model", help="Kind of model.")] = "linear",
+    kind: Annotated[
+        ModelChoice,
+        typer.Option("--kind", "--model", help="Kind of model; `auto` goes by the target, and states why."),
+    ] = "auto",
     features: Annotated[
         str | None, typer.Option(help="Attributes to predict from: age,sex. All others by default.")
     ] = None,
@@ -140,6 +144,10 @@ def fit(
     clip: Annotated[float | None, typer.Option(help="Norm that gradients are clipped to; 1 by default.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Step size of a network.")] = None,
     people: Annotated[int | None, typer.Option(help="Approximate number of rows, if that is public.")] = None,
+    inference: Annotated[
+        Inference | None,
+        typer.Option(help="Standard errors of a line: of the noise (sample, default), or with sampling (population)."),
+    ] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
@@ -175,11 +183,15 @@ def fit(
         "clip": clip,
         "learning_rate": learning_rate,
         "people": people,
+        "inference": inference,
     }
     options = {name: value for name, value in given.items() if value is not None}
+    picked = ""
+    if kind == "auto":
+        kind, picked = choose_kind(domain, target, options)
     recipe = recipe_of(kind, target=target, features=chosen, options=options)
     plan = recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
-    why = getattr(plan, "why", "as asked")
+    why = _both(picked, getattr(plan, "why", "as asked"))
     if dry_run:
         show.plan_facts(plan, ledger.quote(paying.name, plan.event), [("model", kind), ("why", why)], as_json=json)
         return
@@ -192,18 +204,44 @@ def fit(
         again=again,
     )
     model = session.ask(plan, purpose="learn", key=key)
-    why = getattr(model, "why", why)
+    why = _both(picked, getattr(model, "why", None)) or why
     write_text(output, model.to_json())
     if json:
-        show.print_json({"output": str(output), "statement": model.statement(), "why": why})
+        told = {"output": str(output), "kind": kind, "statement": model.statement(), "why": why}
+        show.print_json(told | ({"summary": summarise(model).as_dict()} if isinstance(model, FittedModel) else {}))
         return
     show.grid("Model", ("", ""), [("kind", kind), ("why", why), ("promise", model.statement())])
     if isinstance(model, FittedModel):
-        largest = sorted(model.named.items(), key=lambda pair: -abs(pair[1]))[:_MOST_SHOWN]
-        show.grid("Coefficients", ("column", "per unit"), [(name, _said(value)) for name, value in largest])
+        _show_coefficients(model)
     if isinstance(model, FittedModel | FittedNetwork):
         show.grid("What it took", ("", ""), [(name, _said(value)) for name, value in model.notes.items()])
     show.balance(session.balance())
+
+
+def _both(picked: str, why: str | None) -> str:
+    """Why this kind, and why this method."""
+    return "; ".join(part for part in (picked, why) if part and part != "as asked") or (why or "")
+
+
+def _show_coefficients(model: FittedModel) -> None:
+    """The intercept and the largest coefficients, with standard errors and intervals where these are claimed."""
+    found = summarise(model)
+    first, *rest = found.to_arrow().to_pylist()
+    largest = sorted(rest, key=lambda row: -abs(row["coefficient"]))[:_MOST_SHOWN]
+    lines = [
+        (
+            row["term"],
+            _said(row["coefficient"]),
+            *(("", "") if math.isnan(row["standard_error"]) else (_said(row["standard_error"]), _ends(row))),
+        )
+        for row in (first, *largest)
+    ]
+    show.grid("Coefficients", ("term", ">per unit", ">standard error", ">95 % interval"), lines)
+    show.say(found.facts()["note"].capitalize() + ".")
+
+
+def _ends(row: dict[str, Any]) -> str:
+    return f"{_said(row['low'])} .. {_said(row['high'])}"
 
 
 @app.command("from")

@@ -13,7 +13,8 @@ from tacita.anonymize.anonymize import Anonymize, Anonymized
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.criteria.criterion import Criterion
 from tacita.anonymize.criteria.registry import all_parameters
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import TreeMaker
+from tacita.anonymize.hierarchies.reading import read_hierarchy
 from tacita.anonymize.methods.registry import DEFAULT_METHOD, METHODS, all_options, make_method, method_help
 from tacita.anonymize.parameters import Parameter, one_of
 from tacita.anonymize.quasi import joined
@@ -125,11 +126,11 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _hierarchy(text: str) -> tuple[str, Hierarchy]:
+def _hierarchy(text: str) -> tuple[str, TreeMaker]:
     name, between, path = text.partition("=")
     if not between:
         raise InvalidInput("must be attribute=file", field="hierarchy", value=text)
-    return name, Hierarchy.read(path)
+    return name, read_hierarchy(path)
 
 
 def _sections(result: Anonymized, warnings: tuple[str, ...]) -> list[Section]:

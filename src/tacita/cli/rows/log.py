@@ -14,7 +14,8 @@ from rich.markup import escape
 from tacita.anonymize.anonymize import Anonymize, Anonymized
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.criteria.registry import all_parameters
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.reading import read_hierarchy
 from tacita.anonymize.sets import AnonymizeSets, ReleasedSets
 from tacita.anonymize.streams.events import AnonymizedEvents, AnonymizeEvents, EventsPlan
 from tacita.anonymize.streams.micro_batches import MicroBatches
@@ -137,7 +138,7 @@ def sets(
     """
     check_files(ROWS, output=output)
     domain = Domain.read(schema)
-    tree = None if hierarchy is None else Hierarchy.read(hierarchy)
+    tree = None if hierarchy is None else _items(hierarchy)
     recipe = AnonymizeSets(item=item, k=k, m=m, hierarchy=tree, suppress=suppress)
     made = recipe.prepare(domain).run(engine_of(data, domain, table))
     facts = [
@@ -316,3 +317,10 @@ def _finish(
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _items(path: Path) -> Hierarchy:
+    found = read_hierarchy(path)
+    if not isinstance(found, Hierarchy):
+        raise InvalidInput("must list the items: a rule has none", field="hierarchy", hint="Use a .csv file")
+    return found

@@ -21,7 +21,7 @@ from tacita.console.api import Api
 from tacita.console.parts import kit, words
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.learn.models import recipe_of
+from tacita.learn.models import choose_kind, recipe_of
 from tacita.learn.rehearsal import RehearsedFit, rehearse_fit
 from tacita.privacy.budget import Budget
 from tacita.synthesize.auto import Synthesize
@@ -333,6 +333,7 @@ class TablesForm(ReleaseForm):
 
 
 _LEARNT = {
+    "auto": "automatic (recommended)",
     "trees": "decision trees",
     "logistic": "logistic regression",
     "bayes": "naive Bayes",
@@ -370,7 +371,7 @@ class ModelForm(ReleaseForm):
         names = list(self.domain.countable)
         with kit.row():
             self.spend_field()
-            self.kind = kit.choice("Kind of model", _LEARNT, self.query.get("model", "trees"), change=self.change)
+            self.kind = kit.choice("Kind of model", _LEARNT, self.query.get("model", "auto"), change=self.change)
         with kit.row():
             self.target = kit.choice("Predict", names, names[-1], change=self.change)
             self.features = kit.choice("From", names, names[:-1], several=True, change=self.change)
@@ -383,16 +384,17 @@ class ModelForm(ReleaseForm):
         features = [name for name in self.features.value if name != self.target.value]
         if not features:
             raise InvalidInput("must have at least one attribute besides the target", field="features")
+        kind = self.kind.value if self.kind.value != "auto" else choose_kind(self.domain, self.target.value)[0]
         body: dict[str, Any] = {
             "dataset": self.dataset,
             "name": f"{self.dataset}.{self.target.value}"[:64],
-            "kind": self.kind.value,
+            "kind": kind,
             "target": self.target.value,
             "features": features,
             "budget": self.budget(),
             "purpose": "a model",
         }
-        known = self.people.value and self.kind.value in ("linear", "logistic")
+        known = self.people.value and kind in ("linear", "logistic")
         return body | ({"people": int(self.people.value)} if known else {})
 
     async def expect(self) -> ExpectedRelease:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacita.learn.estimators import TARGET, PrivateClassifier, PrivateRegressor
+from tacita.domain import Domain
+from tacita.learn.estimators import PrivateClassifier, PrivateRegressor
 from tacita.learn.neural.network import NetworkTask, NeuralNetwork
 from tacita.privacy.ledger import Ledger
 
@@ -21,7 +22,8 @@ class PrivateNetworkClassifier(PrivateClassifier):
 
     Args:
         hidden, epochs, batch, clip, learning_rate, people: As for `NeuralNetwork`.
-        classes, epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLogisticRegression`.
+        classes, epsilon, delta, bounds, levels, schema, outside, random_state, ledger, account, key: As for
+            `PrivateLogisticRegression`.
         neighbours: "add-remove"; others are refused.
     """
 
@@ -31,6 +33,8 @@ class PrivateNetworkClassifier(PrivateClassifier):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         bounds: Any = None,
+        levels: Any = None,
+        schema: Domain | None = None,
         classes: Any = None,
         hidden: tuple[int, ...] = (32,),
         epochs: int = 20,
@@ -43,8 +47,10 @@ class PrivateNetworkClassifier(PrivateClassifier):
         random_state: int | None = None,
         ledger: Ledger | None = None,
         account: str | None = None,
+        key: str | None = None,
     ) -> None:
-        self.ledger, self.account = ledger, account
+        self.ledger, self.account, self.key = ledger, account, key
+        self.levels, self.schema = levels, schema
         self.epsilon, self.delta, self.bounds, self.classes = epsilon, delta, bounds, classes
         self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
         self.learning_rate, self.people = learning_rate, people
@@ -52,9 +58,8 @@ class PrivateNetworkClassifier(PrivateClassifier):
 
     def fit(self, X: Any, y: Any) -> PrivateNetworkClassifier:
         """Train once; costs the budget."""
-        columns, targets, domain = self._read(X, y)
-        recipe = _recipe(self, tuple(columns), "classes")
-        self._fit(recipe, domain, columns | {TARGET: pa.array(targets, pa.string())})
+        rows, domain, target = self._read(X, y)
+        self._fit(_recipe(self, rows, target, "classes"), domain, rows)
         return self
 
 
@@ -64,7 +69,8 @@ class PrivateNetworkRegressor(PrivateRegressor):
     Args:
         target_bounds: Public (low, high) of the target.
         hidden, epochs, batch, clip, learning_rate, people: As for `NeuralNetwork`.
-        epsilon, delta, bounds, outside, random_state, ledger, account: As for `PrivateLinearRegression`.
+        epsilon, delta, bounds, levels, schema, outside, random_state, ledger, account, key: As for
+            `PrivateLinearRegression`.
         neighbours: "add-remove"; others are refused.
     """
 
@@ -74,6 +80,8 @@ class PrivateNetworkRegressor(PrivateRegressor):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         bounds: Any = None,
+        levels: Any = None,
+        schema: Domain | None = None,
         target_bounds: Any = None,
         hidden: tuple[int, ...] = (32,),
         epochs: int = 20,
@@ -86,8 +94,10 @@ class PrivateNetworkRegressor(PrivateRegressor):
         random_state: int | None = None,
         ledger: Ledger | None = None,
         account: str | None = None,
+        key: str | None = None,
     ) -> None:
-        self.ledger, self.account = ledger, account
+        self.ledger, self.account, self.key = ledger, account, key
+        self.levels, self.schema = levels, schema
         self.epsilon, self.delta, self.bounds, self.target_bounds = epsilon, delta, bounds, target_bounds
         self.hidden, self.epochs, self.batch, self.clip = hidden, epochs, batch, clip
         self.learning_rate, self.people = learning_rate, people
@@ -95,17 +105,17 @@ class PrivateNetworkRegressor(PrivateRegressor):
 
     def fit(self, X: Any, y: Any) -> PrivateNetworkRegressor:
         """Train once; costs the budget."""
-        columns, targets, domain = self._read(X, y)
-        self._fit(_recipe(self, tuple(columns), "linear"), domain, columns | {TARGET: targets})
+        rows, domain, target = self._read(X, y)
+        self._fit(_recipe(self, rows, target, "linear"), domain, rows)
         return self
 
 
 def _recipe(
-    estimator: PrivateNetworkClassifier | PrivateNetworkRegressor, features: tuple[str, ...], task: NetworkTask
+    estimator: PrivateNetworkClassifier | PrivateNetworkRegressor, rows: pa.Table, target: str, task: NetworkTask
 ) -> NeuralNetwork:
     return NeuralNetwork(
-        target=TARGET,
-        features=features,
+        target=target,
+        features=tuple(name for name in rows.column_names if name != target),
         task=task,
         hidden=estimator.hidden,
         epochs=estimator.epochs,

@@ -220,6 +220,7 @@ class CubeNoise:
             linear_std=self.linear_std,
             rows_std=self._levels_law.std / math.sqrt(2) / (1 << self.bits),
             outside=(float(outside), self._outside_law.std),
+            variances=self.variances,
         )
 
     @cached_property
@@ -229,6 +230,14 @@ class CubeNoise:
         for part, law in zip(self.parts, self.laws, strict=True):
             found[part.cells] = law.std**2
         return (found + np.triu(found, 1).T) / float(1 << (4 * self.bits))
+
+    @property
+    def variances(self) -> Array:
+        """Variance of the noise on each entry of the matrix over (1, x, y), levels included."""
+        found = self._variances.copy()
+        rows = self._levels_law.variance / 2 / float(1 << (2 * self.bits))
+        found[0, 0] = found[0, -1] = found[-1, 0] = rows
+        return found
 
     @property
     def std(self) -> float:

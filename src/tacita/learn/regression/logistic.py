@@ -23,7 +23,12 @@ _SHORTEST, _SAME = 1e-8, 1e-14
 
 def unfold(found: Coefficients) -> Coefficients:
     """The logistic model whose polynomial form has this linear model."""
-    return Coefficients(coefficients=2 * found.coefficients, intercept=2 * found.intercept, notes=found.notes)
+    return Coefficients(
+        coefficients=2 * found.coefficients,
+        intercept=2 * found.intercept,
+        notes=found.notes,
+        errors=None if found.errors is None else found.errors.scaled(2.0),
+    )
 
 
 def probabilities(scores: Array) -> Array:

@@ -50,6 +50,8 @@ class NoisyMoments:
         std: Of the noise on a product of two columns. linear_std: Of that on a column times the target, or alone.
         rows_std: Of the noise on the number of rows, and on the sum of targets.
         outside: Approximate number of rows beyond the bounds, with its standard error.
+        variances: Of the noise on each entry of the matrix; independent, or at least uncorrelated.
+        squares: Sum of squared targets, where it was released.
     """
 
     design: FeatureMap
@@ -58,6 +60,8 @@ class NoisyMoments:
     linear_std: float
     rows_std: float
     outside: tuple[float, float]
+    variances: Array | None = None
+    squares: float | None = None
 
     @classmethod
     def of(cls, design: FeatureMap, upper: Array, levels: Array, **more: Any) -> NoisyMoments:
@@ -233,6 +237,8 @@ class MomentNoise:
             linear_std=self.linear_std,
             rows_std=self._std(self._levels_size(self.size)) / math.sqrt(2) / grid,
             outside=(outside, self._std(beyond)),
+            variances=self.variances,
+            squares=float(matrix[-1, -1]) if self.monomials.constant else None,
         )
 
     def _std(self, size: Fraction) -> float:
@@ -248,6 +254,16 @@ class MomentNoise:
     def linear_std(self) -> float:
         """Standard deviation of the noise on a column times the target."""
         return self.std / self.monomials.linear_weight
+
+    @property
+    def variances(self) -> Array:
+        """Variance of the noise on each entry of the matrix over (1, x, y)."""
+        mask, square = self.monomials.released, self._std(self.size) / float(1 << (2 * self.bits))
+        found = np.where(mask, self.std**2, 0.0) / self.monomials.weights**2
+        found[np.diag_indices(len(found))] = np.where(np.diag(mask), square**2, 0.0)
+        rows = self._std(self._levels_size(self.size)) / math.sqrt(2) / float(1 << self.bits)
+        found[0, 0] = found[0, -1] = rows**2
+        return np.asarray(found + np.triu(found, 1).T)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacita.errors import InvalidInput
+from tacita.learn.coefficient_errors import CoefficientErrors
 from tacita.learn.feature_map import Array, FeatureMap, Points
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
@@ -33,7 +34,10 @@ def _short(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """All that is public: the design, the budget, the notion, and what the model should look like."""
+    """All that is public: the design, the budget, the notion, and what the model should look like.
+
+    With `squares` the sum of squared targets is released too, where moments are.
+    """
 
     design: FeatureMap
     budget: Budget
@@ -44,6 +48,7 @@ class Problem:
     norm: float | None = None
     intercept: bool = True
     people: int | None = None
+    squares: bool = False
 
     @property
     def times(self) -> int:
@@ -53,11 +58,15 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Coefficients:
-    """Coefficients for features and target from -1 to 1, and what the method says about them."""
+    """Coefficients for features and target from -1 to 1, and what the method says about them.
+
+    `errors` are None where none are claimed.
+    """
 
     coefficients: Array
     intercept: float
     notes: dict[str, Any]
+    errors: CoefficientErrors | None = None
 
 
 class Method(Protocol):

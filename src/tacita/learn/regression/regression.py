@@ -40,7 +40,9 @@ from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Provenance
 
-__all__ = ["METHODS", "CalibratedRegression", "MethodName", "Regression"]
+__all__ = ["METHODS", "CalibratedRegression", "Inference", "MethodName", "Regression"]
+
+Inference = Literal["sample", "population"]
 
 MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "output", "dpme", "dpsgd"]
 METHODS: tuple[str, ...] = get_args(MethodName)
@@ -74,6 +76,9 @@ class Regression:
         intercept: Whether there is one.
         outside: Rows beyond the bounds: "clip" or "leave-out". Their number is released with noise, where moments are.
         people: About how many rows there are, where that is public; some methods take steps by it.
+        inference: "sample": standard errors are those of the noise alone, for the coefficients of these rows.
+            "population": of a line, they include sampling; the sum of squared targets is released too, which takes
+            little with a delta, and rules out noise on cubes. Only moments have errors (functional, sufficient, auto).
     """
 
     target: str
@@ -87,6 +92,7 @@ class Regression:
     intercept: bool = True
     outside: Outside = "clip"
     people: int | None = None
+    inference: Inference = "sample"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -105,6 +111,10 @@ class Regression:
         if self.norm is not None and not 1e-6 <= self.norm <= 1e6:
             raise InvalidInput("must lie between 1e-06 and 1e+06", field="norm", value=self.norm)
         check_people(self.people)
+        check.one_of(self.inference, "inference", get_args(Inference))
+        if self.inference == "population" and (self.task != "linear" or self.method in _NO_LASSO):
+            hint = "Leave it out, or use a line with method auto, functional or sufficient"
+            raise InvalidInput("needs moments of a line", field="inference", value=self.inference, hint=hint)
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedRegression:
         """Fix the noise so that running costs at most the budget; reads no data."""
@@ -123,6 +133,7 @@ class Regression:
             norm=self.norm,
             intercept=self.intercept,
             people=self.people,
+            squares=self.inference == "population",
         )
         method: Method
         if self.method == "auto":
@@ -134,6 +145,8 @@ class Regression:
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.inference == "sample":  # the question is the same as before there was a choice
+            del plain["inference"]
         return {"recipe": "regression"} | plain | {"features": list(self.features)}
 
 
@@ -183,6 +196,7 @@ class CalibratedRegression(CalibratedPlan[FittedModel]):
             coefficients=np.asarray(found.coefficients, float),
             intercept=float(found.intercept),
             method=str(self.method.as_dict()["method"]),
+            uncertainty=found.errors,
             unit=self.unit,
             provenance=Provenance(recipe=recipe, simulated=source.simulated),
             **about | {"notes": found.notes} | more,

@@ -20,7 +20,7 @@ Utility:  1.5 and 4 were chosen on synthetic data, with a look at one public tab
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -62,6 +62,7 @@ class Diagnosis:
         least, level: The least eigenvalue of the noisy moments, and the level it was lifted to.
         convexified: Whether it was below the level.
         indefinite: Whether it was negative: without lifting, there would be no minimum.
+        lifted: Number of eigenvalues that were below the level.
         stretch: Factor of the coefficients, except with LASSO; 0 when all was noise.
         rows, outside: Approximate numbers of rows in total, and beyond the bounds.
     """
@@ -70,6 +71,7 @@ class Diagnosis:
     least: float
     level: float
     convexified: bool
+    lifted: int
     indefinite: bool
     stretch: float
     rows: float
@@ -83,11 +85,17 @@ class Diagnosis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solved:
-    """Coefficients for features from -1 to 1, an intercept, and what it took."""
+    """Coefficients for features from -1 to 1, an intercept, and what it took.
+
+    `inverse` is that of the centred moments as they were solved, and `before` has the coefficients before they were
+    stretched; None with a penalty.
+    """
 
     coefficients: Array
     intercept: float
     diagnosis: Diagnosis
+    inverse: Array | None = None
+    before: Array | None = None
 
 
 def solve_moments(
@@ -128,6 +136,7 @@ def solve_moments(
         least=float(values.min()),
         level=level,
         convexified=bool(values.min() < level),
+        lifted=int((values < level).sum()),
         indefinite=bool(values.min() < 0),
         stretch=stretch,
         rows=rows,
@@ -135,7 +144,10 @@ def solve_moments(
         outside_std=moments.outside[1],
     )
     at = float((sums[-1] - sums[:-1] @ coefficients) / rows) if intercept else 0.0
-    return Solved(coefficients=coefficients, intercept=at, diagnosis=diagnosis)
+    solved = Solved(coefficients=coefficients, intercept=at, diagnosis=diagnosis)
+    if penalty.size:
+        return solved
+    return replace(solved, inverse=(vectors * inverse) @ vectors.T, before=vectors @ found)
 
 
 def coordinate_descent(quadratic: Array, linear: Array, penalty: Penalty, start: Array) -> Array:

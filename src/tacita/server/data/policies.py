@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tacita.anonymize.anonymize import Anonymize, Method
 from tacita.anonymize.criteria.conditions import Conditions
 from tacita.anonymize.criteria.registry import all_parameters
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
 from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.domain import Domain
 from tacita.errors import Forbidden, InvalidInput, UnknownName
@@ -117,10 +117,7 @@ class Policy:
         if self.part is not None and domain[self.part].kind != "boolean":
             raise InvalidInput("must be a boolean attribute", field="part", value=self.part)
         for name, rows in self.hierarchies.items():
-            leaves = {row[0] for row in rows if row}
-            missing = [label for label in getattr(domain[name], "levels", ()) if label not in leaves]
-            if missing:
-                raise InvalidInput("its hierarchy must cover every level", field=name, value=missing[0])
+            Hierarchy.from_rows(name, rows).check(domain[name])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

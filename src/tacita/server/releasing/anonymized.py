@@ -97,13 +97,15 @@ def _state(services: Services, job: Job) -> Statement:
     """
     known = json.loads(job.result or "{}")
     dataset = services.datasets.get(str(job.request["dataset"]))
+    trees = known["recipe"].get("trees")
     asked = ", ".join(f"{name} {value}" for name, value in known["asked"].items() if value is not None)
     return state(
         event=NonPrivate(reason=f"rows of real people were made alike ({asked}), which is not differential privacy"),
         unit=dataset.account.unit,
         neighbours=dataset.account.neighbours,
         provenance=Provenance(
-            recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]},
+            recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]}
+            | ({"hierarchies": trees} if trees else {}),
             simulated=False,
             dataset=dataset.name,
             created=job.created.isoformat(timespec="seconds"),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tacita.errors import Forbidden, InternalError
 from tacita.learn.functions.kernel import Kernel
 from tacita.learn.functions.recipe import FunctionPlan, ReleaseFunction
 from tacita.learn.functions.registry import check_name
 from tacita.learn.functions.releasing import KeptPlan, activate
-from tacita.learn.models import FittedPlan, recipe_of
+from tacita.learn.models import FittedPlan, choose_kind, recipe_of
 from tacita.learn.neural.network import CalibratedNetwork
 from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.computing import QUICK_SECONDS
 from tacita.server.jobs.jobs import Task
-from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of
+from tacita.server.releasing.kind import LOSS_SECONDS, ReleaseKind, dataset_of, quote_plan
 from tacita.server.releasing.queries import answer
 from tacita.server.services import Services
 from tacita.wire import FitRequest, FunctionPlanInfo, FunctionRequest
@@ -47,13 +48,27 @@ def fit_plan_of(dataset: Dataset, request: FitRequest) -> FittedPlan:
     check_name(request.name)
     others = [name for name in dataset.domain.countable if name != request.target]
     recipe = recipe_of(
-        request.kind,
+        kind_of_fit(dataset, request)[0],
         target=request.target,
         features=others if request.features is None else request.features,
         options=request.options(),
     )
     account = dataset.account
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
+
+
+def kind_of_fit(dataset: Dataset, request: FitRequest) -> tuple[str, str]:
+    """The kind that is asked for, or the one that fits the target, with the reason."""
+    if request.kind != "auto":
+        return request.kind, ""
+    return choose_kind(dataset.domain, request.target, request.options())
+
+
+def _show_fit(services: Services, dataset: Dataset, plan: FittedPlan, request: FitRequest) -> dict[str, Any]:
+    quoted = quote_plan(services, dataset, plan)
+    kind, picked = kind_of_fit(dataset, request)
+    why = "; ".join(part for part in (picked, quoted.get("why")) if part)
+    return quoted | {"kind": kind} | ({"why": why} if why else {})
 
 
 def _make_function(task: Task, request: FunctionRequest) -> str:
@@ -136,6 +151,7 @@ MODEL = ReleaseKind(
     request=FitRequest,
     planned=FunctionPlanInfo,
     plan=fit_plan_of,
+    show=_show_fit,
     make=_make_model,
     seconds=_fit_seconds,
     paid=True,

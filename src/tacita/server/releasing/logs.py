@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tacita.anonymize.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
 from tacita.anonymize.sets import AnonymizeSets, ReleasedSets, SetsPlan
 from tacita.anonymize.streams.events import AnonymizedEvents, AnonymizeEvents, EventsPlan
 from tacita.errors import Forbidden

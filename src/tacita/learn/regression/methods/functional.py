@@ -21,6 +21,7 @@ from typing import Any
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import Points
 from tacita.learn.regression.cubes import LENGTH, CubeNoise
+from tacita.learn.regression.inference import errors_of_moments
 from tacita.learn.regression.logistic import unfold
 from tacita.learn.regression.moments import MomentNoise, Noise
 from tacita.learn.regression.monomials import ExactMoments, Monomials
@@ -45,7 +46,7 @@ def linear_weight(setting: Problem, noise: Noise) -> int:
 def functional(setting: Problem) -> FromMoments:
     """The functional mechanism with the noise that blurs less: Laplace, or on cubes where these can be drawn."""
     laplace = FromMoments.plan(setting, "laplace")
-    if setting.budget.epsilon is None:
+    if setting.budget.epsilon is None or setting.squares:
         return laplace
     try:
         return min((FromMoments.plan(setting, "cube"), laplace), key=lambda plan: plan.blur)
@@ -67,7 +68,11 @@ class FromMoments:
         """Fix the noise."""
         weight = 1 if noise == "cube" else linear_weight(setting, noise)
         monomials = Monomials(
-            design=setting.design, norm=setting.norm, intercept=setting.intercept, linear_weight=weight
+            design=setting.design,
+            norm=setting.norm,
+            intercept=setting.intercept,
+            constant=setting.squares,
+            linear_weight=weight,
         )
         unit, neighbours = setting.unit, setting.neighbours
         fixed: MomentNoise | CubeNoise
@@ -100,7 +105,10 @@ class FromMoments:
             moments, convexify=setting.convexify, penalty=setting.penalty, intercept=setting.intercept
         )
         found = Coefficients(
-            coefficients=solved.coefficients, intercept=solved.intercept, notes=solved.diagnosis.as_dict()
+            coefficients=solved.coefficients,
+            intercept=solved.intercept,
+            notes=solved.diagnosis.as_dict(),
+            errors=None if setting.norm else errors_of_moments(moments, solved, intercept=setting.intercept),
         )
         return found if setting.design.task == "linear" else unfold(found)
 

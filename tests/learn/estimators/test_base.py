@@ -1,12 +1,16 @@
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacita.errors import BudgetExceeded, InvalidInput, PrivacyWarning
+from tacita.errors import BudgetExceeded, Conflict, InvalidInput, PrivacyWarning
 from tacita.learn.estimators import PrivateLinearRegression, PrivateLogisticRegression, PrivateTreeClassifier
 from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
@@ -165,3 +169,109 @@ def test_a_ledger_goes_with_an_account(ledger):
         small(ledger=ledger).fit(*line(50))
     with pytest.raises(InvalidInput, match="ledger"):
         small(account="rows").fit(*line(50))
+
+
+# -- searches and keys -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rich(ledger):
+    ledger.open("rich", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(1000.0))
+    return ledger
+
+
+def spent(ledger, account="rich"):
+    return float(ledger.balance(account).spent), ledger.balance(account).charges
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_a_grid_search_costs_folds_times_candidates_and_the_refit(rich, jobs):
+    """With two processes too: each opens the ledger's file by itself."""
+    X, y = line(300)
+    model = small(ledger=rich, account="rich")
+    search = GridSearchCV(model, {"penalty": [0.0, 10.0]}, cv=3, error_score="raise", n_jobs=jobs)
+    search.fit(X, y)
+    total, charges = spent(rich)
+    assert charges == 3 * 2 + 1
+    assert total == pytest.approx(7 * 0.5, rel=1e-4)
+    assert search.best_estimator_.ledger is not None
+    assert search.best_estimator_.charge_ in {each.id for each in rich.history("rich")}
+
+
+def test_in_a_pipeline_and_with_another_epsilon_each_pays_its_own(rich):
+    X, y = line(300)
+    model = make_pipeline(FunctionTransformer(lambda values: values / 2), small(ledger=rich, account="rich"))
+    search = GridSearchCV(model, {"privatelinearregression__epsilon": [0.5, 2.0]}, cv=2, refit=False)
+    search.fit(X, y)
+    total, charges = spent(rich)
+    assert (charges, total) == (4, pytest.approx(2 * 0.5 + 2 * 2.0, rel=1e-4))
+
+
+def test_a_budget_that_ends_in_the_middle_raises_or_warns_and_the_ledger_is_right(ledger):
+    """scikit-learn turns errors of fits into NaN with a warning unless error_score is "raise"."""
+    X, y = line(300)
+    model = small(ledger=ledger, account="rows")  # 2.0: four fits
+    with pytest.raises(BudgetExceeded):
+        cross_val_score(model, X, y, cv=6, error_score="raise")
+    assert spent(ledger, "rows") == (pytest.approx(2.0, rel=1e-4), 4)
+    ledger.open("other", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(2.0))
+    with pytest.warns(FitFailedWarning, match="BudgetExceeded"):
+        scores = cross_val_score(small(ledger=ledger, account="other"), X, y, cv=6)
+    assert np.isnan(scores).sum() == 2
+    assert spent(ledger, "other") == (pytest.approx(2.0, rel=1e-4), 4)
+    ledger.open("third", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(1.0))
+    with pytest.raises(BudgetExceeded):  # the refit is never turned into NaN
+        GridSearchCV(small(ledger=ledger, account="third"), {"penalty": [0.0]}, cv=2, error_score=0.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"All the 2 fits failed(.|\n)*BudgetExceeded"):
+        cross_val_score(small(ledger=ledger, account="third"), X, y, cv=2)
+
+
+def test_the_same_key_is_the_same_fit_and_costs_nothing(rich):
+    X, y = line(300)
+    first = small(ledger=rich, account="rich").fit(X, y)
+    again = small(ledger=rich, account="rich", key=first.key_).fit(X, y)
+    assert again.coef_.tolist() == first.coef_.tolist()
+    assert (again.charge_, again.key_) == (first.charge_, first.key_)
+    assert spent(rich)[1] == 1
+    other = X.copy()
+    other[0, 0] += 1e-9
+    for rows, more in ((other, {}), (X[::-1], {}), (X, {"penalty": 1.0}), (X, {"epsilon": 1.0}), (X, {"delta": 1e-6})):
+        with pytest.raises(Conflict, match="another question"):
+            small(ledger=rich, account="rich", key=first.key_).set_params(**more).fit(rows, y)
+    with pytest.raises(Conflict):
+        small(ledger=rich, account="rich", key=first.key_).fit(X, y[::-1])
+    assert spent(rich)[1] == 1
+
+
+def test_automatic_keys_charge_each_different_fit_once(rich):
+    X, y = line(300)
+    model = small(ledger=rich, account="rich", key="auto")
+    scores = [cross_val_score(model, X, y, cv=3, error_score="raise").tolist() for _ in range(2)]
+    assert scores[0] == scores[1]
+    assert spent(rich)[1] == 3
+    simulated = clone(model).set_params(random_state=1).fit(X, y)
+    real = clone(model).fit(X, y)
+    assert simulated.model_.provenance.simulated
+    assert not real.model_.provenance.simulated
+
+
+def test_a_key_needs_a_ledger(ledger):
+    with pytest.raises(InvalidInput, match="ledger"):
+        small(key="mine").fit(*line(50))
+
+
+def test_a_ledger_that_is_no_file_stays_in_its_process(ledger, monkeypatch):
+    """One on a server has a password in its address."""
+    monkeypatch.setattr(Database, "file", None)
+    with pytest.raises(InvalidInput, match="n_jobs=1"):
+        pickle.dumps(small(ledger=ledger, account="rows"))
+
+
+def test_a_pickled_ledger_is_the_same_ledger(ledger):
+    assert pickle.loads(pickle.dumps(ledger)).balance("rows").account == ledger.balance("rows").account
+
+
+def test_a_stored_estimator_predicts(ledger):
+    X, y = line(200)
+    fitted = small(random_state=0).fit(X, y)
+    assert pickle.loads(pickle.dumps(fitted)).predict(X).tolist() == fitted.predict(X).tolist()

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from tacita.anonymize.hierarchy import Hierarchy, Intervals, Periods, Prefixes
+from tacita.anonymize.hierarchies.hierarchy import Hierarchy
+from tacita.anonymize.hierarchies.reading import read_hierarchy
+from tacita.anonymize.hierarchies.rules import Intervals, Periods, Prefixes
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import Axis
 
@@ -29,7 +31,7 @@ def test_all_forms_say_the_same(tmp_path):
     (tmp_path / "rows.yaml").write_text("[[cat, mammal, '*'], [eel, fish, '*'], [dog, mammal, '*']]")
     (tmp_path / "tree.yaml").write_text("tree: {'*': {mammal: [cat, dog], fish: [eel]}}")
     (tmp_path / "parents.yaml").write_text("parents: {cat: mammal, dog: mammal, eel: fish, mammal: '*', fish: '*'}")
-    found = [set(Hierarchy.read(path).paths) for path in sorted(tmp_path.iterdir())]
+    found = [set(read_hierarchy(path).paths) for path in sorted(tmp_path.iterdir())]
     assert found == [{("*", "mammal", "cat"), ("*", "mammal", "dog"), ("*", "fish", "eel")}] * 4
 
 

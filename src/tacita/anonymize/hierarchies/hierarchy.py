@@ -1,34 +1,33 @@
 """Value trees: what a value may be generalised to, level by level, up to one root.
 
-Three forms are read (`Hierarchy.read`, by the ending of the file):
+All leaves have the same number of levels above them; a branch that ends early repeats its leaf. A value that is missing
+hangs from the root, unless the tree has a leaf for it. Level 0 are the leaves, the highest level is the root.
 
-    CSV     one line for each leaf: leaf;level 1;...;root
-    YAML    rows: the same as lists;  tree: nested, root first;  parents: child: parent
-
-and three are built over the values that occur: `Intervals` of numbers, `Periods` of dates, `Prefixes` of texts. All
-leaves have the same number of levels above them; a branch that ends early repeats its leaf. A value that is missing
-hangs from the root, unless the tree has a leaf for it.
+Files are read by `reading`, rules that make a tree of any values are in `rules`, `building` makes one of a schema, and
+`preview` says what each level loses.
 """
 
 from __future__ import annotations
 
 import csv
-import datetime as dt
-import itertools
+import hashlib
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacita.common.yaml_text import load_yaml
+from tacita.anonymize.hierarchies.faults import cover_faults, path_faults, refuse
+from tacita.common.whole import write_text
+from tacita.domain import Attribute
 from tacita.errors import InvalidInput
-from tacita.tables.recoding.axis import EPOCH, MISSING, Axis
+from tacita.tables.recoding.axis import MISSING, Axis
 
-__all__ = ["Hierarchy", "Intervals", "Periods", "Prefixes", "Tree", "TreeMaker"]
+__all__ = ["ROOT", "Hierarchy", "Tree", "TreeMaker"]
 
 ROOT = "*"
 Paths = tuple[tuple[str, ...], ...]
@@ -85,24 +84,7 @@ class Hierarchy:
     paths: Paths
 
     def __post_init__(self) -> None:
-        if not self.paths:
-            raise InvalidInput("has no leaves", field=self.name)
-        lengths = {len(path) for path in self.paths}
-        if len(lengths) != 1:
-            raise InvalidInput("every leaf must have all levels", field=self.name, value=sorted(lengths))
-        roots = sorted({path[0] for path in self.paths})
-        if len(roots) != 1:
-            raise InvalidInput("must end in one root", field=self.name, value=", ".join(roots))
-        parent: dict[tuple[int, str], str] = {}
-        for path in self.paths:
-            for level, (above, below) in enumerate(itertools.pairwise(path), start=1):
-                if parent.setdefault((level, below), above) != above:
-                    rule = f"{below!r} stands below both {parent[level, below]!r} and {above!r}"
-                    raise InvalidInput(rule, field=self.name)
-        leaves = [path[-1] for path in self.paths]
-        if len(set(leaves)) != len(leaves):
-            twice = next(leaf for leaf in leaves if leaves.count(leaf) > 1)
-            raise InvalidInput("a leaf is there twice", field=self.name, value=twice)
+        refuse(self.name, path_faults(self.paths))
         object.__setattr__(self, "paths", tuple(sorted(self.paths, key=self._sorted_by)))
 
     def _sorted_by(self, path: tuple[str, ...]) -> tuple[int, ...]:
@@ -171,24 +153,38 @@ class Hierarchy:
                 return made
         raise InvalidInput("must be a list of rows, or one of rows, tree or parents", field=name)
 
-    @classmethod
-    def read(cls, path: str | Path) -> Hierarchy:
-        """From a CSV file (`;` or `,` between levels) or a YAML file; named after the file."""
-        file = Path(path)
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise InvalidInput("cannot be read as UTF-8 text", field="hierarchy", value=file) from None
-        if file.suffix.lower() in (".yaml", ".yml", ".json"):
-            return cls.from_dict(file.stem, load_yaml(text, field=f"hierarchy {file.name}"))
-        between = ";" if ";" in text else ","
-        return cls.from_rows(file.stem, list(csv.reader(text.splitlines(), delimiter=between)))
+    # -- plain data -----------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Lists that begin with a leaf and end with the root: what `from_rows` and REST policies take."""
+        return [list(reversed(path)) for path in self.paths]
+
+    def to_csv(self) -> str:
+        """One line for each leaf: leaf;level 1;...;root."""
+        text = io.StringIO()
+        csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows)
+        return text.getvalue()
+
+    def write(self, path: str | Path) -> None:
+        """Write a CSV file that `reading.read_hierarchy` reads."""
+        write_text(path, self.to_csv())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of its lines: two hierarchies with the same digest are the same."""
+        return hashlib.sha256(self.to_csv().encode()).hexdigest()
 
     # -- use ------------------------------------------------------------------------------------------------------
 
     def hierarchy(self, axis: Axis) -> Hierarchy:
         """Itself: it does not depend on what occurs."""
         return self
+
+    def check(self, attribute: Attribute) -> None:
+        """Refuse it if a declared level has no leaf; names all such levels, and leaves that are probably misspelt."""
+        levels: Sequence[str] = getattr(attribute, "levels", ())
+        refuse(attribute.name, cover_faults(self.leaves, levels), hint="Add a line for each level")
 
     def over(self, axis: Axis) -> Tree:
         """The tree over the values of an axis; the axis must be in the order of the leaves (`order_of`)."""
@@ -249,89 +245,3 @@ def _walk(name: str, tree: Any, above: tuple[str, ...]) -> Iterable[tuple[str, .
 def _padded(ways: list[tuple[str, ...]]) -> Paths:
     longest = max((len(way) for way in ways), default=0)
     return tuple(way + (way[-1],) * (longest - len(way)) for way in ways)
-
-
-# -- built over the values that occur ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Intervals:
-    """Intervals of numbers, each level as many times wider as it says.
-
-    Args:
-        widths: From the narrowest to the widest; each must hold whole intervals of the one before.
-        origin: Where an interval begins.
-        bounds: All whole numbers from one to the other are leaves, whether they occur or not; by default only those
-            that occur are.
-    """
-
-    widths: tuple[float, ...]
-    origin: float = 0
-    bounds: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.widths or any(width <= 0 for width in self.widths):
-            raise InvalidInput("must be positive, at least one", field="widths", value=self.widths)
-        if any(wide <= narrow or wide % narrow for narrow, wide in itertools.pairwise(self.widths)):
-            raise InvalidInput("each must hold whole intervals of the one before", field="widths", value=self.widths)
-
-    def hierarchy(self, axis: Axis) -> Hierarchy:
-        """The hierarchy of the numbers of an axis."""
-        if axis.kind != "number":
-            raise InvalidInput("intervals are for numbers", field=axis.name, value=axis.kind)
-        keys = [key for key in axis.keys if key is not None]
-        if self.bounds is not None:
-            keys = sorted({*keys, *range(self.bounds[0], self.bounds[1] + 1)})
-        whole = all(isinstance(key, int) for key in keys) and all(float(w).is_integer() for w in self.widths)
-        rows = [[str(key), *(self._label(float(key), width, whole) for width in self.widths), ROOT] for key in keys]
-        return Hierarchy.from_rows(axis.name, rows or [[MISSING, *[MISSING] * len(self.widths), ROOT]])
-
-    def _label(self, value: float, width: float, whole: bool) -> str:
-        low = self.origin + (value - self.origin) // width * width
-        if whole:
-            return f"{int(low)}..{int(low + width - 1)}"
-        return f"[{low:.17g}, {low + width:.17g})"  # all digits: two intervals must not share a name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Periods:
-    """Periods of dates, from the shortest to the longest."""
-
-    by: tuple[Literal["week", "month", "quarter", "year"], ...] = ("month", "year")
-
-    def hierarchy(self, axis: Axis) -> Hierarchy:
-        """The hierarchy of the dates of an axis."""
-        if axis.kind != "date":
-            raise InvalidInput("periods are for dates", field=axis.name, value=axis.kind)
-        days = [EPOCH + dt.timedelta(days=int(key)) for key in axis.keys if key is not None]
-        rows = [[day.isoformat(), *(_period(part, day) for part in self.by), ROOT] for day in days]
-        return Hierarchy.from_rows(axis.name, rows or [[MISSING, *[MISSING] * len(self.by), ROOT]])
-
-
-def _period(by: str, day: dt.date) -> str:
-    if by == "week":
-        return "{}-W{:02d}".format(*day.isocalendar()[:2])
-    if by == "month":
-        return f"{day:%Y-%m}"
-    return f"{day.year}-Q{(day.month + 2) // 3}" if by == "quarter" else f"{day.year}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prefixes:
-    """The first letters of a text, from more to fewer; the rest is shown as `*`.
-
-    >>> Prefixes(keep=(3, 1)).hierarchy(Axis(name="zip", kind="set", keys=("10115", "10117"))).paths[0]
-    ('*', '1****', '101**', '10115')
-    """
-
-    keep: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.keep or any(a <= b for a, b in itertools.pairwise(self.keep)) or self.keep[-1] < 1:
-            raise InvalidInput("must fall and be positive", field="keep", value=self.keep)
-
-    def hierarchy(self, axis: Axis) -> Hierarchy:
-        """The hierarchy of the texts of an axis."""
-        texts = [axis._text(key) for key in axis.keys if key is not None]
-        rows = [[text, *(text[:n] + "*" * max(len(text) - n, 0) for n in self.keep), ROOT] for text in texts]
-        return Hierarchy.from_rows(axis.name, rows or [[MISSING, *[MISSING] * len(self.keep), ROOT]])

@@ -1,0 +1,1 @@
+"""Generalisation hierarchies: trees of values, rules that make them, files, and what each level loses."""
