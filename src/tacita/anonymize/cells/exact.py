@@ -27,10 +27,11 @@ __all__ = ["PROGRAMS", "NODES", "Pattern", "search"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-PROGRAMS, NODES = 20_000, 20_000
+PROGRAMS, NODES = 20_000, 500
 """Default work of a search."""
 _RELAXED = 12  # rounds with fractional solutions
 _SCALE = 1e4  # largest cost that the solver sees
+_SLOW = 1e-3  # share by which a round has to raise the bound
 _CLOSE = 1e-6
 
 
@@ -98,11 +99,14 @@ class _Search:
             self.work.program()
             if found.x is None:
                 break
-            self.bound = max(self.bound, float(found.fun) / self.scale)
+            before, self.bound = self.bound, max(self.bound, float(found.fun) / self.scale)
             if self._closed():
                 return True
-            if not self._cut(np.clip(found.x, self.low, self.high)) or self.work.programs <= 0:
+            relaxed = np.clip(found.x, self.low, self.high)
+            if not self._cut(relaxed) or self.work.programs <= 0 or self.bound < before * (1 + _SLOW):
                 break
+        if found.x is not None:  # cells of the relaxation are the cheapest to add
+            self._improve(self.problem.protection.sensitive, self.problem.costs * (1.001 - relaxed))
         while self.work.programs > 0 and self.work.nodes > 0:
             found = milp(
                 self.costs,
@@ -116,12 +120,14 @@ class _Search:
                 self.bound = max(self.bound, float(found.mip_dual_bound) / self.scale)
             if self._closed():
                 return True
-            if found.x is None or found.status != 0:
+            if found.x is None:
                 return False
             pattern = found.x > 0.5
-            if not self._cut(pattern.astype(np.float64)):
+            broken = self._cut(pattern.astype(np.float64))
+            if not broken and self.problem.cost(pattern) < self.problem.cost(self.best):
                 self.best = pattern
-                return True
+            if found.status != 0 or not broken:
+                return found.status == 0
             self._improve(pattern)
             if self._closed():
                 return True
@@ -131,11 +137,9 @@ class _Search:
         """Whether the bound has reached the best pattern."""
         return self.problem.cost(self.best) <= self.bound * (1 + _CLOSE) + _CLOSE / self.scale
 
-    def _improve(self, pattern: Mask) -> None:
+    def _improve(self, pattern: Mask, costs: Floats | None = None) -> None:
         """Complete a pattern that breaks a need, and keep it if it is cheaper than the best one."""
-        made = complete(self.problem, pattern, self.work)
-        if self.problem.cost(made) < self.problem.cost(self.best) or self.work.programs > len(self.problem.needs) * 20:
-            made = prune(self.problem, made, self.work)
+        made = prune(self.problem, complete(self.problem, pattern, self.work, costs), self.work)
         if self.problem.cost(made) < self.problem.cost(self.best):
             self.best = made
 

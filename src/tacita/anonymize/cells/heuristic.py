@@ -5,7 +5,8 @@ suppressed; cells that are suppressed already cost nothing [Kelly, Golden, Assad
 
     min  sum_i c_i |y_i|      A y = 0,  y_k = level,  y_i >= -room_i,  y_i = 0 where i has to be published
 
-Then each secondary cell is published again if every need still holds, the costliest first.
+What counts is whether a cell changes, not by how much. So the program is solved again with c_i / (|y_i| + d), which
+concentrates the change on few cells [Candes, Wakin, Boyd 2008]. Then each secondary cell is published again if every need still holds, the costliest first.
 
 Cost: one program for each need, and one for each need that a removed cell served.
 """
@@ -26,7 +27,9 @@ __all__ = ["Work", "complete", "prune"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-_FAR = 1e4
+_FAR = 1e4  # levels by which a cell may change
+_AGAIN = 4  # programs with other weights for one need
+_SPREAD = 0.1
 
 
 @dataclass
@@ -58,54 +61,72 @@ class Work:
         return dict(self._spent)
 
 
-def complete(problem: Problem, pattern: Mask, work: Work) -> Mask:
+def complete(problem: Problem, pattern: Mask, work: Work, costs: Floats | None = None) -> Mask:
     """Return a pattern that contains this one and meets every need.
 
     Refuses a table in which some need cannot be met, however many cells are suppressed.
+
+    Args:
+        problem: Cells, needs and costs.
+        pattern: Cells that are suppressed in any case.
+        work: Counts what is done.
+        costs: Other costs that lead the choice; those of the problem by default.
     """
+    costs = problem.costs if costs is None else costs
     found = pattern | problem.protection.sensitive
     for need in problem.needs:
         if need.way == "both":
-            _widen(problem, found, need, work)
-        elif not _push(problem, found, need, 1 if need.way == "up" else -1, need.level, work):
+            _widen(problem, found, need, work, costs)
+        elif not _push(problem, found, need, 1 if need.way == "up" else -1, need.level, work, costs):
             raise _impossible()
     return found
 
 
-def _widen(problem: Problem, found: Mask, need: Need, work: Work) -> None:
+def _widen(problem: Problem, found: Mask, need: Need, work: Work, costs: Floats) -> None:
     s = found.astype(np.float64)
     work.program(2)
     if problem.reach(s, need).share >= 1 - MARGIN:
         return
     down = problem.reach(s, Need(need.cell, "down", need.level)).share
     left = need.level * (1 - down)
-    if not _push(problem, found, need, 1, left, work) and not _push(problem, found, need, -1, need.level, work):
+    ways = ((1, left), (-1, need.level))
+    if not any(_push(problem, found, need, sign, level, work, costs) for sign, level in ways):
         raise _impossible()
 
 
-def _push(problem: Problem, found: Mask, need: Need, sign: int, level: float, work: Work) -> bool:
+def _push(problem: Problem, found: Mask, need: Need, sign: int, level: float, work: Work, costs: Floats) -> bool:
     """Suppress the cells of the cheapest change of a cell by a level; False if there is none."""
-    free = np.flatnonzero(~problem.fixed)
+    free = np.flatnonzero(~problem.fixed | problem.protection.sensitive)
     room = np.minimum(problem.room[free] / level, _FAR)
-    if sign < 0 and room[np.searchsorted(free, need.cell)] < 1 - MARGIN:
-        return False
-    cost = np.where(found[free], 0.0, problem.costs[free])
-    cost /= max(cost.max(initial=0.0), 1e-300)
     at = int(np.searchsorted(free, need.cell))
+    if sign < 0 and room[at] < 1 - MARGIN:
+        return False
+    cost = np.where(found[free], 0.0, costs[free])
+    cost /= max(cost.max(initial=0.0), 1e-300)
     up, down = np.column_stack([np.zeros(len(free)), np.full(len(free), _FAR)]), np.column_stack([0 * room, room])
     up[at], down[at] = ((1, 1), (0, 0)) if sign > 0 else ((0, 0), (1, 1))
     matrix = sparse.csc_array(problem.relations.columns[:, free])
-    work.program()
-    solved = linprog(
-        np.concatenate([cost, cost]),
-        A_eq=sparse.hstack([matrix, -matrix], format="csc"),
-        b_eq=np.zeros(matrix.shape[0]),
-        bounds=np.vstack([up, down]),
-    )
-    if solved.x is None or solved.status != 0:
+    both = sparse.hstack([matrix, -matrix], format="csc")
+    best, chosen, leading = np.inf, None, cost
+    for _ in range(_AGAIN):
+        work.program()
+        solved = linprog(
+            np.concatenate([leading, leading]), A_eq=both, b_eq=np.zeros(matrix.shape[0]),
+            bounds=np.vstack([up, down]),
+        )
+        if solved.x is None or solved.status != 0:
+            break
+        change = np.abs(solved.x[: len(free)] - solved.x[len(free) :])
+        used = change > 1e-9
+        total = float(cost[used].sum())
+        if total >= best:
+            break
+        best, chosen = total, used
+        leading = cost / (change + _SPREAD)
+        leading /= max(leading.max(), 1e-300)
+    if chosen is None:
         return False
-    change = solved.x[: len(free)] - solved.x[len(free) :]
-    found[free[np.abs(change) > 1e-9]] = True
+    found[free[chosen]] = True
     return True
 
 
