@@ -34,6 +34,11 @@ VERBS = {
         "Release tables, statistics, clusters, components, bounds or a network, paid from an account.", "release"
     ),
     "anonymize": Verb("Release k-anonymous rows, or nothing.", "rows.anonymize", "anonymize"),
+    "suppress": Verb(
+        "Release tables in which small and dominated cells, and enough others, are suppressed. No privacy guarantee.",
+        "rows.suppress",
+        "suppress",
+    ),
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "rows.log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "rows.synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "rows.model"),

@@ -30,6 +30,7 @@ from tacita.wire import (
     SetsInfo,
     SharesInfo,
     StatementInfo,
+    SuppressedInfo,
     SyntheticInfo,
 )
 
@@ -45,7 +46,16 @@ _ANSWERS = {
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
-ReleasedRows = AnonymizedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo
+ReleasedRows = (
+    AnonymizedInfo
+    | SyntheticInfo
+    | MobilityInfo
+    | HeadlinesInfo
+    | ImputedInfo
+    | EventsInfo
+    | SetsInfo
+    | SuppressedInfo
+)
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
 
@@ -60,8 +70,8 @@ class ReleaseCalls(Calls):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, federated, mobility,
-                headlines, function, model, tables, statistics, clusters, components, bounds, network.
+            kind: One of `release_kinds`: anonymized, synthetic, imputed, events, sets, suppressed, federated,
+                mobility, headlines, function, model, tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)

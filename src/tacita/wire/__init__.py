@@ -89,6 +89,7 @@ from tacita.wire.releases import (
     SyntheticRequest,
 )
 from tacita.wire.sources import DialectModel, DraftInfo, SourceInfo
+from tacita.wire.suppressed import SuppressedInfo, SuppressedPlan, SuppressedRequest
 from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
@@ -191,6 +192,9 @@ __all__ = [
     "StabilityQuestion",
     "StatementInfo",
     "StatisticsModel",
+    "SuppressedInfo",
+    "SuppressedPlan",
+    "SuppressedRequest",
     "SyntheticInfo",
     "SyntheticPlan",
     "SyntheticRequest",

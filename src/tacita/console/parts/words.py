@@ -52,6 +52,7 @@ KINDS = {
     "impute": "imputed rows",
     "events": "events of a log",
     "sets": "sets of items",
+    "suppress": "tables with suppressed cells",
 }
 """Names of jobs."""
 RELEASES = {
@@ -64,6 +65,7 @@ RELEASES = {
     "imputed": "Imputed rows, without a guarantee",
     "events": "Events of a log (z-anonymity)",
     "sets": "Sets of items (k^m-anonymity)",
+    "suppressed": "Tables with suppressed cells",
 }
 """Names of the kinds of release without a form of their own."""
 

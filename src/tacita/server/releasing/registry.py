@@ -15,6 +15,7 @@ from tacita.server.releasing.imputed import IMPUTED
 from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.logs import EVENTS, SETS
 from tacita.server.releasing.mobility import MOBILITY
+from tacita.server.releasing.suppressed import SUPPRESSED
 from tacita.server.releasing.synthetic import SYNTHETIC
 
 __all__ = ["KINDS", "kind_of_job"]
@@ -25,6 +26,7 @@ _ALL: tuple[ReleaseKind[Any], ...] = (
     IMPUTED,
     EVENTS,
     SETS,
+    SUPPRESSED,
     FEDERATED,
     MOBILITY,
     HEADLINES,
