@@ -75,6 +75,11 @@ VERBS = {
         "assessing.assess",
         "compare",
     ),
+    "disclosure": Verb(
+        "Measure how well records can be found by their quasi-identifiers. For the owner: figures come from exact rows.",
+        "assessing.disclosure",
+        "disclosure",
+    ),
     "audit": Verb(
         "Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.",
         "assessing.audit",

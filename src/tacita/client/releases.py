@@ -20,6 +20,7 @@ from tacita.wire import (
     AttackInfo,
     ComparisonInfo,
     DecisionInfo,
+    DisclosureInfo,
     EventsInfo,
     HeadlinesInfo,
     ImputedInfo,
@@ -27,6 +28,7 @@ from tacita.wire import (
     MobilityInfo,
     ReleaseFitInfo,
     ReleaseKindInfo,
+    RiskMeasureInfo,
     SetsInfo,
     SharesInfo,
     StatementInfo,
@@ -45,6 +47,7 @@ _ANSWERS = {
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
+_LIST_MEASURES = TypeAdapter(list[RiskMeasureInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
 ReleasedRows = (
     AnonymizedInfo
@@ -228,6 +231,26 @@ class ReleaseCalls(Calls):
         """Wait for a comparison."""
         self._finished(id, timeout, every)
         return ComparisonInfo.model_validate_json(self._get(f"/v1/comparisons/{quote(id, safe='')}"))
+
+    def risk_measures(self) -> list[RiskMeasureInfo]:
+        """List the measures of disclosure risk."""
+        return _LIST_MEASURES.validate_json(self._get("/v1/disclosures/measures"))
+
+    def disclosure(self, dataset: str, *, key: str | None = None, **more: Any) -> JobInfo:
+        """Measure the disclosure risk of a dataset's records: a job, for `wait_disclosure`.
+
+        Args:
+            dataset: The dataset.
+            key: The same key again gives the same job.
+            more: Other members of the request: `qi`, `weight`, `household`, `population`, `threshold`, ...
+        """
+        body = {"dataset": dataset} | more
+        return JobInfo.model_validate_json(self._post("/v1/disclosures", body, key=key or uuid.uuid4().hex))
+
+    def wait_disclosure(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> DisclosureInfo:
+        """Wait for the disclosure risk of a dataset."""
+        self._finished(id, timeout, every)
+        return DisclosureInfo.model_validate_json(self._get(f"/v1/disclosures/{quote(id, safe='')}"))
 
 
 def _of(id: str) -> str:

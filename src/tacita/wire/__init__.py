@@ -36,6 +36,7 @@ from tacita.wire.campaigns import (
 )
 from tacita.wire.datasets import DatasetInfo, NewDataset, ReplaceAccount
 from tacita.wire.decisions import DecisionInfo, FlipQuestion, IndependenceQuestion, StabilityQuestion
+from tacita.wire.disclosures import DisclosureInfo, DisclosureRequest, RiskMeasureInfo
 from tacita.wire.federated import FederatedPlan, FederatedRequest, HolderInfo
 from tacita.wire.functions import (
     BundleRequest,
@@ -120,6 +121,8 @@ __all__ = [
     "DatasetInfo",
     "DecisionInfo",
     "DialectModel",
+    "DisclosureInfo",
+    "DisclosureRequest",
     "DraftInfo",
     "DrawRequest",
     "EventInfo",
@@ -180,6 +183,7 @@ __all__ = [
     "ReleasesModel",
     "ReplaceAccount",
     "ReportBatch",
+    "RiskMeasureInfo",
     "RuleInfo",
     "SetsInfo",
     "SetsRequest",

@@ -40,6 +40,7 @@ KINDS = {
     "fit": "a model",
     "assess": "assessment",
     "compare": "comparison",
+    "disclosure": "disclosure risk",
     "federate": "synthetic rows of several holders",
     "tables": "noisy tables",
     "statistics": "statistics",
