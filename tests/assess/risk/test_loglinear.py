@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacita.assess.risk.loglinear import fit_main_effects, fit_two_way, ipf
+from tacita.assess.risk.loglinear import choose, fit_interactions, fit_main_effects, ipf
 from tacita.assess.risk.microdata import microdata_risk
 from tacita.assess.risk.sample import sample_of
 
@@ -32,15 +32,20 @@ def test_two_way_fit_has_the_margins_and_no_third_interaction() -> None:
         np.testing.assert_allclose(means.sum(axis=axis), counts.sum(axis=axis), rtol=1e-4)
     odds = means[0, 0] * means[1, 1] / (means[0, 1] * means[1, 0])
     assert odds[0] == pytest.approx(odds[1], rel=1e-3)
-    assert fit_two_way(sample, 0.1).means.size == sample.unique.sum()
+    assert fit_interactions(sample, 0.1, [(0, 1), (0, 2), (1, 2)]).means.size == sample.unique.sum()
+
+
+def _levels(rng: np.random.Generator, ratio: float, size: int) -> np.ndarray:
+    weights = ratio ** np.arange(size)
+    return rng.choice(size, 60_000, p=weights / weights.sum())
 
 
 def _population(seed: int, *, dependent: bool) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    first = rng.choice(30, 60_000, p=(w := 0.85 ** np.arange(30)) / w.sum())
-    second = (first + rng.geometric(0.25, 60_000)) % 25 if dependent else rng.choice(25, 60_000, p=(w := 0.8 ** np.arange(25)) / w.sum())
-    third = rng.choice(20, 60_000, p=(w := 0.75 ** np.arange(20)) / w.sum())
-    return np.array([first, second, third])
+    if dependent:
+        first = _levels(rng, 0.7, 12)
+        return np.array([first, (first + rng.geometric(0.4, 60_000)) % 10, _levels(rng, 0.9, 90)])
+    return np.array([_levels(rng, 0.85, 30), _levels(rng, 0.8, 25), _levels(rng, 0.75, 20)])
 
 
 @pytest.mark.parametrize("dependent", [False, True])
@@ -49,7 +54,7 @@ def test_estimates_agree_with_known_populations(dependent: bool) -> None:
     estimates, truths = [], []
     for seed in range(8):
         people = _population(seed, dependent=dependent)
-        chosen = np.random.default_rng(100 + seed).random(people.shape[1]) < 0.05
+        chosen = np.random.default_rng(100 + seed).random(people.shape[1]) < 0.1
         sample = sample_of("abc", people[:, chosen], people=people.shape[1])
         found = microdata_risk(sample)
         true = microdata_risk(sample_of("abc", people[:, chosen], population=people))
@@ -57,6 +62,7 @@ def test_estimates_agree_with_known_populations(dependent: bool) -> None:
         truths.append([true.figure("journalist", "population-uniques"), true.figure("journalist", "matches")])
     mean, truth = np.mean(estimates, axis=0), np.mean(truths, axis=0)
     assert truth[0] > 20
+    assert dependent == ("x b" in choose(sample, 0.1).model)
     np.testing.assert_allclose(mean, truth, rtol=0.2)
 
 

@@ -1,20 +1,23 @@
 """Population uniques by a Poisson log-linear model [Skinner, Holmes 1998; Elamir, Skinner 2006].
 
 The people F_k with a key are Poisson with mean lambda_k, the sample takes each with probability pi, and log lambda is
-linear in main effects, or in main effects and two-way interactions. So f_k is Poisson with mean mu_k = pi lambda_k,
-which is fitted to the table of f by iterative proportional fitting, and F_k - f_k is Poisson(a_k), a_k = (1-pi) lambda_k
+linear in main effects and some two-way interactions. So f_k is Poisson with mean mu_k = pi lambda_k, which is fitted to
+the table of f by iterative proportional fitting, and F_k - f_k is Poisson(a_k), a_k = (1-pi) lambda_k
 
     tau1 = sum over sample uniques of P(F = 1 | f = 1) = exp(-a)              expected population uniques
     tau2 = sum over sample uniques of E[1/F | f = 1]   = (1 - exp(-a)) / a    expected right matches
 
-Of the two models the one with the smaller estimated bias of tau1 is reported [Skinner, Shlomo 2008]:
+A model with too few interactions finds too many population uniques, one with too many finds too few. Interactions are
+added, strongest first, until the minimum error criterion is within two standard errors of 0 [Skinner, Shlomo 2008]; it
+is positive for too few interactions, negative for too many. With mu = pi lambda:
 
-    B = sum_k lambda exp(-lambda) (1-pi) ((f - pi lambda) - (1-pi) ((f - pi lambda)^2 - f) / (2 pi))
+    B = sum_k w (f - mu + c ((f - mu)^2 - f))      w = lambda exp(-lambda) (1-pi),  c = (1-pi) / (2 pi)
+    Var B = sum_k w^2 (mu + 2 c^2 mu^2)            for Poisson f
 
 Intervals are those of the numbers under the fitted model; they do not show the error of the model itself.
 
 Privacy: guarantee: none; reads exact rows, for the owner.   Cost: a table with a cell for each combination of values,
-at most 4 million; beyond it only main effects, whose mu needs no table.
+at most 4 million, for each interaction; beyond it only main effects, whose mu needs no table.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from numpy.typing import NDArray
 from tacita.assess.risk.measure import Figure, Measured, RiskMeasure, RiskOptions
 from tacita.assess.risk.sample import Sample
 
-__all__ = ["LOGLINEAR", "Fit", "fit_main_effects", "fit_two_way", "ipf"]
+__all__ = ["LOGLINEAR", "Fit", "choose", "fit_interactions", "fit_main_effects", "ipf"]
 
 Floats = NDArray[np.float64]
 MOST_CELLS = 4_000_000
@@ -37,11 +40,12 @@ _ROUNDS, _CLOSE = 200, 1e-6
 
 
 class Fit(NamedTuple):
-    """Means of sample uniques under a model, and the estimated bias of tau1 (NaN where the table is too large)."""
+    """Means of sample uniques under a model, its criterion and the standard error of it (NaN for too large tables)."""
 
     model: str
     means: Floats
-    bias: float
+    criterion: float
+    error: float
 
 
 def ipf(counts: Floats, margins: list[tuple[int, ...]]) -> Floats:
@@ -67,21 +71,49 @@ def fit_main_effects(sample: Sample, pi: float) -> Fit:
     means = np.full(len(unique), float(many))
     for code, share in zip(sample.codes, shares, strict=True):
         means *= share[code[unique]]
-    bias = math.nan
+    criterion = math.nan, math.nan
     if math.prod(sample.sizes) <= MOST_CELLS:
         table = np.full(sample.sizes, float(many))
         for axis, share in enumerate(shares):
             table *= share.reshape([-1 if at == axis else 1 for at in range(len(shares))])
-        bias = _bias(_table(sample), table, pi)
-    return Fit("main effects", means, bias)
+        criterion = _criterion(_table(sample), table, pi)
+    return Fit("main effects", means, *criterion)
 
 
-def fit_two_way(sample: Sample, pi: float) -> Fit:
-    """All pairs of attributes may depend on each other."""
+def fit_interactions(sample: Sample, pi: float, pairs: list[tuple[int, ...]]) -> Fit:
+    """Pairs of attributes that may depend on each other; the others are independent given these."""
     counts = _table(sample)
-    means = ipf(counts, list(combinations(range(counts.ndim), 2)))
+    alone = [(at,) for at in range(counts.ndim) if not any(at in pair for pair in pairs)]
+    means = ipf(counts, [*pairs, *alone])
     unique = np.flatnonzero(sample.unique)
-    return Fit("two-way interactions", means[tuple(sample.codes[:, unique])], _bias(counts, means, pi))
+    named = ", ".join(" x ".join(sample.names[at] for at in pair) for pair in pairs)
+    return Fit(f"main effects and {named}", means[tuple(sample.codes[:, unique])], *_criterion(counts, means, pi))
+
+
+def choose(sample: Sample, pi: float) -> Fit:
+    """Add interactions, strongest first, while they bring the criterion closer to 0 and it is not within its error."""
+    best, pairs = fit_main_effects(sample, pi), []
+    for pair in _by_strength(sample):
+        if abs(best.criterion) <= 2 * best.error:
+            break
+        fit = fit_interactions(sample, pi, [*pairs, pair])
+        if abs(fit.criterion) < abs(best.criterion):
+            best, pairs = fit, [*pairs, pair]
+    return best
+
+
+def _by_strength(sample: Sample) -> list[tuple[int, int]]:
+    """All pairs by the likelihood ratio of their dependence over its degrees of freedom, largest first."""
+    many, strength = len(sample), {}
+    for one, other in combinations(range(len(sample.names)), 2):
+        shape = (sample.sizes[one], sample.sizes[other])
+        table = np.bincount(sample.codes[one] * shape[1] + sample.codes[other], minlength=shape[0] * shape[1])
+        seen = table.reshape(shape).astype(np.float64)
+        means = seen.sum(axis=1, keepdims=True) * seen.sum(axis=0, keepdims=True) / many
+        ratio = 2 * (seen[seen > 0] * np.log(seen[seen > 0] / means[seen > 0])).sum()
+        free = max(1, (int((seen.sum(axis=1) > 0).sum()) - 1) * (int((seen.sum(axis=0) > 0).sum()) - 1))
+        strength[one, other] = ratio / free
+    return sorted(strength, key=lambda pair: (-strength[pair], pair))
 
 
 def _table(sample: Sample) -> Floats:
@@ -89,23 +121,23 @@ def _table(sample: Sample) -> Floats:
     return np.bincount(places, minlength=math.prod(sample.sizes)).astype(np.float64).reshape(sample.sizes)
 
 
-def _bias(counts: Floats, means: Floats, pi: float) -> float:
-    """Estimated tau1 less the true one, to second order."""
-    rate, missed = means / pi, counts - means
-    terms = rate * np.exp(-rate) * (1 - pi) * (missed - (1 - pi) * (missed**2 - counts) / (2 * pi))
-    return float(terms.sum())
+def _criterion(counts: Floats, means: Floats, pi: float) -> tuple[float, float]:
+    """Minimum error criterion of a model, and its standard error if the model holds."""
+    rate, missed, c = means / pi, counts - means, (1 - pi) / (2 * pi)
+    weight = rate * np.exp(-rate) * (1 - pi)
+    error = math.sqrt(float((weight**2 * (means + 2 * c**2 * means**2)).sum()))
+    return float((weight * (missed + c * (missed**2 - counts))).sum()), error
 
 
 def _run(sample: Sample, options: RiskOptions) -> Measured:
     pi = sample.fraction
     assert pi is not None
-    fits = [fit_main_effects(sample, pi)]
     notes = []
-    if len(sample.names) > 2 and math.prod(sample.sizes) <= MOST_CELLS:
-        fits.append(fit_two_way(sample, pi))
-    elif len(sample.names) > 2:
+    if math.prod(sample.sizes) <= MOST_CELLS:
+        chosen = choose(sample, pi)
+    else:
+        chosen = fit_main_effects(sample, pi)
         notes.append("The table of all combinations is too large for interactions: main effects only.")
-    chosen = min(fits, key=lambda fit: abs(fit.bias) if not math.isnan(fit.bias) else math.inf)
     a = chosen.means * (1 - pi) / pi
     alone = np.exp(-a)
     matched = np.where(a > 1e-12, -np.expm1(-a) / np.where(a > 1e-12, a, 1.0), 1.0)
@@ -114,7 +146,9 @@ def _run(sample: Sample, options: RiskOptions) -> Measured:
         column = np.zeros(len(sample))
         column[sample.unique] = values
         records[name] = column
-    notes.append(f"Model: {chosen.model}; estimated bias of the first number {chosen.bias:.3g}.")
+    known = not math.isnan(chosen.criterion)
+    off = f"{chosen.criterion:.3g} with standard error {chosen.error:.2g}" if known else "not known"
+    notes.append(f"Model: {chosen.model}; criterion B (0 for a model that fits): {off}.")
     return Measured(
         figures=(
             _sum("tau1", "expected population uniques among sample uniques", alone),
