@@ -76,7 +76,7 @@ VERBS = {
         "compare",
     ),
     "disclosure": Verb(
-        "Measure how well records can be found by their quasi-identifiers. For the owner: figures come from exact rows.",
+        "Measure how well records are found by their quasi-identifiers. For the owner: figures come from exact rows.",
         "assessing.disclosure",
         "disclosure",
     ),

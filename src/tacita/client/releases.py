@@ -50,14 +50,7 @@ _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
 _LIST_MEASURES = TypeAdapter(list[RiskMeasureInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
 ReleasedRows = (
-    AnonymizedInfo
-    | SyntheticInfo
-    | MobilityInfo
-    | HeadlinesInfo
-    | ImputedInfo
-    | EventsInfo
-    | SetsInfo
-    | SuppressedInfo
+    AnonymizedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo | SuppressedInfo
 )
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 

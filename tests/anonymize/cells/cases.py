@@ -14,7 +14,7 @@ from tacita.anonymize.cells.relations import Relations, relations_of
 from tacita.anonymize.cells.rules import Protection
 
 CLASSIC = np.array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
-"""Investment by activity and region, with the sensitive cell (1, 2) [Willenborg, de Waal 1996; Fischetti, Salazar 2001]."""
+"""Investment by activity and region; the cell (1, 2) is sensitive [Fischetti, Salazar 2001]."""
 
 
 def cells_of(inner: Any, names: str = "abcd") -> tuple[Relations, Any]:

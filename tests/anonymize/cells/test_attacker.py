@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.anonymize.cells.cases import problem_of
 
 from tacita.anonymize.cells.attacker import MARGIN, Need
 from tacita.anonymize.cells.audit import audit
-from tests.anonymize.cells.cases import problem_of
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 2)])
@@ -23,7 +23,10 @@ def test_reach_agrees_with_the_audit_and_cuts_are_valid(shape: tuple[int, ...]) 
         met = True
         for need in problem.needs:
             reach = problem.reach(pattern.astype(float), need)
-            up, down = found.high[need.cell] - problem.values[need.cell], problem.values[need.cell] - found.low[need.cell]
+            up, down = (
+                found.high[need.cell] - problem.values[need.cell],
+                problem.values[need.cell] - found.low[need.cell],
+            )
             true = {"up": up, "down": down, "both": up + down}[need.way]
             assert reach.share == pytest.approx(min(1.0, true / need.level), abs=1e-5)
             if reach.share < 1 - MARGIN:

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.anonymize.cells.cases import CLASSIC, cells_of
 
 from tacita.anonymize.cells.audit import audit, unprotected
 from tacita.anonymize.cells.rules import Protection
-from tests.anonymize.cells.cases import CLASSIC, cells_of
 
 
 def _enumerated(inner: np.ndarray, suppressed: np.ndarray, floor: int) -> tuple[np.ndarray, np.ndarray]:

@@ -29,9 +29,7 @@ def test_persons_and_weights_against_loops() -> None:
     weights = np.array([1.5, 2.0, 3.0, 1.0])[persons % 4]
     found = contents_of(RELATIONS, codes, amounts=amounts, weights=weights, persons=persons)
     for cell, wanted in enumerate(RELATIONS.codes):
-        inside = [
-            row for row in range(60) if all(want < 0 or codes[at][row] == want for at, want in enumerate(wanted))
-        ]
+        inside = [row for row in range(60) if all(want < 0 or codes[at][row] == want for at, want in enumerate(wanted))]
         assert found.values[cell] == pytest.approx(sum(amounts[row] * weights[row] for row in inside))
         assert found.rows[cell] == len(inside)
         parts: dict[int, float] = defaultdict(float)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.anonymize.cells.cases import CLASSIC, cells_of, cheapest, problem_of, protects
 
 from tacita.anonymize.cells.exact import search
 from tacita.anonymize.cells.rules import Protection
-from tests.anonymize.cells.cases import CLASSIC, cells_of, cheapest, problem_of, protects
 
 
 def test_the_published_example_is_solved() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.anonymize.cells.cases import problem_of, protects
 
 from tacita.anonymize.cells.heuristic import Work, complete, prune
 from tacita.errors import InvalidInput
-from tests.anonymize.cells.cases import problem_of, protects
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.anonymize.cells.cases import cells_of
 
 from tacita.anonymize.cells.relations import Relations, relations_of
 from tacita.errors import InvalidInput
-from tests.anonymize.cells.cases import cells_of
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 2), (2, 2, 2, 3)])

@@ -14,7 +14,7 @@ from tacita.errors import InvalidInput
 RELATIONS = relations_of([("a",)], {"a": 30})
 
 
-def _sums(seed: int = 0):  # noqa: ANN202
+def _sums(seed: int = 0):
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, 30, 120)
     amounts = rng.lognormal(0, 2, 120)
@@ -91,7 +91,12 @@ def test_the_registry() -> None:
     assert rules_of({}) == ()
     for kind in RULES:
         assert kind.name in {each.name for each in rule_parameters()}
-    for rule in (MinimumFrequency(minimum=3), Dominance(dominance=(1, 75)), Dominance(dominance=(2, 75)), PPercent(p=9)):
+    for rule in (
+        MinimumFrequency(minimum=3),
+        Dominance(dominance=(1, 75)),
+        Dominance(dominance=(2, 75)),
+        PPercent(p=9),
+    ):
         assert rule.words
         assert rule.as_dict()
 
@@ -107,7 +112,7 @@ def test_the_registry() -> None:
         lambda: PPercent(p=float("nan")),
     ],
 )
-def test_other_parameters_are_refused(wrong) -> None:  # noqa: ANN001
+def test_other_parameters_are_refused(wrong) -> None:
     with pytest.raises(InvalidInput):
         wrong()
 

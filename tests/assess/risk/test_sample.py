@@ -21,7 +21,12 @@ DOMAIN = Domain(
 
 
 def _table(**changed: list[object]) -> pa.Table:
-    known = {"sex": ["f", "f", "m", None], "age": ["30", "30.0", "31", ""], "w": [2, 3, 4, 5], "home": ["x", "x", "y", None]}
+    known = {
+        "sex": ["f", "f", "m", None],
+        "age": ["30", "30.0", "31", ""],
+        "w": [2, 3, 4, 5],
+        "home": ["x", "x", "y", None],
+    }
     return pa.table(known | changed)
 
 
@@ -44,7 +49,9 @@ def test_a_population_is_read_in_the_same_coding() -> None:
     assert sample.fraction == pytest.approx(4 / 6)
 
 
-@pytest.mark.parametrize("wrong", [[1, -1, 2, 3], [1, 0, 2, 3], [1, None, 2, 3], ["1", "x", "2", "3"], [1.0, float("inf"), 2.0, 3.0]])
+@pytest.mark.parametrize(
+    "wrong", [[1, -1, 2, 3], [1, 0, 2, 3], [1, None, 2, 3], ["1", "x", "2", "3"], [1.0, float("inf"), 2.0, 3.0]]
+)
 def test_other_weights_are_refused(wrong: list[object]) -> None:
     with pytest.raises(DataError, match="weights must be positive"):
         read_sample(DOMAIN, _table(w=wrong), weight="w")
@@ -52,7 +59,12 @@ def test_other_weights_are_refused(wrong: list[object]) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "says"),
-    [({"quasi": ()}, "at least one"), ({"quasi": ("home",)}, "identifier"), ({"quasi": ("sex", "sex")}, "different"), ({"people": 3}, "number of rows")],
+    [
+        ({"quasi": ()}, "at least one"),
+        ({"quasi": ("home",)}, "identifier"),
+        ({"quasi": ("sex", "sex")}, "different"),
+        ({"people": 3}, "number of rows"),
+    ],
 )
 def test_other_requests_are_refused(asked: dict[str, object], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):

@@ -37,7 +37,9 @@ def _slow(codes: np.ndarray, size: int) -> dict[int, list[tuple[int, ...]]]:
 @pytest.mark.parametrize("wide", [3, 2000])
 def test_against_all_pairs(seed: int, wide: int) -> None:
     rng = np.random.default_rng(seed)
-    codes = np.array([rng.integers(0, 3, 40), rng.integers(0, wide, 40), rng.integers(0, 4, 40), rng.integers(0, 2, 40)])
+    codes = np.array(
+        [rng.integers(0, 3, 40), rng.integers(0, wide, 40), rng.integers(0, 4, 40), rng.integers(0, 2, 40)]
+    )
     sample = sample_of("abcd", codes)
     fast = minimal_uniques(sample, 3)
     slow = _slow(codes, 3)

@@ -55,7 +55,9 @@ def test_all_measures_with_files(folder: Path) -> None:
 
 
 def test_quasi_identifiers_by_name_and_measures_that_do_not_apply() -> None:
-    shown = run("disclosure", "survey.csv", "-s", "survey.yaml", "--qi", "town,sex", "--measures", "prosecutor,journalist")
+    shown = run(
+        "disclosure", "survey.csv", "-s", "survey.yaml", "--qi", "town,sex", "--measures", "prosecutor,journalist"
+    )
     assert shown.code == 0, shown.err
     assert "6" in shown.out
     assert "needs a table of the population" in shown.out

@@ -26,8 +26,9 @@ BY = ("-s", "firms.yaml", "--by", "region,industry")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
+    regions, industries = ([0.6, 0.3, 0.1], [0.5, 0.3, 0.15, 0.05])
     lines = [
-        f"{rng.choice(['north', 'east', 'south'], p=[0.6, 0.3, 0.1])},{rng.choice(list('abcd'), p=[0.5, 0.3, 0.15, 0.05])},"
+        f"{rng.choice(['north', 'east', 'south'], p=regions)},{rng.choice(list('abcd'), p=industries)},"
         f"{rng.choice(['small', 'large'])},{rng.lognormal(4, 2):.2f},{rng.integers(1, 9)}\n"
         for _ in range(120)
     ]
@@ -55,7 +56,9 @@ def test_linked_tables_and_the_log_of_releases() -> None:
     shown = run("suppress", "firms.csv", *BY, *more, "-o", "table.xlsx")
     assert shown.code == 0, shown.err
     assert "proven" in shown.out
-    again = run("suppress", "firms.csv", *BY, "--minimum", "5", "--no-margins", "--nodes", "0", "-o", "t.json", "--json")
+    again = run(
+        "suppress", "firms.csv", *BY, "--minimum", "5", "--no-margins", "--nodes", "0", "-o", "t.json", "--json"
+    )
     if again.code == 0:
         assert json.loads(again.out)["warnings"]  # the same people were released before
     else:

@@ -53,7 +53,14 @@ def test_only_stewards_may_have_them(client: Client, world: Any) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"by": [["smokes", "smokes"]]}, {"by": []}, {"minimum": None}, {"dominance": [1, 75]}, {"sum": "smokes"}, {"p": 0}],
+    [
+        {"by": [["smokes", "smokes"]]},
+        {"by": []},
+        {"minimum": None},
+        {"dominance": [1, 75]},
+        {"sum": "smokes"},
+        {"p": 0},
+    ],
 )
 def test_what_cannot_be_made_is_refused_before_a_job(client: Client, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):

@@ -34,7 +34,7 @@ def test_exact_figures_reach_no_one_else(world: Any) -> None:
     with world.client("analyst") as other:
         for ask in (
             lambda: other.disclosure("patients", **ASKED),
-            lambda: other.risk_measures(),
+            other.risk_measures,
             lambda: other.wait_disclosure(job.id, every=0.01),
         ):
             with pytest.raises((Forbidden, UnknownName)):
@@ -45,7 +45,9 @@ def test_exact_figures_reach_no_one_else(world: Any) -> None:
         assert world.call("GET", path, token=world.token("analyst")).status_code == 403
 
 
-@pytest.mark.parametrize("wrong", [{"qi": ["shoe"]}, {"qi": []}, {"measures": ["luck"]}, {"weight": "shoe"}, {"threshold": 3}])
+@pytest.mark.parametrize(
+    "wrong", [{"qi": ["shoe"]}, {"qi": []}, {"measures": ["luck"]}, {"weight": "shoe"}, {"threshold": 3}]
+)
 def test_faults_are_refused_before_the_job(world: Any, wrong: dict[str, Any]) -> None:
     world.register()
     with world.client("steward") as client, pytest.raises(InvalidInput):

@@ -50,7 +50,7 @@ class Need(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far an attacker's interval reaches in the levels of a need, with the reason.
+    """Reach of an attacker's interval in the level of a need, with the reason.
 
     Attributes:
         share: Reached share of the level, at most 1.
@@ -65,7 +65,7 @@ class Reach(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
-    """Which cells to suppress.
+    """Choice of cells to suppress.
 
     Attributes:
         relations: Cells and their sums.
@@ -85,7 +85,7 @@ class Problem:
 
     @cached_property
     def room(self) -> Floats:
-        """How far each cell can be below its value."""
+        """Largest amount by which each cell can be below its value."""
         return np.maximum(self.values - self.floor, 0.0)
 
     @cached_property

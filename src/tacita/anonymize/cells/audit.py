@@ -92,7 +92,7 @@ def _end(goal: Floats, matrix: sparse.csc_array, side: Floats, least: Floats, *,
     solved = linprog(goal, A_eq=matrix, b_eq=side, bounds=bounds)
     if solved.status == 3:
         return -np.inf, True
-    if solved.status == 4 or solved.x is None:  # unbounded and infeasible are hard to tell apart: solve without presolve
+    if solved.status == 4 or solved.x is None:  # presolve does not distinguish unbounded from infeasible
         solved = linprog(goal, A_eq=matrix, b_eq=side, bounds=bounds, options={"presolve": False})
         if solved.status == 3:
             return -np.inf, True

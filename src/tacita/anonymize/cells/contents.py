@@ -61,7 +61,7 @@ class CellContents:
     @property
     def empty(self) -> NDArray[np.bool_]:
         """Whether no row is in a cell."""
-        return self.rows == 0
+        return np.asarray(self.rows == 0)
 
     @property
     def typical(self) -> float:
@@ -80,7 +80,7 @@ class CellContents:
     def largest(self, n: int) -> Floats:
         """Sum of the n largest contributions to each cell; a contribution of weight w counts as w of them."""
         taken = np.clip(n - self._before, 0.0, self.weight)
-        return np.bincount(self.cell, taken * self.share, minlength=len(self.values))
+        return np.asarray(np.bincount(self.cell, taken * self.share, minlength=len(self.values)), np.float64)
 
 
 def contents_of(
@@ -142,7 +142,7 @@ def _contributions(place: Ints, amount: Floats, weight: Floats, persons: Ints | 
     span = int(person.max(initial=0)) + 1
     pairs, which = np.unique(place * span + person, return_inverse=True)
     which = which.reshape(-1)
-    one = np.bincount(which, amount, minlength=len(pairs))
+    one = np.asarray(np.bincount(which, amount, minlength=len(pairs)), np.float64)
     weighted = np.bincount(which, amount * weight, minlength=len(pairs))
     mean = np.bincount(which, weight, minlength=len(pairs)) / np.maximum(np.bincount(which, minlength=len(pairs)), 1)
     return pairs // span, one, np.where(one > 0, weighted / np.where(one > 0, one, 1.0), mean)

@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from tacita.anonymize.cells.attacker import MARGIN, Problem
 from tacita.anonymize.cells.heuristic import Work, complete, prune
 
-__all__ = ["PROGRAMS", "NODES", "Pattern", "search"]
+__all__ = ["NODES", "PROGRAMS", "Pattern", "search"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -70,7 +70,9 @@ def search(problem: Problem, *, programs: int = PROGRAMS, nodes: int = NODES) ->
     work = Work(programs, nodes)
     if not problem.needs:
         only = problem.protection.sensitive.copy()
-        return Pattern(suppressed=only, cost=problem.cost(only), bound=problem.cost(only), how="optimal", work=work.spent)
+        return Pattern(
+            suppressed=only, cost=problem.cost(only), bound=problem.cost(only), how="optimal", work=work.spent
+        )
     best = prune(problem, complete(problem, problem.protection.sensitive, work), work)
     state = _Search(problem, work, best)
     proven = nodes > 0 and state.run()
@@ -95,7 +97,9 @@ class _Search:
     def run(self) -> bool:
         """Search; True if the best pattern is proven best."""
         for _ in range(_RELAXED):
-            found = linprog(self.costs, A_ub=-self._matrix(), b_ub=-self._side(), bounds=np.column_stack([self.low, self.high]))
+            found = linprog(
+                self.costs, A_ub=-self._matrix(), b_ub=-self._side(), bounds=np.column_stack([self.low, self.high])
+            )
             self.work.program()
             if found.x is None:
                 break
@@ -127,7 +131,7 @@ class _Search:
             if not broken and self.problem.cost(pattern) < self.problem.cost(self.best):
                 self.best = pattern
             if found.status != 0 or not broken:
-                return found.status == 0
+                return bool(found.status == 0)
             self._improve(pattern)
             if self._closed():
                 return True

@@ -6,7 +6,8 @@ suppressed; cells that are suppressed already cost nothing [Kelly, Golden, Assad
     min  sum_i c_i |y_i|      A y = 0,  y_k = level,  y_i >= -room_i,  y_i = 0 where i has to be published
 
 What counts is whether a cell changes, not by how much. So the program is solved again with c_i / (|y_i| + d), which
-concentrates the change on few cells [Candes, Wakin, Boyd 2008]. Then each secondary cell is published again if every need still holds, the costliest first.
+concentrates the change on few cells [Candes, Wakin, Boyd 2008]. Then each secondary cell is published again if every
+need still holds, the costliest first.
 
 Cost: one program for each need, and one for each need that a removed cell served.
 """
@@ -111,7 +112,9 @@ def _push(problem: Problem, found: Mask, need: Need, sign: int, level: float, wo
     for _ in range(_AGAIN):
         work.program()
         solved = linprog(
-            np.concatenate([leading, leading]), A_eq=both, b_eq=np.zeros(matrix.shape[0]),
+            np.concatenate([leading, leading]),
+            A_eq=both,
+            b_eq=np.zeros(matrix.shape[0]),
             bounds=np.vstack([up, down]),
         )
         if solved.x is None or solved.status != 0:

@@ -10,7 +10,7 @@ from tacita.anonymize.parameters import REQUIRED, Parameter, parameters_of
 
 __all__ = ["RULES", "rule_parameters", "rules_of"]
 
-RULES: list[type[Any]] = [MinimumFrequency, Dominance, PPercent]
+RULES: tuple[Any, ...] = (MinimumFrequency, Dominance, PPercent)
 
 
 def rule_parameters() -> tuple[Parameter, ...]:
@@ -41,5 +41,7 @@ def rules_of(given: Mapping[str, Any]) -> tuple[Rule, ...]:
         if given.get(kind.name) is None:
             continue
         known = {each.name: given[each.name] for each in parameters_of(kind) if given.get(each.name) is not None}
-        chosen.append(kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}))
+        chosen.append(
+            kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        )
     return tuple(chosen)

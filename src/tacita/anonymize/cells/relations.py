@@ -97,7 +97,12 @@ def relations_of(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> R
     _check(tables, sizes)
     names = tuple(dict.fromkeys(name for table in tables for name in table))
     parts = sorted(
-        {part for table in tables for size in range(len(table) + 1) for part in combinations(_sorted(table, names), size)},
+        {
+            part
+            for table in tables
+            for size in range(len(table) + 1)
+            for part in combinations(_sorted(table, names), size)
+        },
         key=lambda part: (len(part), [names.index(name) for name in part]),
     )
     starts, codes, start = {}, [], 0

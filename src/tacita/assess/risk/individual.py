@@ -83,7 +83,7 @@ def _expected(name: str, title: str, risk: Floats) -> Figure:
 
 def _individual(sample: Sample, options: RiskOptions) -> Measured:
     risk = individual_risk(sample)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if sample.weights is not None and (sample.weights < 1).any():
         notes = ("Some weights are below 1: such records stand for less than one person, and risks are capped at 1/f.",)
     return Measured(

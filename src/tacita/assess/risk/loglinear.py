@@ -92,7 +92,8 @@ def fit_interactions(sample: Sample, pi: float, pairs: list[tuple[int, ...]]) ->
 
 def choose(sample: Sample, pi: float) -> Fit:
     """Add interactions, strongest first, while they bring the criterion closer to 0 and it is not within its error."""
-    best, pairs = fit_main_effects(sample, pi), []
+    best = fit_main_effects(sample, pi)
+    pairs: list[tuple[int, ...]] = []
     for pair in _by_strength(sample):
         if abs(best.criterion) <= 2 * best.error:
             break

@@ -8,6 +8,7 @@ Privacy: exact rows; for the owner.   Cost: one sort of the records for each att
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +100,9 @@ def sample_of(
         people: Size of the population, if known otherwise.
     """
     if not len(names) or codes.shape[0] != len(names):
-        raise InvalidInput("must be at least one", field="qi", hint="Name quasi-identifiers, or set roles in the schema")
+        raise InvalidInput(
+            "must be at least one", field="qi", hint="Name quasi-identifiers, or set roles in the schema"
+        )
     many = codes.shape[1]
     if not many:
         raise InvalidInput("must have rows", field="data")
@@ -155,7 +158,9 @@ def read_sample(
         population: Everyone in the population, with the quasi-identifiers.
         people: Size of the population, if known otherwise.
     """
-    names = tuple(quasi) if quasi is not None else tuple(a.name for a in domain.attributes if a.role == "quasi-identifier")
+    names = (
+        tuple(quasi) if quasi is not None else tuple(a.name for a in domain.attributes if a.role == "quasi-identifier")
+    )
     for name in names:
         if not domain[name].countable:
             raise InvalidInput("is an identifier and no quasi-identifier", field="qi", value=name)
@@ -190,10 +195,12 @@ def _codes(column: pa.ChunkedArray, nulls: Sequence[str], known: dict[Any, int],
     whole = column.combine_chunks()
     encoded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
     absent = frozenset(nulls)
-    places = [known.setdefault(_key(value, absent, numeric=numeric), len(known)) for value in _plain(encoded.dictionary)]
+    places = [
+        known.setdefault(_key(value, absent, numeric=numeric), len(known)) for value in _plain(encoded.dictionary)
+    ]
     missing = known.setdefault(None, len(known))
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(places)).to_numpy(zero_copy_only=False)
-    return np.array([*places, missing], np.int64)[indices]
+    return np.asarray(np.array([*places, missing], np.int64)[indices])
 
 
 def _plain(distinct: pa.Array) -> list[Any]:
@@ -203,14 +210,14 @@ def _plain(distinct: pa.Array) -> list[Any]:
 
 
 def _key(value: Any, absent: frozenset[str], *, numeric: bool) -> Any:
-    if value is None or value != value or str(value) in absent:
+    if value is None or (isinstance(value, float) and math.isnan(value)) or str(value) in absent:
         return None
     if numeric:
         try:
             number = float(value)
         except (TypeError, ValueError):
             return str(value)
-        return None if number != number else number
+        return None if math.isnan(number) else number
     return str(value)
 
 

@@ -47,7 +47,9 @@ def minimal_uniques(sample: Sample, size: int) -> dict[tuple[int, ...], Ints]:
     sets = sum(math.comb(d, k) for k in range(1, size + 1))
     if sets > MOST_SETS:
         hint = "Use fewer quasi-identifiers, or a smaller size"
-        raise InvalidInput(f"must lead to at most {MOST_SETS:,} sets of attributes", field="size", value=sets, hint=hint)
+        raise InvalidInput(
+            f"must lead to at most {MOST_SETS:,} sets of attributes", field="size", value=sets, hint=hint
+        )
     found: dict[tuple[int, ...], Ints] = {}
     before: dict[tuple[int, ...], Ints] = {}
     for k in range(1, size + 1):

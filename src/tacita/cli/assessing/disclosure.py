@@ -33,7 +33,9 @@ def disclosure(
     threshold: Annotated[float, typer.Option(help="Risk above which a record counts as at risk.")] = 0.2,
     size: Annotated[int, typer.Option(help="Most attributes of a minimal sample unique.")] = 3,
     fraction: Annotated[float, typer.Option(help="Sampling fraction for DIS scores, where it is not known.")] = 0.01,
-    measures: Annotated[str | None, typer.Option(help="Measures to compute, by name; all that apply if not given.")] = None,
+    measures: Annotated[
+        str | None, typer.Option(help="Measures to compute, by name; all that apply if not given.")
+    ] = None,
     records: Annotated[
         Path | None, typer.Option("--records", help="Write the risks of each record, in the order of the file.")
     ] = None,
@@ -41,7 +43,7 @@ def disclosure(
     report: Annotated[Path | None, typer.Option("--report", help="Write an HTML page.")] = None,
     json: Json = False,
 ) -> None:
-    """Measure how well records can be found by their quasi-identifiers. For the owner: figures come from exact rows.
+    """Measure how well records are found by their quasi-identifiers. For the owner: figures come from exact rows.
 
     [dim]tacita disclosure survey.csv -s survey.yaml --qi age,sex,zip --weight w --household home --report risk.html[/]
     """

@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from tacita.anonymize.cells.exact import NODES, PROGRAMS
 from tacita.anonymize.cells.registry import rule_parameters, rules_of
-from tacita.anonymize.cells.suppress import Costs, SuppressCells, SuppressedTables, Zeros
+from tacita.anonymize.cells.result import SuppressedTables
+from tacita.anonymize.cells.suppress import Costs, SuppressCells, Zeros
 from tacita.cli.parts import show
 from tacita.cli.parts.files import PAGE, TABLES, check_files
 from tacita.cli.parts.generated import with_options

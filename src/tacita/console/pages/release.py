@@ -189,7 +189,8 @@ def _held(found: dict[str, Any]) -> dict[str, Any]:
         return log
     if found["tacita"] == "suppressed/1":
         shown = ("statement", "rows", "suppressed", "audited", "how", "whole_numbers", "left_out")
-        return {name: found[name] for name in shown} | recipe["rules"]
+        rules: dict[str, Any] = recipe["rules"]
+        return {name: found[name] for name in shown} | rules
     known = {name: recipe["sets"][name] for name in ("k", "m")}
     return known | {name: found[name] for name in ("sets", "support", "loss", "suppressed")}
 
