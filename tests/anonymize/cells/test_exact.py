@@ -8,6 +8,7 @@ from tests.anonymize.cells.cases import CLASSIC, cells_of, cheapest, problem_of,
 
 from tacita.anonymize.cells.exact import search
 from tacita.anonymize.cells.rules import Protection
+from tacita.errors import InvalidInput
 
 
 def test_the_published_example_is_solved() -> None:
@@ -24,10 +25,15 @@ def test_the_published_example_is_solved() -> None:
     assert sorted(values[found.suppressed].tolist()) == [8, 12, 17, 22]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_two_attributes_against_all_patterns(seed: int) -> None:
+    """With empty cells that are published, so that some tables cannot be protected at all."""
     inner = np.random.default_rng(seed).negative_binomial(1, 0.15, (3, 3))
     problem = problem_of(inner)
+    if not np.isfinite(cheapest(problem)):
+        with pytest.raises(InvalidInput, match="cannot be protected"):
+            search(problem)
+        return
     found = search(problem)
     assert found.how == "optimal"
     assert found.cost == pytest.approx(cheapest(problem))

@@ -90,8 +90,14 @@ def _widen(problem: Problem, found: Mask, need: Need, work: Work, costs: Floats)
         return
     down = problem.reach(s, Need(need.cell, "down", need.level)).share
     left = need.level * (1 - down)
-    ways = ((1, left), (-1, need.level))
-    if not any(_push(problem, found, need, sign, level, work, costs) for sign, level in ways):
+    if _push(problem, found, need, 1, left, work, costs):
+        return
+    # neither end reaches so far alone: as much upwards as any pattern allows, and the rest downwards
+    every = (~problem.fixed | problem.protection.sensitive).astype(np.float64)
+    work.program()
+    up = problem.reach(every, Need(need.cell, "up", need.level)).share * (1 - MARGIN / 2)
+    ways = [(sign, share * need.level) for sign, share in ((1, up), (-1, 1 - up)) if share > MARGIN]
+    if not all(_push(problem, found, need, sign, level, work, costs) for sign, level in ways):
         raise _impossible()
 
 
