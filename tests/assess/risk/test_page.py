@@ -23,4 +23,4 @@ def test_the_page_names_measures_reasons_and_readers(tmp_path: Path) -> None:
 
 def test_numbers_have_their_interval() -> None:
     assert figure_text(Figure("x", "x", 0.25, share=True)) == "25.00 %"
-    assert figure_text(Figure("x", "x", 12.0, 10.0, 15.0)).endswith(" to 15.0)")
+    assert figure_text(Figure("x", "x", 12.0, 10.0, 15.0)) == "12 (10 to 15)"

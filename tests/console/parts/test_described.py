@@ -95,6 +95,11 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
             {"time": "age", "values": ["sex"], "z": 5, "window": 3},
         ),
         ("sets", {"Item": "sex", "K": 5.0}, {"item": "sex", "k": 5, "m": 2}),
+        (
+            "suppressed",
+            {"By": "sex, age\nsex\n", "Minimum": 3.0, "Dominance": "1, 75.5"},
+            {"by": [["sex", "age"], ["sex"]], "minimum": 3, "dominance": [1, 75.5], "zeros": "public"},
+        ),
     ],
 )
 def test_what_is_typed_becomes_a_request(
@@ -120,6 +125,7 @@ def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
         "function",
         "events",
         "sets",
+        "suppressed",
     }
 
 
