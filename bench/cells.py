@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 import numpy as np
-from tacita.errors import InvalidInput
 from tests.anonymize.cells.cases import CLASSIC, cells_of, cheapest, problem_of
 
 from bench.rows import Row
@@ -18,6 +17,7 @@ from tacita.anonymize.cells.attacker import Problem
 from tacita.anonymize.cells.audit import audit, unprotected
 from tacita.anonymize.cells.exact import Pattern, search
 from tacita.anonymize.cells.rules import Protection
+from tacita.errors import InvalidInput
 
 
 def run(*, quick: bool) -> list[Row]:
