@@ -26,6 +26,10 @@ def test_the_result_as_people_use_it(tmp_path: Path) -> None:
     assert "sensitive" not in str(found.to_arrow().column_names)
     found.save(tmp_path / "table.csv")
     found.save(tmp_path / "table.xlsx")
+    found.save(tmp_path / "table.json")
+    published = json.loads((tmp_path / "table.json").read_text())
+    assert len(published["cells"]) == plain["rows"]
+    assert "primary" not in published
     assert "<svg" in found.chart()
     assert "guarantee" in found._repr_html_()
     assert {"guarantee", "statement"} <= set(found.facts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from tacita.anonymize.cells.exact import Pattern
 from tacita.anonymize.cells.relations import Relations
 from tacita.anonymize.cells.rules import Protection
 from tacita.figures.charts import Interval, interval_bars
-from tacita.tables.tabular import Tabular
+from tacita.tables.tabular import Tabular, finite
 
 __all__ = ["ALL", "SuppressedTables"]
 
@@ -150,6 +151,12 @@ class SuppressedTables(Tabular):
             for row in table
         ]
         return interval_bars(bars, most=top, title="Intervals of suppressed cells")
+
+    def to_json(self) -> str:
+        """Return what may be published as JSON: the cells, and what can be computed from them."""
+        cells = finite(self.to_arrow()).to_pylist()
+        known = {"tacita": "suppressed/1", "guarantee": self.guarantee, "statement": self.statement, "cells": cells}
+        return json.dumps(known, ensure_ascii=False, allow_nan=False)
 
     def as_dict(self) -> dict[str, Any]:
         """All but the cells, as plain data; it names no sensitive cell."""
