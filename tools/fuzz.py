@@ -211,6 +211,7 @@ def _fill(world: World) -> None:
         "releases": jobs,
         "assessments": jobs,
         "comparisons": jobs,
+        "disclosures": jobs,
         "models": [*jobs, "ages", "ages@1"],
         "campaigns": campaigns,
         "tokens": decoys,

@@ -263,7 +263,7 @@ def test_theta_decides_how_many_parents_there_are():
     columns = {f"n{at}": bits[:, at].astype(bool) for at in range(5)} | {"n5": bits.sum(axis=1) % 2 == 1}
     domain, table = wide(6), pa.table(columns)
     degrees = []
-    for epsilon in (0.05, 0.5, 50.0):
+    for epsilon in (0.02, 0.5, 50.0):
         made = planned(PrivBayes(), domain, Budget.pure(epsilon)).run(LocalEngine(domain, table), SeededSource(2))
         degrees.append(max(map(len, made.model.parents.values())))
     assert degrees == sorted(degrees)

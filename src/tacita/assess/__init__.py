@@ -7,13 +7,15 @@ from typing import Any
 
 from tacita.common.lazy import load_name
 
-_ROOMS = ("attacks", "audit", "compare", "decisions", "utility")
+_ROOMS = ("attacks", "audit", "compare", "decisions", "risk", "utility")
 _HOMES = {
     "Assessment": "assessment",
     "AssessmentOptions": "options",
     "ComparePlan": "compare.plan",
     "Comparison": "compare.run",
     "Disclosure": "disclosure",
+    "MicrodataRisk": "risk.microdata",
+    "RiskOptions": "risk.measure",
     "Scenario": "scenario",
     "assess": "assessment",
     "audit_library": "audit.library",
@@ -21,8 +23,10 @@ _HOMES = {
     "design_flip": "decisions.flip",
     "disclosure_risk": "disclosure",
     "link_stability": "decisions.links",
+    "microdata_risk": "risk.microdata",
     "posterior_flip": "decisions.flip",
     "private_test": "decisions.private_test",
+    "read_sample": "risk.sample",
 }
 
 __all__ = sorted([*_HOMES, *_ROOMS])

@@ -50,6 +50,11 @@ VERBS = {
         "mask",
     ),
     "hierarchy": Verb("Build generalisation hierarchies, and see what each level loses.", "rows.hierarchy"),
+    "suppress": Verb(
+        "Release tables in which small and dominated cells, and enough others, are suppressed. No privacy guarantee.",
+        "rows.suppress",
+        "suppress",
+    ),
     "log": Verb("Anonymize logs: events over time, sets of items, rows that keep arriving.", "rows.log"),
     "synthesize": Verb("Release synthetic rows, paid from an account.", "rows.synthesize", "synthesize"),
     "model": Verb("Draw more rows from a released model, or ask it for shares; costs nothing.", "rows.model"),
@@ -85,6 +90,11 @@ VERBS = {
         "Simulate several releases, assess them in the same way, and recommend one with reasons.",
         "assessing.assess",
         "compare",
+    ),
+    "disclosure": Verb(
+        "Measure how well records are found by their quasi-identifiers. For the owner: figures come from exact rows.",
+        "assessing.disclosure",
+        "disclosure",
     ),
     "audit": Verb(
         "Audit the library, the catalogue of broken mechanisms, a trained model, or your own function.",

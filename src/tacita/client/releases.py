@@ -20,6 +20,7 @@ from tacita.wire import (
     AttackInfo,
     ComparisonInfo,
     DecisionInfo,
+    DisclosureInfo,
     EventsInfo,
     HeadlinesInfo,
     ImputedInfo,
@@ -28,9 +29,11 @@ from tacita.wire import (
     MobilityInfo,
     ReleaseFitInfo,
     ReleaseKindInfo,
+    RiskMeasureInfo,
     SetsInfo,
     SharesInfo,
     StatementInfo,
+    SuppressedInfo,
     SyntheticInfo,
 )
 
@@ -45,9 +48,18 @@ _ANSWERS = {
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])
+_LIST_MEASURES = TypeAdapter(list[RiskMeasureInfo])
 _LIST_KINDS = TypeAdapter(list[ReleaseKindInfo])
 ReleasedRows = (
-    AnonymizedInfo | MaskedInfo | SyntheticInfo | MobilityInfo | HeadlinesInfo | ImputedInfo | EventsInfo | SetsInfo
+    AnonymizedInfo
+    | MaskedInfo
+    | SyntheticInfo
+    | MobilityInfo
+    | HeadlinesInfo
+    | ImputedInfo
+    | EventsInfo
+    | SetsInfo
+    | SuppressedInfo
 )
 _KNOWN: TypeAdapter[ReleasedRows] = TypeAdapter(ReleasedRows)
 
@@ -63,8 +75,8 @@ class ReleaseCalls(Calls):
         """Plan a release; reads no data and charges nothing.
 
         Args:
-            kind: One of `release_kinds`: anonymized, masked, synthetic, imputed, events, sets, federated, mobility,
-                headlines, function, model, tables, statistics, clusters, components, bounds, network.
+            kind: One of `release_kinds`: anonymized, masked, synthetic, imputed, events, sets, suppressed, federated,
+                mobility, headlines, function, model, tables, statistics, clusters, components, bounds, network.
             asked: The members of its request. A `Budget` may be given as such.
         """
         body = self._post(f"/v1/releases/{quote(kind, safe='')}/plan", _plain(asked), safe=True)
@@ -221,6 +233,26 @@ class ReleaseCalls(Calls):
         """Wait for a comparison."""
         self._finished(id, timeout, every)
         return ComparisonInfo.model_validate_json(self._get(f"/v1/comparisons/{quote(id, safe='')}"))
+
+    def risk_measures(self) -> list[RiskMeasureInfo]:
+        """List the measures of disclosure risk."""
+        return _LIST_MEASURES.validate_json(self._get("/v1/disclosures/measures"))
+
+    def disclosure(self, dataset: str, *, key: str | None = None, **more: Any) -> JobInfo:
+        """Measure the disclosure risk of a dataset's records: a job, for `wait_disclosure`.
+
+        Args:
+            dataset: The dataset.
+            key: The same key again gives the same job.
+            more: Other members of the request: `qi`, `weight`, `household`, `population`, `threshold`, ...
+        """
+        body = {"dataset": dataset} | more
+        return JobInfo.model_validate_json(self._post("/v1/disclosures", body, key=key or uuid.uuid4().hex))
+
+    def wait_disclosure(self, id: str, *, timeout: float = 600.0, every: float = 0.5) -> DisclosureInfo:
+        """Wait for the disclosure risk of a dataset."""
+        self._finished(id, timeout, every)
+        return DisclosureInfo.model_validate_json(self._get(f"/v1/disclosures/{quote(id, safe='')}"))
 
 
 def _of(id: str) -> str:

@@ -199,7 +199,7 @@ class ChosenPlan(SynthesisPlan):
     def _scores(
         self, tables: dict[Key, Table], keys: list[Key], model: Projectable, rows: dict[str, float]
     ) -> list[float]:
-        """How far each table is from the model, less what noise would put there."""
+        """Distance of each table from the model, less what noise would put there."""
         assert self.pairs is not None
         # what the noise of measuring would put there is no reason to measure; it depends on the size alone
         noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}

@@ -36,6 +36,7 @@ from tacita.wire.campaigns import (
 )
 from tacita.wire.datasets import DatasetInfo, NewDataset, ReplaceAccount
 from tacita.wire.decisions import DecisionInfo, FlipQuestion, IndependenceQuestion, StabilityQuestion
+from tacita.wire.disclosures import DisclosureInfo, DisclosureRequest, RiskMeasureInfo
 from tacita.wire.federated import FederatedPlan, FederatedRequest, HolderInfo
 from tacita.wire.functions import (
     BundleRequest,
@@ -91,6 +92,7 @@ from tacita.wire.releases import (
     SyntheticRequest,
 )
 from tacita.wire.sources import DialectModel, DraftInfo, SourceInfo
+from tacita.wire.suppressed import SuppressedInfo, SuppressedPlan, SuppressedRequest
 from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [
@@ -121,6 +123,8 @@ __all__ = [
     "DatasetInfo",
     "DecisionInfo",
     "DialectModel",
+    "DisclosureInfo",
+    "DisclosureRequest",
     "DraftInfo",
     "DrawRequest",
     "EventInfo",
@@ -187,6 +191,7 @@ __all__ = [
     "ReleasesModel",
     "ReplaceAccount",
     "ReportBatch",
+    "RiskMeasureInfo",
     "RuleInfo",
     "SetsInfo",
     "SetsRequest",
@@ -199,6 +204,9 @@ __all__ = [
     "StabilityQuestion",
     "StatementInfo",
     "StatisticsModel",
+    "SuppressedInfo",
+    "SuppressedPlan",
+    "SuppressedRequest",
     "SyntheticInfo",
     "SyntheticPlan",
     "SyntheticRequest",

@@ -100,6 +100,11 @@ def form(monkeypatch: pytest.MonkeyPatch, kind: str, typed: dict[str, Any]) -> t
             {"Pram": "sex=0.8\n", "Round": "age=10\n", "Keep": ["age"], "Weight": "age"},
             {"pram": ["sex=0.8"], "round": ["age=10"], "keep": ["age"], "weight": "age"},
         ),
+        (
+            "suppressed",
+            {"By": "sex, age\nsex\n", "Minimum": 3.0, "Dominance": "1, 75.5"},
+            {"by": [["sex", "age"], ["sex"]], "minimum": 3, "dominance": [1, 75.5], "zeros": "public"},
+        ),
     ],
 )
 def test_what_is_typed_becomes_a_request(
@@ -126,6 +131,7 @@ def test_every_kind_without_a_form_of_its_own_is_tried() -> None:
         "function",
         "events",
         "sets",
+        "suppressed",
     }
 
 

@@ -60,6 +60,8 @@ def path_of(job: dict[str, Any]) -> str:
     """Return the path of the page that shows the result of a job."""
     if job["kind"] == "compare":
         return f"/comparisons/{job['id']}"
+    if job["kind"] == "disclosure":
+        return f"/files/v1/disclosures/{job['id']}/page"
     return f"/releases/{job['release'] or job['id']}"
 
 

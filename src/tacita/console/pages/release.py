@@ -166,6 +166,8 @@ async def _headlines(visit: Visit, job: dict[str, Any]) -> None:
 async def _assess_rows(visit: Visit, job: dict[str, Any]) -> None:
     if job["kind"] == "federate":
         kit.note("An assessment needs the real rows, which are at the holders: each holder assesses its own.")
+    elif job["kind"] == "suppress":
+        kit.note("The audit attacked every sensitive cell of this table before it was released.")
     elif job["kind"] in ("events", "sets"):
         kit.note("The attacks of an assessment are for rows that each describe a person.")
     elif visit.may("steward"):
@@ -190,6 +192,10 @@ def _held(found: dict[str, Any]) -> dict[str, Any]:
     if found["tacita"] == "events/1":
         log: dict[str, Any] = recipe["events"] | {"suppressed": found["suppressed"]}
         return log
+    if found["tacita"] == "suppressed/1":
+        shown = ("statement", "rows", "suppressed", "audited", "how", "whole_numbers", "left_out")
+        rules: dict[str, Any] = recipe["rules"]
+        return {name: found[name] for name in shown} | rules
     known = {name: recipe["sets"][name] for name in ("k", "m")}
     return known | {name: found[name] for name in ("sets", "support", "loss", "suppressed")}
 
@@ -404,6 +410,7 @@ _SHOWN: dict[str, Callable[[Visit, dict[str, Any]], Awaitable[None]]] = {
     "headlines": _headlines,
     "events": _rows,
     "sets": _rows,
+    "suppress": _rows,
     "query": _old_tables,
     **dict.fromkeys(RECIPES, _answer),
     "fit": _model,

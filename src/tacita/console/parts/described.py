@@ -14,7 +14,7 @@ from tacita.errors import InvalidInput
 __all__ = ["SchemaForm", "member_field", "member_type"]
 
 _ATTRIBUTES = {"columns", "attributes", "features", "values", "keep"}
-_ATTRIBUTE = {"column", "target", "time", "item", "weight"}
+_ATTRIBUTE = {"column", "target", "time", "item", "sum", "weight"}
 _ELSEWHERE = {"dataset", "budget", "purpose"}
 _NO_GUARANTEE = "No privacy guarantee: assess the rows before you share them."
 Reader = Callable[[], Any]
@@ -115,6 +115,9 @@ def member_field(name: str, member: Mapping[str, Any], domain: Domain | None, ch
     if domain and kind == "array" and name in _ATTRIBUTES:
         several = kit.choice(label, list(domain.countable), [], several=True, words=words, change=change)
         return lambda: list(several.value) or None
+    if kind == "array" and "prefixItems" in member:  # a fixed number of numbers, such as n and k of a rule
+        pair = kit.field(label, "", words=f"{words} Separated by commas.".strip(), change=change)
+        return lambda: _numbers(pair.value, label)
     if kind == "array":
         return _list_field(label, member_type(member["items"]), words, change)
     if domain and kind == "string" and name in _ATTRIBUTE:
@@ -151,3 +154,11 @@ def _list_field(label: str, item: Mapping[str, Any], words: str, change: kit.Han
 
 def _parts(line: str) -> list[str]:
     return [part.strip() for part in line.split(",") if part.strip()]
+
+
+def _numbers(text: str, label: str) -> list[float] | None:
+    """Numbers with commas; whole ones stay whole."""
+    try:
+        return [int(part) if part.isdigit() else float(part) for part in _parts(text)] or None
+    except ValueError:
+        raise InvalidInput("must be numbers, separated by commas", field=label) from None

@@ -40,6 +40,7 @@ KINDS = {
     "fit": "a model",
     "assess": "assessment",
     "compare": "comparison",
+    "disclosure": "disclosure risk",
     "federate": "synthetic rows of several holders",
     "tables": "noisy tables",
     "statistics": "statistics",
@@ -53,6 +54,7 @@ KINDS = {
     "impute": "imputed rows",
     "events": "events of a log",
     "sets": "sets of items",
+    "suppress": "tables with suppressed cells",
 }
 """Names of jobs."""
 RELEASES = {
@@ -66,6 +68,7 @@ RELEASES = {
     "imputed": "Imputed rows, without a guarantee",
     "events": "Events of a log (z-anonymity)",
     "sets": "Sets of items (k^m-anonymity)",
+    "suppressed": "Tables with suppressed cells",
 }
 """Names of the kinds of release without a form of their own."""
 

@@ -16,6 +16,10 @@ from tacita.assess.compare.page import write_assessment, write_comparison
 from tacita.assess.compare.plan import ComparePlan
 from tacita.assess.compare.run import compare
 from tacita.assess.mobility import ATTACKS, case_of
+from tacita.assess.risk.measure import RiskOptions
+from tacita.assess.risk.microdata import microdata_risk
+from tacita.assess.risk.page import write_risk
+from tacita.assess.risk.sample import read_sample
 from tacita.assess.utility.estimates import CombiningKind
 from tacita.errors import Conflict, DataError, SourceUnavailable
 from tacita.learn.functions.parametric import ParametricModel
@@ -27,7 +31,7 @@ from tacita.server.services import Services
 from tacita.synthesize.mobility.reading import read_trips
 from tacita.synthesize.mobility.result import SyntheticMobility
 from tacita.tables.release import Releases
-from tacita.wire import AssessmentRequest, ComparisonRequest
+from tacita.wire import AssessmentRequest, ComparisonRequest, DisclosureRequest
 
 __all__: list[str] = []  # importing it is what adds its kinds of job
 
@@ -153,4 +157,37 @@ def _compare(task: Task) -> str:
     page = page_of(services, task.job.id)
     page.parent.mkdir(parents=True, exist_ok=True)
     write_comparison(page, found)
+    return json.dumps(found.as_dict() | {"dataset": dataset.name}, allow_nan=False)
+
+
+@register("disclosure")
+def _disclosure(task: Task) -> str:
+    """Measure how well records are found by their quasi-identifiers. Charges nothing: only the steward sees it."""
+    request = DisclosureRequest.model_validate(dict(task.job.request))
+    services = task.services
+    dataset = services.datasets.get(request.dataset)
+    known = [each.name for each in dataset.domain.attributes if each.role == "quasi-identifier"]
+    quasi = list(request.qi if request.qi is not None else known)
+    more = [name for name in (request.weight, request.household) if name is not None]
+    task.progress.step(0.05, "reading")
+    population = None
+    if request.population is not None:
+        population = _rows(services, services.datasets.get(request.population), quasi)
+    sample = read_sample(
+        dataset.domain,
+        _rows(services, dataset, list(dict.fromkeys([*quasi, *more]))),
+        quasi=quasi,
+        weight=request.weight,
+        household=request.household,
+        population=population,
+        people=request.people,
+    )
+    task.progress.step(0.3, "measuring")
+    options = RiskOptions(
+        threshold=request.threshold, size=request.size, fraction=request.fraction, measures=tuple(request.measures)
+    )
+    found = microdata_risk(sample, options)
+    page = page_of(services, task.job.id)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_risk(page, found, f"{found.rows:,} records of {dataset.name}")
     return json.dumps(found.as_dict() | {"dataset": dataset.name}, allow_nan=False)

@@ -16,6 +16,7 @@ from tacita.server.releasing.kind import ReleaseKind
 from tacita.server.releasing.logs import EVENTS, SETS
 from tacita.server.releasing.masked import MASKED
 from tacita.server.releasing.mobility import MOBILITY
+from tacita.server.releasing.suppressed import SUPPRESSED
 from tacita.server.releasing.synthetic import SYNTHETIC
 
 __all__ = ["KINDS", "kind_of_job"]
@@ -27,6 +28,7 @@ _ALL: tuple[ReleaseKind[Any], ...] = (
     IMPUTED,
     EVENTS,
     SETS,
+    SUPPRESSED,
     FEDERATED,
     MOBILITY,
     HEADLINES,

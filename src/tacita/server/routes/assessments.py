@@ -25,7 +25,7 @@ from tacita.tables.release import Releases
 from tacita.wire import AssessmentInfo, AssessmentRequest, AttackInfo, ComparisonInfo, ComparisonRequest, JobInfo
 from tacita.wire.refusals import rebuild
 
-__all__ = ["router"]
+__all__ = ["Steward", "finished", "router"]
 
 router = APIRouter(tags=["assessments"], responses=DOCUMENTED, route_class=TokenFirst)
 
@@ -73,7 +73,7 @@ def make_comparison(
 @router.get("/v1/comparisons/{id}", summary="Results of a comparison")
 def get_comparison(id: str, token: Steward, services: Services_) -> ComparisonInfo:
     """Figures from exact rows: for the steward of the data."""
-    return ComparisonInfo.model_validate(json.loads(_done(services, token, id, "compare")))
+    return ComparisonInfo.model_validate(json.loads(finished(services, token, id, "compare")))
 
 
 @router.get(
@@ -85,14 +85,14 @@ def get_comparison(id: str, token: Steward, services: Services_) -> ComparisonIn
 )
 def get_comparison_page(id: str, token: Steward, services: Services_) -> Response:
     """One self-contained file that can be printed."""
-    _done(services, token, id, "compare")
+    finished(services, token, id, "compare")
     return PageResponse(page_of(services, id))
 
 
 @router.get("/v1/assessments/{id}", summary="Results of an assessment")
 def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentInfo:
     """Figures from exact rows: for the steward of the data."""
-    return AssessmentInfo.model_validate(json.loads(_done(services, token, id)))
+    return AssessmentInfo.model_validate(json.loads(finished(services, token, id)))
 
 
 @router.get(
@@ -104,7 +104,7 @@ def get_assessment(id: str, token: Steward, services: Services_) -> AssessmentIn
 )
 def get_page(id: str, token: Steward, services: Services_) -> Response:
     """One self-contained file that can be printed."""
-    _done(services, token, id)
+    finished(services, token, id)
     return PageResponse(page_of(services, id))
 
 
@@ -167,7 +167,8 @@ def _release(services: Services, id: str, field: str) -> Job:
     return found
 
 
-def _done(services: Services, token: Token, id: str, kind: str = "assess") -> str:
+def finished(services: Services, token: Token, id: str, kind: str = "assess") -> str:
+    """Return the result of a job of this kind that the token may see; raises the error of one that failed."""
     job: Job = services.jobs.get(id)
     if job.kind != kind or (token.role != "admin" and job.owner != token.id):
         raise UnknownName(id, field="assessment", available=())  # not even that it exists

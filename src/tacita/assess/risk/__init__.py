@@ -1,0 +1,1 @@
+"""Disclosure risk of microdata: how likely records are found by their quasi-identifiers. For the owner."""
