@@ -34,6 +34,13 @@ def test_a_budget_that_is_too_small_falls_back_to_single_attributes_and_says_so(
     assert isinstance(planned(domain, Budget.pure(1.0), people=1000).recipe, Pairs)
 
 
+@pytest.mark.parametrize(("budget", "method"), [(Budget.pure(0.04), "mst"), (Budget.pure(4.0), "pairs")])
+def test_with_a_pure_epsilon_few_pairs_are_chosen_where_noise_hides_a_cell(domain, budget, method):
+    plan = Synthesize(people=1000).calibrate(domain, budget, unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE)
+    assert plan.recipe.as_dict()["method"] == method
+    assert ("tree" in plan.reason) == (method == "mst")
+
+
 def test_very_many_pairs_are_not_all_measured():
     wide = Domain(attributes=[Boolean(name=f"x{i}") for i in range(102)])
     assert isinstance(planned(wide).recipe, SpanningTree)

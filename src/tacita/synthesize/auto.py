@@ -1,9 +1,13 @@
 """Choose a method automatically, from public facts, with a reason.
 
-    one attribute                            its table
-    more pairs than can be measured at once  a tree of chosen pairs
-    noise that drowns a mean cell of a pair  single attributes
-    otherwise                                all pairs
+    one attribute                                     its table
+    more pairs than can be measured at once           a tree of chosen pairs
+    noise that drowns a mean cell of a pair           single attributes
+    a pure epsilon, and noise over a mean cell        a tree of chosen pairs
+    otherwise                                         all pairs
+
+With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
+there few tables are worth what choosing them costs.
 
 Privacy:  the choice reads the schema, the budget and what the caller states is public; never data.
           Claim: docs/claims/marginal-synthesis.md
@@ -32,6 +36,8 @@ __all__ = ["Synthesize"]
 _MOST_PAIRS = 5000
 _DROWNED = 0.1
 """A mean cell of this many standard errors, or fewer, is not worth measuring."""
+_HIDDEN = 1.0
+"""With a pure epsilon, a mean cell of fewer standard errors makes few pairs worth more than all."""
 _QUICK = 5.0
 
 
@@ -87,12 +93,18 @@ class Synthesize:
 
     def _pairs_or_less(
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
-    ) -> PairsPlan:
+    ) -> SynthesisPlan:
         recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
         known = self.people is not None
         reason = "All pairs are measured" + (": they stand out from the noise." if known else ".")
         plan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        if known and self._signal(plan) < _DROWNED:
+        signal = self._signal(plan) if known else math.inf
+        if budget.currency == "pure" and _DROWNED <= signal < _HIDDEN:
+            reason = f"At {budget} the noise on all pairs hides {self.people} rows: a tree of pairs is chosen."
+            return SpanningTree(attributes=names).calibrate(
+                domain, budget, unit=unit, neighbours=neighbours, reason=reason
+            )
+        if signal < _DROWNED:
             reason = (
                 f"At {budget} the noise on pairs drowns {self.people} rows: only single attributes are measured, "
                 "and they are independent."
