@@ -191,6 +191,9 @@ def _fill(world: World) -> None:
             ("/v1/releases/anonymized", "make_release"),
             ("/v1/releases/synthetic", "make_synthetic"),
             ("/v1/models", "release_function"),
+            ("/v1/releases/masked", "make_masked"),
+            ("/v1/releases/suppressed", "make_suppressed"),
+            ("/v1/disclosures", "make_disclosure"),
         )
     ]
     world.work()
@@ -229,6 +232,20 @@ def templates(dataset: str) -> dict[str, Any]:
         "respondents": 100,
         "mode": "tables",
     }
+    masked = {
+        "dataset": dataset,
+        "plan": [{"microaggregate": {"attributes": ["age"], "k": 5}}, {"pram": "smokes=0.8"}],
+        "purpose": "fuzz",
+    }
+    suppressed = {
+        "dataset": dataset,
+        "by": [["smokes", "age"]],
+        "minimum": 5,
+        "zeros": "public",
+        "cost": "log",
+        "programs": 50,
+        "nodes": 5,
+    }
     function = {"dataset": dataset, "name": "ages", "kind": "density", "features": ["age"], "budget": budget}
     return {
         "create_dataset": {
@@ -256,6 +273,10 @@ def templates(dataset: str) -> dict[str, Any]:
         "create_token": {"name": "new", "role": "analyst", "datasets": ["patients"]},
         "send_reports": {"reports": [{"wire": 1, "campaign": "c", "question": "q1", "report": "0" * 32, "answer": 1}]},
         "make_assessment": {"release": "r", "attempts": 100},
+        **dict.fromkeys(("plan_masked", "make_masked"), masked),
+        **dict.fromkeys(("plan_suppressed", "make_suppressed"), suppressed),
+        "make_disclosure": {"dataset": dataset, "qi": ["age", "smokes"], "people": 5000.0, "measures": ["prosecutor"]},
+        "post_hierarchy": {"attribute": "age", "kind": "intervals", "widths": [5, 20], "store": False},
     }
 
 

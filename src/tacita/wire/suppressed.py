@@ -12,7 +12,7 @@ from tacita.anonymize.parameters import Parameter
 from tacita.wire.base import Name, RequestModel, ResponseModel
 from tacita.wire.releases import with_members
 
-__all__ = ["SuppressedInfo", "SuppressedPlan", "SuppressedRequest"]
+__all__ = ["SuppressedInfo", "SuppressedPlan", "SuppressedRequest", "SuppressionFigures"]
 
 
 def _member(each: Parameter) -> tuple[str, Any, Any]:
@@ -50,8 +50,21 @@ class SuppressedPlan(ResponseModel):
     guarantee: Literal["none"]
 
 
+class SuppressionFigures(ResponseModel):
+    """Exact figures about the choice of cells: for the owner, because they narrow intervals."""
+
+    primary: int = Field(description="Sensitive cells.")
+    secondary: int = Field(description="Cells that are suppressed to protect them.")
+    audited: int = Field(description="Sensitive cells that were attacked; all of them are protected.")
+    cost: float
+    bound: float = Field(description="Cost that no valid choice of cells is below.")
+    how: Literal["optimal", "heuristic"]
+    work: dict[str, int]
+    left_out: float = Field(description="Share of the rows with a missing or undeclared value.")
+
+
 class SuppressedInfo(ResponseModel):
-    """Facts about tables with suppressed cells; none of them names a sensitive cell."""
+    """Facts about tables with suppressed cells. All but `owner` may be published."""
 
     tacita: Literal["suppressed/1"]
     guarantee: Literal["none"]
@@ -59,15 +72,8 @@ class SuppressedInfo(ResponseModel):
     rows: int = Field(description="Number of cells.")
     columns: list[str]
     suppressed: int
-    primary: int = Field(description="Sensitive cells.")
-    secondary: int = Field(description="Cells that are suppressed to protect them.")
-    cost: float
-    bound: float = Field(description="Cost that no valid choice of cells is below.")
-    how: Literal["optimal", "heuristic"]
-    work: dict[str, int]
     whole_numbers: str = Field(description="Whether the intervals include whole-number reasoning.")
-    audited: int = Field(description="Sensitive cells that were attacked; all of them are protected.")
-    left_out: float = Field(description="Share of the rows with a missing or undeclared value.")
     recipe: dict[str, Any]
+    owner: SuppressionFigures
     warnings: list[str] = Field(description="Earlier releases that this one could be joined with.")
     provenance: dict[str, Any]

@@ -65,6 +65,27 @@ def test_a_cell_that_can_be_subtracted_is_found() -> None:
     assert unprotected(values, needed, found).tolist() == np.flatnonzero(secret).tolist()
 
 
+def test_a_small_cell_beside_large_ones_is_found() -> None:
+    """The breach: a subtraction within the second row gives 58, which is below the solver's tolerance at 10^14."""
+    large = np.array(
+        [
+            [48607907993420, 3, 13],
+            [1182495808702, 58, 7],
+            [2, 3505868509179, 7349355978221],
+            [71015108904308, 1, 31499425328987],
+        ]
+    )
+    relations, values = cells_of(large)
+    hidden = [[0, -1], [2, -1], [3, -1], [-1, 0], [-1, 2], [1, 1], [2, 2], [3, 0]]
+    suppressed = np.array([code in hidden for code in relations.codes.tolist()])
+    found = audit(relations, values, suppressed, np.zeros(len(values)))
+    secret = (relations.codes == [1, 1]).all(axis=1)
+    assert (found.low[secret], found.high[secret]) == (58, 58)
+    assert (found.low[suppressed] >= 0).all()
+    needed = Protection(sensitive=secret, lower=6.0 * secret, upper=0.0 * secret, width=0.0 * secret)
+    assert unprotected(values, needed, found).tolist() == np.flatnonzero(secret).tolist()
+
+
 def test_an_unbounded_cell() -> None:
     relations, values = cells_of(np.array([[1, 2], [3, 4]]))
     found = audit(relations, values, np.ones(len(values), bool), np.zeros(len(values)))

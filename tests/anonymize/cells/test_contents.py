@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -87,6 +88,30 @@ def test_negative_values_are_refused_without_naming_them() -> None:
     with pytest.raises(DataError, match="negative") as caught:
         _read(money=[1, -7, 3, 4])
     assert "7" not in str(caught.value)
+
+
+def test_sums_do_not_depend_on_the_order_of_rows() -> None:
+    """The breach: rounding of a sum in the order of rows leaves digits that depend on every row of it."""
+    rng = np.random.default_rng(8)
+    relations = relations_of([("a",)], {"a": 3})
+    amounts, codes = np.round(rng.lognormal(10, 2, 5000), 2), rng.integers(0, 3, 5000)
+    for weights in (None, np.round(rng.uniform(1, 9, 5000), 1)):
+        seen = set()
+        for _ in range(5):
+            order = rng.permutation(5000)
+            mixed = None if weights is None else weights[order]
+            found = contents_of(relations, [codes[order]], amounts=amounts[order], weights=mixed)
+            seen.add(tuple(found.values.tolist()))
+        assert len(seen) == 1
+        if weights is None:
+            exact = sum(Fraction(str(each)) for each in amounts.tolist())
+            assert found.values[0] == float(exact)
+
+
+def test_sums_that_are_not_finite_are_refused() -> None:
+    relations = relations_of([("a",)], {"a": 1})
+    with pytest.raises(DataError, match="finite"):
+        contents_of(relations, [np.zeros(3, np.int64)], amounts=np.full(3, 1e308))
 
 
 def test_no_rows() -> None:

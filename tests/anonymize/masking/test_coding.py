@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,17 @@ def test_the_mean_of_a_tail_keeps_the_total_unless_the_tail_is_small() -> None:
     assert made.columns["x"].values[3:].tolist() == [300] * 5
     small = TopCode(attributes=("x",), threshold=350, replace="mean").apply(columns, SOURCE)
     assert small.columns["x"].values[6:].tolist() == [350, 350]
-    assert "fewer than 5 rows" in small.notes[0]
+    assert "fewer than 5 people" in small.notes[0]
+
+
+def test_a_tail_of_one_person_is_not_replaced_by_its_mean() -> None:
+    """The breach: five rows of one person, whose mean is that person's value."""
+    columns = columns_of(x=[1, 2, 3, 700, 700, 700, 700, 700])
+    persons = np.array([0, 1, 2, 3, 3, 3, 3, -1])
+    made = TopCode(attributes=("x",), threshold=10, replace="mean").apply(replace(columns, persons=persons), SOURCE)
+    assert made.columns["x"].values.max() == 10
+    several = replace(columns, persons=np.arange(8))
+    assert TopCode(attributes=("x",), threshold=10, replace="mean").apply(several, SOURCE).columns["x"].values[7] == 700
 
 
 def test_a_quantile_is_said_to_be_read_from_the_data(columns: Columns) -> None:

@@ -44,5 +44,6 @@ def test_missing_and_equal_values(columns: Columns) -> None:
         AddNoise(attributes=("x", "y"), level=1, correlated=True).apply(
             columns_of(x=[nan, 1], y=[1, nan]), SeededSource(1)
         )
-    with pytest.raises(InvalidInput):
-        AddNoise(attributes=("x",), level=0)
+    for wrong in (0, 101, 1e308):
+        with pytest.raises(InvalidInput):
+            AddNoise(attributes=("x",), level=wrong)

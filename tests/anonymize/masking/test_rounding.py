@@ -45,6 +45,12 @@ def test_the_probability_to_go_up_is_the_remainder() -> None:
     assert (Fraction(low), Fraction(high)) == (Fraction(1, 2**53), Fraction(1))
 
 
+def test_values_that_no_base_changes_are_noted() -> None:
+    made = Round(attributes=("x",), base=1e-320).apply(columns_of(x=[7.0, float("nan")]), SeededSource(2))
+    assert "take a larger base" in made.notes[0]
+    assert not Round(attributes=("x",), base=4).apply(columns_of(x=[7.0, float("nan")]), SeededSource(2)).notes
+
+
 @pytest.mark.parametrize("wrong", [{"base": 0}, {"base": float("inf")}, {"base": 1, "how": "up"}])
 def test_parameters_are_checked(wrong: dict) -> None:
     with pytest.raises(InvalidInput):

@@ -43,7 +43,7 @@ def test_a_table_of_sums_with_all_rules(folder: Path) -> None:
     assert shown.code == 0, shown.err
     found = json.loads(shown.out)
     assert found["guarantee"] == "none"
-    assert found["audited"] == found["primary"] > 0
+    assert found["owner"]["audited"] == found["owner"]["primary"] > 0
     assert found["recipe"]["rules"] == {"minimum": 3, "margin": 10.0, "dominance": [1, 75.0], "p": 10.0}
     cells = pa_csv.read_csv("table.csv").to_pylist()
     assert len(cells) == 4 * 5 == found["rows"]

@@ -28,7 +28,7 @@ def test_tables_are_planned_made_and_stated_without_a_guarantee(client: Client, 
     job = client.release("suppressed", **ASKED)
     about: Any = client.wait_release(job.id, every=0.01)
     assert (about.guarantee, about.rows) == ("none", plan["cells"])
-    assert about.audited == about.primary
+    assert about.owner.audited == about.owner.primary
     cells = pa_csv.read_csv(io.BytesIO(client.rows(job.id))).to_pylist()
     assert len(cells) == about.rows
     hidden = [row for row in cells if row["status"] == "suppressed"]

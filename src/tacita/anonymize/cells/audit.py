@@ -7,13 +7,23 @@ Solves, for each suppressed cell k, over all tables x that agree with the publis
 by programs that share nothing with the search for the pattern. Whole numbers allow an attacker more: with `integer` the
 programs are solved for whole x. Where the relations are those of one table of two attributes, both are the same.
 
+A solver works to a tolerance, relative to the largest value. Where values differ by many orders of magnitude that can
+be more than a small cell, and a cell that a subtraction reveals would seem to have an interval. So each end is bounded
+again by the multipliers y of its program, rounded to fractions with a small denominator: if M' y <= c exactly, then
+
+    min c x  >=  side y + floor (c - M' y)
+
+holds whatever the tolerance, and the narrower of both ends counts. Where a solution uses the tolerance, the program is
+solved again in units of what it is wrong by.
+
 Privacy: intervals follow from published cells alone. Which cells are sensitive does not: that is for the owner.
 Cost: two programs for each suppressed cell.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +40,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _PRECISION = 1e-5  # share of a level that the solver's precision may cost
 _NODES = 2_000
+_AGAIN = 5  # units in which a program is solved
+_WRONG = 1e-15  # relative to the largest side: more than rounding
+_PARTS = (1, 2, 3, 4, 6, 12)  # denominators of multipliers that are tried
 
 
 class Intervals(NamedTuple):
@@ -64,41 +77,83 @@ def audit(relations: Relations, values: Floats, suppressed: Mask, floor: Floats,
     side = -(relations.matrix @ known)[touched]
     matrix = sparse.csc_array(part[touched])
     unit = 1.0 if integer else max(float(np.abs(side).max(initial=0.0)), float(floor[open_].max(initial=0.0)), 1e-300)
-    least = floor[open_] / unit
+    system = _System(matrix, side, floor[open_], 2.0 ** min(math.frexp(unit)[1], 1023))
     exact = integer
     for place, cell in enumerate(open_.tolist()):
         goal = np.zeros(len(open_))
         goal[place] = 1.0
         for sign, ends in ((1, low), (-1, high)):
-            end, proven = _end(sign * goal, matrix, side / unit, least, integer=integer and not relations.unimodular)
-            exact &= proven
-            ends[cell] = sign * end * unit
+            whole = system.whole_end(sign * goal) if integer and not relations.unimodular else None
+            exact &= whole is not None or relations.unimodular
+            ends[cell] = sign * (system.end(sign * goal) if whole is None else whole)
     return Intervals(low, high, exact)
 
 
-def _end(goal: Floats, matrix: sparse.csc_array, side: Floats, least: Floats, *, integer: bool) -> tuple[float, bool]:
-    """Return a smallest value, infinite where there is none, and whether it is exact for whole numbers."""
-    if integer:
+class _System(NamedTuple):
+    """Tables that agree with what is published: `matrix @ x == side` and `x >= floor`; solved in a power of two."""
+
+    matrix: sparse.csc_array
+    side: Floats
+    floor: Floats
+    unit: float
+
+    def whole_end(self, goal: Floats) -> float | None:
+        """Return the smallest value over whole numbers; None where the work does not suffice."""
         found = milp(
             goal,
             integrality=np.ones(len(goal)),
-            bounds=Bounds(least, np.inf),
-            constraints=LinearConstraint(matrix, side, side),
+            bounds=Bounds(self.floor, np.inf),
+            constraints=LinearConstraint(self.matrix, self.side, self.side),
             options={"node_limit": _NODES, "mip_rel_gap": 0.0},
         )
-        if found.status == 0:
-            return float(np.round(found.fun)), True
-    bounds = np.column_stack([least, np.full(len(goal), np.inf)])
-    solved = linprog(goal, A_eq=matrix, b_eq=side, bounds=bounds)
-    if solved.status == 3:
-        return -np.inf, True
-    if solved.status == 4 or solved.x is None:  # presolve does not distinguish unbounded from infeasible
-        solved = linprog(goal, A_eq=matrix, b_eq=side, bounds=bounds, options={"presolve": False})
+        return float(np.round(found.fun)) if found.status == 0 else None
+
+    def end(self, goal: Floats) -> float:
+        """Return the smallest value, infinite where there is none."""
+        unit = self.unit
+        found = self._solve(goal, unit)
+        if found is None:
+            return -np.inf
+        end = float(found.fun) * unit
+        bound = float(self.floor[goal > 0].sum()) if goal.max() > 0 else -np.inf
+        largest = float(np.abs(self.side).max(initial=0.0))
+        for _ in range(_AGAIN):
+            bound = max(bound, self._bound(goal, np.asarray(found.eqlin.marginals, np.float64)))
+            wrong = float(np.abs(self.matrix @ found.x - self.side / unit).max(initial=0.0)) * unit
+            wrong = max(wrong, float((self.floor - found.x * unit).max(initial=0.0)))
+            if wrong <= _WRONG * largest:
+                break
+            unit = 2.0 ** math.frexp(wrong)[1]
+            try:
+                again = self._solve(goal, unit)
+            except InternalError:  # sides do not add up to this precision
+                break
+            if again is None:
+                break
+            found, end = again, float(again.fun) * unit
+        return max(end, bound)
+
+    def _solve(self, goal: Floats, unit: float) -> Any:
+        """Solve in a unit; None where there is no smallest value."""
+        bounds = np.column_stack([self.floor / unit, np.full(len(goal), np.inf)])
+        solved = linprog(goal, A_eq=self.matrix, b_eq=self.side / unit, bounds=bounds)
+        if solved.status == 4 or (solved.status != 3 and solved.x is None):
+            # presolve does not distinguish unbounded from infeasible
+            solved = linprog(goal, A_eq=self.matrix, b_eq=self.side / unit, bounds=bounds, options={"presolve": False})
         if solved.status == 3:
-            return -np.inf, True
-    if solved.x is None:
-        raise InternalError(f"the solver stopped: {solved.message}", field="audit")
-    return float(solved.fun), not integer
+            return None
+        if solved.x is None:
+            raise InternalError(f"the solver stopped: {solved.message}", field="audit")
+        return solved
+
+    def _bound(self, goal: Floats, multipliers: Floats) -> float:
+        """Return a lower bound of the smallest value that holds whatever the tolerance; -inf where there is none."""
+        for parts in _PARTS:
+            y = np.round(multipliers * parts)
+            left = goal * parts - self.matrix.T @ y  # in whole numbers
+            if (left >= 0).all():
+                return math.fsum([*(self.side * y).tolist(), *(self.floor * left).tolist()]) / parts
+        return -np.inf
 
 
 def unprotected(values: Floats, protection: Protection, found: Intervals) -> NDArray[np.int64]:

@@ -159,7 +159,11 @@ class SuppressedTables(Tabular):
         return json.dumps(known, ensure_ascii=False, allow_nan=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """All but the cells, as plain data; it names no sensitive cell."""
+        """All but the cells, as plain data; `owner` holds exact figures, which must not be published.
+
+        The cost is a sum over the suppressed values, and few further cells mean that the others are sensitive: either
+        narrows intervals.
+        """
         return {
             "tacita": "suppressed/1",
             "guarantee": self.guarantee,
@@ -167,14 +171,16 @@ class SuppressedTables(Tabular):
             "rows": len(self.suppressed),
             "columns": [*self.relations.names, "value", "low", "high", "status"],
             "suppressed": int(self.suppressed.sum()),
-            "primary": self.primary,
-            "secondary": self.secondary,
-            "cost": self.pattern.cost,
-            "bound": self.pattern.bound,
-            "how": self.pattern.how,
-            "work": self.pattern.work,
             "whole_numbers": self.reasoning,
-            "audited": self.primary,
-            "left_out": self.contents.left_out,
             "recipe": self.recipe,
+            "owner": {
+                "primary": self.primary,
+                "secondary": self.secondary,
+                "audited": self.primary,
+                "cost": self.pattern.cost,
+                "bound": self.pattern.bound,
+                "how": self.pattern.how,
+                "work": self.pattern.work,
+                "left_out": self.contents.left_out,
+            },
         }

@@ -2,7 +2,8 @@
 
 A threshold should be public, such as the income above which a law asks no more. A threshold that is a quantile of the
 data is read from exact rows, and the result says so. The mean of a tail keeps the total; it is used only where the tail
-has at least `least` rows, else one large value would be released almost as it is.
+has at least `least` people (rows, where the schema has no person's key), else one large value would be released almost
+as it is. One person may still dominate the mean of a larger tail.
 
 Privacy: none. Rows beyond the threshold have the same value of this attribute.
 Utility: SSE/SST of the attribute; the mean is kept with `replace = mean`.
@@ -22,6 +23,7 @@ from tacita import check
 from tacita.anonymize.masking.columns import Columns, unit_of
 from tacita.anonymize.masking.method import Effect, MaskingMethod
 from tacita.anonymize.parameters import described
+from tacita.anonymize.quasi import NO_ONE
 from tacita.errors import InvalidInput
 from tacita.noise.source import Source
 
@@ -43,7 +45,7 @@ class _Coding(MaskingMethod):
         default="threshold", metadata=described("What replaces values beyond the threshold.")
     )
     least: int = field(
-        default=5, metadata=described("Fewest rows of a tail that is replaced by its mean; else the threshold.", ge=2)
+        default=5, metadata=described("Fewest people in a tail that is replaced by its mean; else the threshold.", ge=2)
     )
 
     def check(self) -> None:
@@ -76,15 +78,24 @@ class _Coding(MaskingMethod):
                 notes.append(f"The threshold of {name}, {threshold:g}, was read from exact rows.")
             beyond = self._beyond(values, threshold)
             count, code = int(beyond.sum()), float(threshold)
-            if self.replace == "mean" and count >= self.least:
+            people = _people(beyond, columns.persons)
+            if self.replace == "mean" and people >= self.least:
                 unit = unit_of(values[beyond])
                 code = float((values[beyond] / unit).mean() * unit)
             elif self.replace == "mean" and count:
-                notes.append(f"The tail of {name} has fewer than {self.least} rows: the threshold replaces it.")
+                notes.append(f"The tail of {name} has fewer than {self.least} people: the threshold replaces it.")
             changed.append(columns[name].with_values(np.where(beyond, code, values)))
             figures[name] = {"threshold": float(threshold), "replaced_by": code, "coded": count}
         found: dict[str, Any] = {"tails": figures}
         return Effect(columns=columns.replaced(changed), figures=found, notes=tuple(notes))
+
+
+def _people(rows: NDArray[np.bool_], persons: NDArray[np.int64] | None) -> int:
+    """Number of people in some rows: of rows, where every row is a person."""
+    if persons is None:
+        return int(rows.sum())
+    found = persons[rows]
+    return len(np.unique(found[found != NO_ONE]))
 
 
 def _is_number(value: Any) -> bool:

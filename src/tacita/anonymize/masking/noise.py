@@ -43,7 +43,7 @@ class AddNoise(MaskingMethod):
 
     def check(self) -> None:
         """Check the level."""
-        check.positive(self.level, "level")
+        check.inside(self.level, "level", 0, 100 + 1e-9)
         if not isinstance(self.correlated, bool):
             raise InvalidInput("must be true or false", field="correlated", value=self.correlated)
 

@@ -52,7 +52,7 @@ class Round(MaskingMethod):
 
     def apply(self, columns: Columns, source: Source) -> Effect:
         """Round each attribute."""
-        changed = []
+        changed, notes = [], []
         for name in self.attributes:
             values = np.asarray(columns[name].values, np.float64)
             # floats beyond 2^53 bases have no finer multiples and stay
@@ -62,8 +62,12 @@ class Round(MaskingMethod):
             up = steps - below >= (0.5 if self.how == "nearest" else _uniform(len(values), source))
             # a remainder of 0 stays, whatever was drawn
             rounded = (below + (up & (steps > below))) * self.base
+            if (~small & ~np.isnan(values)).any():
+                notes.append(
+                    f"{name} has values beyond 2^52 times the base, which stay as they are: take a larger base."
+                )
             changed.append(columns[name].with_values(np.where(small, rounded, values)))
-        return Effect(columns=columns.replaced(changed))
+        return Effect(columns=columns.replaced(changed), notes=tuple(notes))
 
 
 def _uniform(count: int, source: Source) -> NDArray[np.float64]:

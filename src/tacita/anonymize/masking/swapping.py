@@ -5,7 +5,7 @@ drawn uniformly among those above it, within the window, that have not been swap
 
 Privacy: none. A row's value is another row's value, whose rank is at most p % of the rows away.
 Utility: the table of the attribute alone is kept exactly; correlations with other attributes shrink with p.
-Cost: O(n w) for a window of w ranks.
+Cost: O(n log n), whatever the window: a binary indexed tree counts and finds the rows that have not been swapped.
 Claim page: docs/claims/masking.md.
 """
 
@@ -63,21 +63,41 @@ class SwapRanks(MaskingMethod):
 
 
 @compiled
+def _take(free: NDArray[np.int64], rank: int) -> None:
+    """Take a rank out of the tree of free ranks."""
+    at = rank + 1
+    while at < len(free):
+        free[at] -= 1
+        at += at & -at
+
+
+@compiled
 def _partners(count: int, window: int, chances: NDArray[np.float64]) -> NDArray[np.int64]:
     """The rank that each rank exchanges with; itself where no one is left in its window."""
     partner = np.arange(count)
+    free = np.zeros(count + 1, np.int64)  # binary indexed tree over ranks that may still be drawn
+    for at in range(1, count + 1):
+        free[at] = at & -at
+    top = 1
+    while top * 2 <= count:
+        top *= 2
     swapped = np.zeros(count, np.bool_)
-    free = np.empty(window + 1, np.int64)
     for rank in range(count):
         if swapped[rank]:
             continue
-        found = 0
-        for other in range(rank + 1, min(rank + window, count - 1) + 1):
-            if not swapped[other]:
-                free[found] = other
-                found += 1
+        _take(free, rank)
+        found, at = 0, min(rank + window, count - 1) + 1
+        while at > 0:
+            found += free[at]
+            at -= at & -at
         if found:
-            other = free[min(int(chances[rank] * found), found - 1)]
+            left, other, step = min(int(chances[rank] * found), found - 1), 0, top
+            while step > 0:
+                if other + step <= count and free[other + step] <= left:
+                    other += step
+                    left -= free[other]
+                step //= 2
             partner[rank], partner[other] = other, rank
             swapped[rank] = swapped[other] = True
+            _take(free, other)
     return partner

@@ -193,9 +193,9 @@ def _held(found: dict[str, Any]) -> dict[str, Any]:
         log: dict[str, Any] = recipe["events"] | {"suppressed": found["suppressed"]}
         return log
     if found["tacita"] == "suppressed/1":
-        shown = ("statement", "rows", "suppressed", "audited", "how", "whole_numbers", "left_out")
         rules: dict[str, Any] = recipe["rules"]
-        return {name: found[name] for name in shown} | rules
+        facts = {name: found[name] for name in ("statement", "rows", "suppressed", "whole_numbers")}
+        return facts | {name: found["owner"][name] for name in ("audited", "how", "left_out")} | rules
     known = {name: recipe["sets"][name] for name in ("k", "m")}
     return known | {name: found[name] for name in ("sets", "support", "loss", "suppressed")}
 

@@ -86,6 +86,9 @@ class Gate:
         except TacitaError as error:
             await respond(error, scope)(scope, receive, send)
             return
+        if scope["method"] in ("GET", "HEAD"):  # no route reads a body; answers in pieces wait for the end of one
+            await self._app(scope, receive, send)
+            return
         limited = self._limited(receive, most)
         await self._app(scope, _checked(limited) if media == _JSON else limited, send)
 
