@@ -72,7 +72,8 @@ class Session:
         version: Version of the data, as any text; a stored answer is returned only for the same version.
         data: Marks of the data, where it has any: another account on the same data is refused.
         again: The reason why this account may pay for data that another account was charged for.
-        bound: Digest of the data that keys stand for too: the same key with other data is refused.
+        bound: Digest of the data that keys stand for too: the same key with other data is refused. It is stored keyed
+            with the ledger's secret, as `version` is.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Session:
         self.engine = engine
         self.account = ledger.account(account)
         self._ledger, self._principal, self._source, self._version = ledger, principal, source, version
-        self._data, self._again, self._bound = data, again, bound
+        self._data, self._again, self._bound = data, again, ledger.keyed(bound) if bound else ""
 
     def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
         """Charge the plan's event, run it, store the answer, and return what was stored.
@@ -151,6 +152,10 @@ class Session:
     def _reserve_once(self, plan: Plan[A], purpose: str) -> Charge:
         """The charge of this question that has not failed, or a new one."""
         first, attempt = self.key_of(plan), 1
+        if self._ledger.find(self.account.name, first) is None:
+            former = self._ledger.find(self.account.name, self._former_key(plan))
+            if former is not None and former.answer is not None:
+                return former
         charge = self._reserve(plan, purpose, first)
         while _spoilt(plan, charge):
             attempt += 1
@@ -162,8 +167,15 @@ class Session:
 
         Simulated answers have keys of their own, so that none is ever taken for a real one.
         """
-        parts = [question_of(plan), plan.event.to_json(), self._version, "simulated" if self._source.simulated else ""]
-        return "question:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return "question:" + self._ledger.keyed(self._asked(plan))
+
+    def _asked(self, plan: Plan[Answer]) -> str:
+        simulated = "simulated" if self._source.simulated else ""
+        return json.dumps([question_of(plan), plan.event.to_json(), self._version, simulated])
+
+    def _former_key(self, plan: Plan[Answer]) -> str:
+        """Key of the question up to version 0.2, which was not keyed; read, never written."""
+        return "question:" + hashlib.sha256(self._asked(plan).encode()).hexdigest()
 
     def balance(self) -> Balance:
         """Return the balance of the account."""
