@@ -16,8 +16,7 @@ from tacita.privacy.event import Nothing, Repeated, Sequence
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
-from tacita.store import Database
-from tacita.store.schema import charges
+from tacita.store import Database, schema
 from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Boolean(name="b")])
@@ -158,7 +157,7 @@ def test_a_key_of_version_0_2_finds_its_answer(ledger):
     apart = Sequence(events=(asked.event.event,) * 2)
     first = session(ledger).ask(asked, key="mine")
     with ledger._database.writing() as connection:
-        connection.execute(charges.update().values(event=apart.to_json()))
+        connection.execute(schema.charges.update().values(event=apart.to_json()))
     assert session(ledger).ask(asked, key="mine").to_json() == first.to_json()
     single = plan(0.25)
     plain = json.dumps([question_of(single), single.event.to_json(), "", ""])

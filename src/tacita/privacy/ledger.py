@@ -210,8 +210,8 @@ class Ledger:
     def keyed(self, text: str) -> str:
         """HMAC-SHA-256 of a text with this ledger's secret.
 
-        Keys and questions may name private rows by this only. A plain digest is no secret: whoever sees it in a history
-        or a model file, and knows all rows but one, finds that one by trying.
+        Keys and questions may name private rows by this only. A plain digest is no secret: anyone who sees it in a
+        history or a model file, and knows all rows but one, finds that one by trying.
         """
         return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 

@@ -265,7 +265,7 @@ def test_the_key_of_a_simulation_stands_for_no_private_fit(rich):
 
 
 def test_keys_and_histories_do_not_confirm_a_guess_of_the_rows(rich, tmp_path):
-    """A plain digest would: whoever knows all rows but one tries that one until the digest is the same."""
+    """A plain digest would: anyone who knows all rows but one tries that one until the digest is the same."""
     X, y = line(100)
     other = Ledger(Database(f"sqlite:///{tmp_path}/guess.db"))
     other.open("rich", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(100.0))

@@ -42,7 +42,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["TARGET", "PrivateBase"]
+__all__ = ["TARGET", "PrivateBase", "no_values_shown"]
 
 TARGET = "target"
 _UNPAID = (
@@ -88,7 +88,7 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
         frame = as_frame(X)
         self._plain = is_plain(X, frame) and self.schema is None and not self.levels
         if self._plain:
-            with _no_values_shown():
+            with no_values_shown():
                 array, y = validate_data(self, X, y, **checks)
             frame = self._as_columns(array)
             if self.bounds is None and not hasattr(self, "feature_names_in_"):  # without names to paste
@@ -121,7 +121,7 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
         if frame is None or not hasattr(self, "feature_names_in_"):
             if not self._plain:
                 raise InvalidInput("must be a frame with the columns of fit", field="X", value=type(X).__name__)
-            with _no_values_shown():
+            with no_values_shown():
                 return self._as_columns(validate_data(self, X, reset=False))
         frame = in_order(frame, [str(name) for name in self.feature_names_in_])
         if self._plain:
@@ -179,7 +179,7 @@ def _digest(rows: pa.Table) -> str:
 
 
 @contextmanager
-def _no_values_shown() -> Iterator[None]:
+def no_values_shown() -> Iterator[None]:
     """Keep the value of a row out of the error of a conversion to numbers."""
     try:
         yield
@@ -196,7 +196,7 @@ def _checked_target(y: Any, rows: int, **checks: Any) -> Any:
         raise ValueError("requires y to be passed, but the target y is None")
     found = column_or_1d(y, warn=True)
     if checks.get("y_numeric"):
-        with _no_values_shown():
+        with no_values_shown():
             found = check_array(found, ensure_2d=False, dtype=np.float64, input_name="y")
     if len(found) != rows:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{rows}, {len(found)}]")
