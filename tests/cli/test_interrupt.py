@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from tacita.engines.local import LocalEngine
 from tacita.privacy.ledger import Ledger
@@ -52,3 +55,54 @@ def test_before_a_charge_nothing_was_spent(tmp_path, monkeypatch):
     assert (done.code, done.err.split()) == (130, ["Stopped.", "Nothing", "was", "spent."])
     done = run("schema", "check", "people.csv", "-s", "people.yaml", "--json")
     assert json.loads(done.err) == {"code": "interrupted", "spent": []}
+
+
+def learn(*more):
+    return run("learn", "fit", "p.csv", "-s", "p.yaml", "-a", "p", "--target", "y", "--epsilon", "1", *more)
+
+
+@pytest.fixture
+def people(tmp_path):
+    (tmp_path / "p.csv").write_text("x,y\n" + "1,2\n3,4\n" * 50)
+    kind = "kind: numeric, bounds: [0, 10], bins: 4"
+    (tmp_path / "p.yaml").write_text(f"tacita: 1\nattributes:\n- {{name: x, {kind}}}\n- {{name: y, {kind}}}\n")
+    assert run("budget", "open", "p", "--unit", "row", "--epsilon", "3").code == 0
+    return Ledger(Database(f"sqlite:///{tmp_path}/home/state.db"))
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_command_that_is_stopped_while_it_writes_says_how_to_get_the_model(people, monkeypatch, twice):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tacita.cli.learning.learn.write_text", stop)
+        if twice:  # while the line of progress is removed
+            patch.setattr("tacita.cli.parts.progress.Display.__exit__", stop)
+        stopped = learn("-o", "m.json")
+    key = re.search(r"--key (learn-\w+)", stopped.err)[1]
+    assert (stopped.code, people.balance("p").charges) == (130, 1)
+    assert learn("-o", "m.json", "--key", key).code == 0
+    assert people.balance("p").charges == 1
+
+
+def test_a_stop_in_the_ledger_is_not_called_free(people, monkeypatch):
+    settle, reserve = Ledger.settle, Ledger.reserve
+
+    def settled_and_stopped(*given):
+        settle(*given)
+        raise KeyboardInterrupt
+
+    def reserved_and_stopped(*given, **named):
+        reserve(*given, **named)
+        raise KeyboardInterrupt
+
+    for name, wrong in (("settle", settled_and_stopped), ("reserve", reserved_and_stopped)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, name, wrong)
+            stopped = learn("-o", "m.json", "--key", name)
+        assert stopped.code == 130
+        assert "charged" in stopped.err
+        assert "Nothing was spent" not in stopped.err
+        assert learn("-o", "m.json", "--key", name).code == 0
+    assert people.balance("p").charges == 2

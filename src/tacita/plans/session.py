@@ -109,24 +109,32 @@ class Session:
             raise InvalidInput("must not be given with repeat=False: the question is the key", field="key", value=key)
         if plan.domain.fingerprint != self.engine.domain.fingerprint:
             raise InvalidInput("the plan was made for another schema", field="plan")
-        charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
-        if charge.answer is not None:
-            return plan.read(charge.answer)
+        charge: Charge | None = None
+        try:
+            charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
+            if charge.answer is not None:
+                return plan.read(charge.answer)
+            return plan.read(self._run(plan, charge))
+        except KeyboardInterrupt as stop:  # as if killed: the charge stays, and may run again
+            stop.add_note(_stopped_text(self.account.name, charge, repeat))
+            raise
+
+    def _run(self, plan: Plan[A], charge: Charge) -> str:
+        """The answer as it is stored."""
         if _spoilt(plan, charge):
             raise Conflict("the run that it paid for failed, and may have read data", field="key", hint="Use a new key")
         running = plan.paid_by(charge.id) if isinstance(plan, Resumable) else plan
         watched = _Watched(self.engine)
         try:
             answer = running.run(cast(Engine, watched), self._source)
-        except KeyboardInterrupt as stop:  # as if killed: the charge stays, and may run again
-            stop.add_note(_stopped_text(charge, repeat))
+        except KeyboardInterrupt:  # stopped from outside: it says nothing about the data
             raise
         except BaseException as error:
             # a source that was never reached has done nothing: the charge may run again
             if watched.gave or not isinstance(error, SourceUnavailable) or error.reached:
                 self._ledger.fail(charge)
             raise
-        return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
+        return self._ledger.settle(charge, _charged(answer, charge).to_json())
 
     def _reserve(self, plan: Plan[A], purpose: str, key: str | None) -> Charge:
         if isinstance(plan, Resumable | Predictable):  # before anything is paid for
@@ -182,7 +190,9 @@ class Session:
         return self._ledger.balance(self.account.name)
 
 
-def _stopped_text(charge: Charge, repeat: bool) -> str:
+def _stopped_text(account: str, charge: Charge | None, repeat: bool) -> str:
+    if charge is None:  # between the commit of a charge and its return, too
+        return f"Account {account} may have been charged for this: see its history."
     again = f"with --key {charge.key}" if repeat else "with the same question"
     return (
         f"Account {charge.account} was charged for this before it was stopped, and the charge stays. "

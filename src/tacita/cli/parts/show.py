@@ -124,7 +124,7 @@ def stopped(notes: Iterable[str]) -> None:
 def showing_progress() -> Iterator[None]:
     """Show the current step on standard error while the block runs, once it takes two seconds."""
     global _display
-    with Display(err.file, terminal=err.is_terminal) as _display:
+    with Display(err.file, terminal=err.is_terminal and not err.is_dumb_terminal) as _display:
         try:
             with watched_by(_display.step):
                 yield
