@@ -106,3 +106,19 @@ def test_a_stop_in_the_ledger_is_not_called_free(people, monkeypatch):
         assert "Nothing was spent" not in stopped.err
         assert learn("-o", "m.json", "--key", name).code == 0
     assert people.balance("p").charges == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_stream_that_cannot_hold_a_name_still_shows_what_was_paid_for(tmp_path, monkeypatch, encoding):
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    (tmp_path / "p.csv").write_text("city\nŁódź\nUlm\n")
+    (tmp_path / "p.yaml").write_text("tacita: 1\nattributes:\n- {name: city, kind: categorical, levels: [Łódź, Ulm]}\n")
+    assert run("budget", "open", "p", "--unit", "row", "--epsilon", "3").code == 0
+    for more in ([], ["--json"]):
+        given = ("query", "p.csv", "--by", "city", "-s", "p.yaml", "-a", "p", "--epsilon", "1", *more)
+        with started(*given) as process:
+            out, err = process.communicate(timeout=240)
+        assert process.returncode == 0, err
+        assert "\\u0141" in out
+        if more:
+            assert json.loads(out)["releases"][0]["domain"]["attributes"][0]["levels"][0] == "Łódź"

@@ -80,6 +80,7 @@ def _notes_of(stop: BaseException) -> tuple[str, ...]:
 
 def main() -> None:
     """Run the command line: errors become one readable message, or one JSON object with `--json`, and an exit code."""
+    show.never_fail_to_encode()
     try:
         with show.showing_progress():
             if "--json" in sys.argv:
