@@ -23,7 +23,13 @@ SLOW = ("--delta", "1e-5", "--steps", "100000", "--sample", "50", "--people", "2
 
 def started(*arguments):
     command = [sys.executable, "-m", "tacita", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ), text=True)
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=dict(os.environ),
+        encoding=os.environ.get("PYTHONIOENCODING", "utf-8"),
+    )
 
 
 def test_a_stopped_command_says_what_was_spent(tmp_path):
