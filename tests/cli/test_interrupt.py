@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from tacita.engines.local import LocalEngine
 from tacita.privacy.ledger import Ledger
@@ -20,7 +23,13 @@ SLOW = ("--delta", "1e-5", "--steps", "100000", "--sample", "50", "--people", "2
 
 def started(*arguments):
     command = [sys.executable, "-m", "tacita", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ), text=True)
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=dict(os.environ),
+        encoding=os.environ.get("PYTHONIOENCODING", "utf-8"),
+    )
 
 
 def test_a_stopped_command_says_what_was_spent(tmp_path):
@@ -52,3 +61,70 @@ def test_before_a_charge_nothing_was_spent(tmp_path, monkeypatch):
     assert (done.code, done.err.split()) == (130, ["Stopped.", "Nothing", "was", "spent."])
     done = run("schema", "check", "people.csv", "-s", "people.yaml", "--json")
     assert json.loads(done.err) == {"code": "interrupted", "spent": []}
+
+
+def learn(*more):
+    return run("learn", "fit", "p.csv", "-s", "p.yaml", "-a", "p", "--target", "y", "--epsilon", "1", *more)
+
+
+@pytest.fixture
+def people(tmp_path):
+    (tmp_path / "p.csv").write_text("x,y\n" + "1,2\n3,4\n" * 50)
+    kind = "kind: numeric, bounds: [0, 10], bins: 4"
+    (tmp_path / "p.yaml").write_text(f"tacita: 1\nattributes:\n- {{name: x, {kind}}}\n- {{name: y, {kind}}}\n")
+    assert run("budget", "open", "p", "--unit", "row", "--epsilon", "3").code == 0
+    return Ledger(Database(f"sqlite:///{tmp_path}/home/state.db"))
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_command_that_is_stopped_while_it_writes_says_how_to_get_the_model(people, monkeypatch, twice):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tacita.cli.learning.learn.write_text", stop)
+        if twice:  # while the line of progress is removed
+            patch.setattr("tacita.cli.parts.progress.Display.__exit__", stop)
+        stopped = learn("-o", "m.json")
+    key = re.search(r"--key (learn-\w+)", stopped.err)[1]
+    assert (stopped.code, people.balance("p").charges) == (130, 1)
+    assert learn("-o", "m.json", "--key", key).code == 0
+    assert people.balance("p").charges == 1
+
+
+def test_a_stop_in_the_ledger_is_not_called_free(people, monkeypatch):
+    settle, reserve = Ledger.settle, Ledger.reserve
+
+    def settled_and_stopped(*given):
+        settle(*given)
+        raise KeyboardInterrupt
+
+    def reserved_and_stopped(*given, **named):
+        reserve(*given, **named)
+        raise KeyboardInterrupt
+
+    for name, wrong in (("settle", settled_and_stopped), ("reserve", reserved_and_stopped)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, name, wrong)
+            stopped = learn("-o", "m.json", "--key", name)
+        assert stopped.code == 130
+        assert "charged" in stopped.err
+        assert "Nothing was spent" not in stopped.err
+        assert learn("-o", "m.json", "--key", name).code == 0
+    assert people.balance("p").charges == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_stream_that_cannot_hold_a_name_still_shows_what_was_paid_for(tmp_path, monkeypatch, encoding):
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    (tmp_path / "p.csv").write_text("city\nŁódź\nUlm\n")
+    (tmp_path / "p.yaml").write_text("tacita: 1\nattributes:\n- {name: city, kind: categorical, levels: [Łódź, Ulm]}\n")
+    assert run("budget", "open", "p", "--unit", "row", "--epsilon", "3").code == 0
+    for more in ([], ["--json"]):
+        given = ("query", "p.csv", "--by", "city", "-s", "p.yaml", "-a", "p", "--epsilon", "1", *more)
+        with started(*given) as process:
+            out, err = process.communicate(timeout=240)
+        assert process.returncode == 0, err
+        assert "\\u0141" in out
+        if more:
+            assert json.loads(out)["releases"][0]["domain"]["attributes"][0]["levels"][0] == "Łódź"

@@ -1,3 +1,5 @@
+import hashlib
+import json
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,11 +12,11 @@ from tacita.noise import SecureSource, SeededSource
 from tacita.plans import CalibratedTables, NoisyTables
 from tacita.plans.session import Session, question_of
 from tacita.privacy.budget import Budget
-from tacita.privacy.event import Nothing
+from tacita.privacy.event import Nothing, Repeated, Sequence
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
-from tacita.store import Database
+from tacita.store import Database, schema
 from tacita.tables.workload import Workload
 
 DOMAIN = Domain(attributes=[Boolean(name="b")])
@@ -145,6 +147,49 @@ def test_another_question_noise_version_or_kind_of_randomness_is_asked_anew(ledg
     ):
         asked(ledger, **more)
         assert ledger.balance("people").charges == charges
+
+
+def test_a_key_of_version_0_2_finds_its_answer(ledger):
+    """There, tables with the same noise were written one by one, and keys of questions were not keyed."""
+    tables = Workload.of([], ["b"])
+    asked = NoisyTables(tables).calibrate(DOMAIN, Budget.pure(0.5), unit=Unit.row(), neighbours=ADD)
+    assert isinstance(asked.event, Repeated)
+    apart = Sequence(events=(asked.event.event,) * 2)
+    first = session(ledger).ask(asked, key="mine")
+    with ledger._database.writing() as connection:
+        connection.execute(schema.charges.update().values(event=apart.to_json()))
+    assert session(ledger).ask(asked, key="mine").to_json() == first.to_json()
+    single = plan(0.25)
+    plain = json.dumps([question_of(single), single.event.to_json(), "", ""])
+    former = "question:" + hashlib.sha256(plain.encode()).hexdigest()
+    second = session(ledger).ask(single, key=former)
+    assert session(ledger).ask(single, repeat=False).to_json() == second.to_json()
+    assert ledger.balance("people").spent == 0.75
+
+
+def test_digests_of_the_data_need_the_secret_of_the_ledger(ledger, tmp_path):
+    """Without it, whoever reads a key or a history could try versions of the data until one fits."""
+    other = Ledger(Database(f"sqlite:///{tmp_path}/other.db"))
+    other.open("people", unit=Unit.row(), neighbours=ADD, budget=Budget.pure(1.0))
+    seen = []
+    for each in (ledger, other):
+        engine = LocalEngine(DOMAIN, pa.table({"b": [True]}))
+        asking = Session(
+            engine=engine,
+            ledger=each,
+            account="people",
+            principal="me",
+            source=SecureSource(),
+            version="rows",
+            bound="rows",
+        )
+        asking.ask(plan(0.25), key=asking.key_of(plan(0.25)))
+        charge = next(each.history("people"))
+        seen.append({charge.key.removeprefix("question:"), charge.question})
+    assert not seen[0] & seen[1]
+    asked = json.dumps([question_of(plan(0.25)), plan(0.25).event.to_json(), "rows", ""])
+    guessed = {hashlib.sha256(text.encode()).hexdigest() for text in (asked, question_of(plan(0.25)) + "rows")}
+    assert not guessed & (seen[0] | seen[1])
 
 
 def test_a_question_is_its_own_key(ledger):

@@ -3,7 +3,16 @@ from fractions import Fraction
 import pytest
 
 from tacita.errors import InvalidInput
-from tacita.privacy.event import Approximate, GaussianNoise, SampledGaussian, event_from_dict
+from tacita.privacy.event import (
+    Approximate,
+    GaussianNoise,
+    Parallel,
+    Repeated,
+    SampledGaussian,
+    Sequence,
+    event_from_dict,
+    same_events,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +51,13 @@ def test_numbers_that_nothing_can_hold_are_refused(data):
 )
 def test_whatever_can_be_charged_can_be_read_again(event):
     assert event_from_dict(event.as_dict()) == event
+
+
+def test_events_in_sequence_are_the_same_however_they_are_written():
+    one, other = Approximate(epsilon=0.5, delta=1e-6), GaussianNoise(noise_multiplier=2.0)
+    apart = Sequence(events=(one, other, one, Repeated(event=one, count=2)))
+    together = Sequence(events=(Repeated(event=one, count=4), other))
+    assert same_events(apart, together)
+    assert not same_events(apart, Sequence(events=(Repeated(event=one, count=3), other)))
+    assert not same_events(one, Repeated(event=one, count=2))
+    assert not same_events(Parallel(events=(one, one)), Sequence(events=(one, one)))

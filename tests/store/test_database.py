@@ -10,7 +10,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from tacita.errors import InvalidInput, SourceUnavailable
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.store import Database
 from tacita.store import database as database_module
 from tacita.store.schema import accounts, metadata, report_ids
@@ -60,6 +60,16 @@ def test_ids_of_reports_survive_the_change_to_runs(url):
         runs = [(row.campaign, row.run, bytes(row.ids)) for row in connection.execute(query)]
     assert [run[:2] for run in runs] == [(1, 1), (1, 2), (1, 3), (2, 1)]
     assert b"".join(run[2] for run in runs) == b"".join(ids) + ids[0]
+
+
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(url):
+    database = Database(url)
+    with database.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(Conflict, match=f"9999.*{database_module.NEWEST}"):
+        Database(url)
+    with database.reading() as connection:
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one() == "9999"
 
 
 def test_a_failed_transaction_leaves_nothing(url):

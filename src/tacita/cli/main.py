@@ -67,8 +67,20 @@ def exit_code(error: errors.TacitaError) -> int:
     return next((EXIT_CODES[cls] for cls in type(error).__mro__ if cls in EXIT_CODES), 1)
 
 
+def _notes_of(stop: BaseException) -> tuple[str, ...]:
+    """Notes on what was spent, also of the first of several Ctrl-C."""
+    found: list[str] = []
+    at: BaseException | None = stop
+    while at is not None:
+        if isinstance(at, Interrupted | KeyboardInterrupt):
+            found += at.notes if isinstance(at, Interrupted) else getattr(at, "__notes__", ())
+        at = at.__context__
+    return tuple(dict.fromkeys(found))
+
+
 def main() -> None:
     """Run the command line: errors become one readable message, or one JSON object with `--json`, and an exit code."""
+    show.never_fail_to_encode()
     try:
         with show.showing_progress():
             if "--json" in sys.argv:
@@ -78,11 +90,12 @@ def main() -> None:
         if not ended.code:
             show.print_notes()
         raise
-    except Interrupted as stop:
+    except (Interrupted, KeyboardInterrupt) as stop:
+        notes = _notes_of(stop)
         if "--json" in sys.argv:
-            print(json.dumps({"code": "interrupted", "spent": list(stop.notes)}), file=sys.stderr)
+            print(json.dumps({"code": "interrupted", "spent": list(notes)}), file=sys.stderr)
         else:
-            show.stopped(stop.notes)
+            show.stopped(notes)
         sys.exit(INTERRUPTED)
     except errors.TacitaError as error:
         if "--json" in sys.argv:

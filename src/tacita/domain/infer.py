@@ -287,6 +287,9 @@ def _reason(attribute: Attribute, guess: _Guess) -> str:
     return f"no text of it is held by {LEAST_HOLDERS} or more"
 
 
+_PADDED = re.compile(r"0\d+")
+
+
 def _doubts(profiles: Mapping[str, Profile], attributes: Iterable[Attribute]) -> Iterator[str]:
     """Yield values that may mean something else than they say."""
     for each in attributes:
@@ -294,6 +297,8 @@ def _doubts(profiles: Mapping[str, Profile], attributes: Iterable[Attribute]) ->
         if each.kind == "identifier" and (other := other_marks(seen.values, seen.dialect)):
             yield f"{each.name}: its values look like numbers with decimal {other.decimal!r}; they are read as texts."
         if isinstance(each, Numeric):
+            if any(_PADDED.fullmatch(str(text)) for text in seen.values):
+                yield f"{each.name}: some numbers begin with 0, as codes do. If they are codes, make it categorical."
             found = [seen.number(text) for text in seen.values]
             for value in sentinels([number for number in found if number is not None]):
                 yield (

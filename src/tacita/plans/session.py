@@ -72,7 +72,8 @@ class Session:
         version: Version of the data, as any text; a stored answer is returned only for the same version.
         data: Marks of the data, where it has any: another account on the same data is refused.
         again: The reason why this account may pay for data that another account was charged for.
-        bound: Digest of the data that keys stand for too: the same key with other data is refused.
+        bound: Digest of the data that keys stand for too: the same key with other data is refused. It is stored keyed
+            with the ledger's secret, as `version` is.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Session:
         self.engine = engine
         self.account = ledger.account(account)
         self._ledger, self._principal, self._source, self._version = ledger, principal, source, version
-        self._data, self._again, self._bound = data, again, bound
+        self._data, self._again, self._bound = data, again, ledger.keyed(bound) if bound else ""
 
     def ask(self, plan: Plan[A], *, purpose: str = "query", key: str | None = None, repeat: bool = True) -> A:
         """Charge the plan's event, run it, store the answer, and return what was stored.
@@ -108,24 +109,32 @@ class Session:
             raise InvalidInput("must not be given with repeat=False: the question is the key", field="key", value=key)
         if plan.domain.fingerprint != self.engine.domain.fingerprint:
             raise InvalidInput("the plan was made for another schema", field="plan")
-        charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
-        if charge.answer is not None:
-            return plan.read(charge.answer)
+        charge: Charge | None = None
+        try:
+            charge = self._reserve(plan, purpose, key) if repeat else self._reserve_once(plan, purpose)
+            if charge.answer is not None:
+                return plan.read(charge.answer)
+            return plan.read(self._run(plan, charge))
+        except KeyboardInterrupt as stop:  # as if killed: the charge stays, and may run again
+            stop.add_note(_stopped_text(self.account.name, charge, repeat))
+            raise
+
+    def _run(self, plan: Plan[A], charge: Charge) -> str:
+        """The answer as it is stored."""
         if _spoilt(plan, charge):
             raise Conflict("the run that it paid for failed, and may have read data", field="key", hint="Use a new key")
         running = plan.paid_by(charge.id) if isinstance(plan, Resumable) else plan
         watched = _Watched(self.engine)
         try:
             answer = running.run(cast(Engine, watched), self._source)
-        except KeyboardInterrupt as stop:  # as if killed: the charge stays, and may run again
-            stop.add_note(_stopped_text(charge, repeat))
+        except KeyboardInterrupt:  # stopped from outside: it says nothing about the data
             raise
         except BaseException as error:
             # a source that was never reached has done nothing: the charge may run again
             if watched.gave or not isinstance(error, SourceUnavailable) or error.reached:
                 self._ledger.fail(charge)
             raise
-        return plan.read(self._ledger.settle(charge, _charged(answer, charge).to_json()))
+        return self._ledger.settle(charge, _charged(answer, charge).to_json())
 
     def _reserve(self, plan: Plan[A], purpose: str, key: str | None) -> Charge:
         if isinstance(plan, Resumable | Predictable):  # before anything is paid for
@@ -151,6 +160,10 @@ class Session:
     def _reserve_once(self, plan: Plan[A], purpose: str) -> Charge:
         """The charge of this question that has not failed, or a new one."""
         first, attempt = self.key_of(plan), 1
+        if self._ledger.find(self.account.name, first) is None:
+            former = self._ledger.find(self.account.name, self._former_key(plan))
+            if former is not None and former.answer is not None:
+                return former
         charge = self._reserve(plan, purpose, first)
         while _spoilt(plan, charge):
             attempt += 1
@@ -162,15 +175,24 @@ class Session:
 
         Simulated answers have keys of their own, so that none is ever taken for a real one.
         """
-        parts = [question_of(plan), plan.event.to_json(), self._version, "simulated" if self._source.simulated else ""]
-        return "question:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return "question:" + self._ledger.keyed(self._asked(plan))
+
+    def _asked(self, plan: Plan[Answer]) -> str:
+        simulated = "simulated" if self._source.simulated else ""
+        return json.dumps([question_of(plan), plan.event.to_json(), self._version, simulated])
+
+    def _former_key(self, plan: Plan[Answer]) -> str:
+        """Key of the question up to version 0.2, which was not keyed; read, never written."""
+        return "question:" + hashlib.sha256(self._asked(plan).encode()).hexdigest()
 
     def balance(self) -> Balance:
         """Return the balance of the account."""
         return self._ledger.balance(self.account.name)
 
 
-def _stopped_text(charge: Charge, repeat: bool) -> str:
+def _stopped_text(account: str, charge: Charge | None, repeat: bool) -> str:
+    if charge is None:  # between the commit of a charge and its return, too
+        return f"Account {account} may have been charged for this: see its history."
     again = f"with --key {charge.key}" if repeat else "with the same question"
     return (
         f"Account {charge.account} was charged for this before it was stopped, and the charge stays. "

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +38,7 @@ __all__ = [
     "Sequence",
     "Zcdp",
     "event_from_dict",
+    "same_events",
 ]
 
 
@@ -271,6 +273,27 @@ class Group(Event):
 
     def __post_init__(self) -> None:
         _count("size", self.size)
+
+
+def same_events(one: Event, other: Event) -> bool:
+    """Whether two events are the same ones in sequence, in any order; a repeated event may be written out.
+
+    >>> same_events(Sequence(events=(Pure(epsilon=1.0), Pure(epsilon=1.0))), Repeated(event=Pure(epsilon=1.0), count=2))
+    True
+    """
+    return one == other or _in_sequence(one) == _in_sequence(other)
+
+
+def _in_sequence(event: Event) -> Counter[Event]:
+    found: Counter[Event] = Counter()
+    if isinstance(event, Sequence):
+        for part in event.events:
+            found.update(_in_sequence(part))
+    elif isinstance(event, Repeated):
+        found.update({part: times * event.count for part, times in _in_sequence(event.event).items()})
+    else:
+        found[event] = 1
+    return found
 
 
 _KINDS: dict[str, type[Event]] = {

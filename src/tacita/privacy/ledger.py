@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import hmac
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -31,12 +32,12 @@ import sqlalchemy as sa
 from tacita.errors import BudgetExceeded, Conflict, InvalidInput, UnknownName
 from tacita.privacy.accountant import INFINITE
 from tacita.privacy.budget import Budget, exact
-from tacita.privacy.event import Event, Nothing, event_from_dict
+from tacita.privacy.event import Event, Nothing, event_from_dict, same_events
 from tacita.privacy.filter import filter_cost
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.store import Database, aware, now
 from tacita.store.events import LOCAL, append
-from tacita.store.schema import account_data, accounts, answers, charges, datasets, spending
+from tacita.store.schema import account_data, accounts, answers, charges, datasets, secrets, spending
 
 __all__ = ["Account", "Balance", "Charge", "DataMarks", "Ledger", "Quote"]
 
@@ -205,6 +206,20 @@ class Ledger:
         """Address of the database, without a password."""
         url = self._database.url
         return str(url.database) if not self._database.is_postgres else url.render_as_string(hide_password=True)
+
+    def keyed(self, text: str) -> str:
+        """HMAC-SHA-256 of a text with this ledger's secret.
+
+        Keys and questions may name private rows by this only. A plain digest is no secret: anyone who sees it in a
+        history or a model file, and knows all rows but one, finds that one by trying.
+        """
+        return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
+
+    @cached_property
+    def _secret(self) -> bytes:
+        with self._database.reading() as connection:
+            found = connection.execute(sa.select(secrets.c.value).where(secrets.c.name == "ledger")).scalar_one()
+        return bytes.fromhex(found)
 
     # -- accounts -------------------------------------------------------------------------------------------------
 
@@ -395,7 +410,7 @@ class Ledger:
             _check_same_notion(found, unit, neighbours)
             before = self._find(connection, account, key)
             if before is not None:
-                if (before.event, before.question) != (event, digest):
+                if before.question != digest or not same_events(before.event, event):
                     raise Conflict("was used for another question", field="key", value=key, hint="Use a new key")
                 return before
             self._check_affordable(connection, found, event)

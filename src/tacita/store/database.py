@@ -16,13 +16,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from tacita.errors import InvalidInput, SourceUnavailable
+from tacita.errors import Conflict, InvalidInput, SourceUnavailable
 from tacita.store.private import private_file
 
 __all__ = ["NEWEST", "Database"]
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
-NEWEST = max(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
+_KNOWN = frozenset(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
+NEWEST = max(_KNOWN)
 """Revision of the schema that this version writes: the number of the last migration."""
 _REVISION = sa.table("alembic_version", sa.column("version_num"))
 _MIGRATION_LOCK = 0x7AC17A  # PostgreSQL advisory lock: one process migrates, the others wait
@@ -30,7 +31,12 @@ _BUSY_MS = 60_000
 
 
 class Database:
-    """State behind a URL: `sqlite:///path`, `postgresql://...`. Brings the schema up to date when opened."""
+    """State behind a URL: `sqlite:///path`, `postgresql://...`. Brings the schema up to date when opened.
+
+    Raises:
+        Conflict: A newer version of Tacita, or another program, wrote the schema.
+        SourceUnavailable: It cannot be reached.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = _parse(url)
@@ -91,8 +97,13 @@ class Database:
     # -- schema ---------------------------------------------------------------------------------------------------
 
     def _migrate(self) -> None:
-        if self._revision() == NEWEST:
+        found = self._revision()
+        if found == NEWEST:
             return
+        if found is not None and found not in _KNOWN:  # what it means is not known, so nothing may be charged to it
+            rule = f"has the schema {found}, and this version of Tacita knows those up to {NEWEST}"
+            hint = "Install the version that wrote it, or a newer one; or name another database"
+            raise Conflict(rule, field="state", value=self.url.render_as_string(hide_password=True), hint=hint)
         from alembic import command  # takes a tenth of a second to load, and is seldom needed
         from alembic.config import Config
 

@@ -21,6 +21,7 @@ __all__ = [
     "questions",
     "releases",
     "report_ids",
+    "secrets",
     "spending",
     "tallies",
     "tokens",
@@ -96,6 +97,13 @@ spending = sa.Table(  # the history of an account as a multiset: what accountant
     sa.Column("digest", sa.String(64), primary_key=True),
     sa.Column("event", sa.Text, nullable=False),
     sa.Column("times", sa.BigInteger, nullable=False),
+)
+
+secrets = sa.Table(  # keys of digests of private rows: without them, a digest confirms a guess of the rows
+    "secrets",
+    metadata,
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.String(64), nullable=False),
 )
 
 # -- server: who may do what, with which data ------------------------------------------------------------------------

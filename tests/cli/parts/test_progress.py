@@ -1,6 +1,11 @@
 """The line of progress: after a while, on standard error, removed before anything else is printed."""
 
+import fcntl
 import io
+import os
+import pty
+import struct
+import termios
 import time
 
 import pytest
@@ -42,3 +47,29 @@ def test_nothing_is_shown_early_or_when_silent(silent):
         display.step("counting rows")
         time.sleep(1)
     assert out.getvalue() == ""
+
+
+def test_a_line_is_never_wider_than_the_terminal():
+    first, second = pty.openpty()
+    fcntl.ioctl(second, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    with open(second, "w") as out, Display(out, terminal=True, after=0) as display:
+        display.step("a step with a name that is longer than the line", 0.5)
+        assert "a step" in os.read(first, 1000).decode().split("\x1b[2K")[1]
+        wait_for(lambda: display._drawn)
+    shown = os.read(first, 10_000).decode()
+    os.close(first)
+    assert all(len(line) < 30 for line in shown.replace("\r", "").split("\x1b[2K"))
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_stream_that_fails_or_has_few_characters_does_not_stop_the_command(terminal):
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    with Display(out, terminal=terminal, after=0) as display:
+        display.step("größe")
+        wait_for(lambda: b"gr??e" in raw.getvalue())
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    with Display(out, terminal=terminal, after=0) as display:
+        out.close()
+        display.step("reading")
+        wait_for(lambda: display._silent)

@@ -2,6 +2,7 @@ import pickle
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
@@ -253,6 +254,42 @@ def test_automatic_keys_charge_each_different_fit_once(rich):
     real = clone(model).fit(X, y)
     assert simulated.model_.provenance.simulated
     assert not real.model_.provenance.simulated
+
+
+def test_the_key_of_a_simulation_stands_for_no_private_fit(rich):
+    X, y = line(300)
+    small(ledger=rich, account="rich", key="mine", random_state=1).fit(X, y)
+    for other in (None, 2):
+        with pytest.raises(Conflict, match="another question"):
+            small(ledger=rich, account="rich", key="mine", random_state=other).fit(X, y)
+
+
+def test_keys_and_histories_do_not_confirm_a_guess_of_the_rows(rich, tmp_path):
+    """A plain digest would: anyone who knows all rows but one tries that one until the digest is the same."""
+    X, y = line(100)
+    other = Ledger(Database(f"sqlite:///{tmp_path}/guess.db"))
+    other.open("rich", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(100.0))
+    fits = [small(ledger=each, account="rich", key="auto").fit(X, y) for each in (rich, other)]
+    assert fits[0].key_ != fits[1].key_
+    assert len({next(each.history("rich")).question for each in (rich, other)}) == 2
+
+
+@pytest.mark.parametrize("where", ["X", "y", "predict", "frame"])
+def test_errors_show_no_value_of_a_row(where):
+    X, y = line(50)
+    bad = X.astype(object)
+    bad[7, 1] = "alice@example.org"
+    with pytest.raises(ValueError, match="text") as refused:
+        if where == "X":
+            small().fit(bad, y)
+        elif where == "predict":
+            small().fit(X, y).predict(bad)
+        else:
+            rows = pl.DataFrame({"a": X[:, 0]}) if where == "frame" else X
+            small().fit(rows, np.where(np.arange(50) == 7, "alice@example.org", "1"))
+    assert "alice" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
 
 
 def test_a_key_needs_a_ledger(ledger):

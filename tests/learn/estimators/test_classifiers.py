@@ -1,5 +1,7 @@
 """Classes have the spelling of the target, on every kind of frame."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,8 +9,12 @@ import pyarrow as pa
 import pytest
 
 from tacita.domain import Boolean, Categorical, Domain, Numeric
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, PrivacyWarning
 from tacita.learn.estimators import PrivateLogisticRegression, PrivateTreeClassifier
+from tacita.privacy.budget import Budget
+from tacita.privacy.ledger import Ledger
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.store import Database
 
 pytestmark = pytest.mark.filterwarnings("ignore::tacita.errors.PrivacyWarning")
 TYPES = [PrivateLogisticRegression, PrivateTreeClassifier]
@@ -85,3 +91,22 @@ def test_trees_leave_out_rows_beyond_the_bounds_of_a_frame():
         for outside in ("clip", "leave-out")
     }
     assert found["leave-out"]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_classes_that_are_read_off_the_target_are_warned_of_and_refused_with_a_ledger(kind, tmp_path):
+    rows, ill = people(200)
+    frame = pd.DataFrame(rows)
+    with pytest.warns(PrivacyWarning, match="classes="):
+        model(kind).fit(frame, ill)
+    ledger = Ledger(Database(f"sqlite:///{tmp_path}/s.db"))
+    ledger.open("ill", unit=Unit.row(), neighbours=Neighbours.ADD_REMOVE, budget=Budget.pure(50.0))
+    paid = {"ledger": ledger, "account": "ill"}
+    for target in (ill, np.zeros(200, bool), np.where(ill, "rare disease", "none")):
+        with pytest.raises(InvalidInput, match="must be given with a ledger") as refused:
+            model(kind, **paid).fit(frame, target)
+        assert "disease" not in str(refused.value)
+    assert ledger.balance("ill").charges == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model(kind, classes=[False, True], **paid).fit(frame, ill).classes_.tolist() == [False, True]

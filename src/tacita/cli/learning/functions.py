@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import pyarrow.csv as pa_csv
 import typer
 
 from tacita.cli.parts import show
-from tacita.cli.parts.files import JSON, check_files
+from tacita.cli.parts.files import JSON, check_files, paid_already
 from tacita.cli.parts.options import (
     Again,
     Data,
@@ -133,7 +134,10 @@ def release(
         again=again,
     )
     kept = KeptPlan(plan=plan, registry=registry, name=name)
-    entry = activate(registry, session.ask(kept, purpose="release a function", key=key))
+    key = key or f"function-{uuid.uuid4().hex[:16]}"
+    answer = session.ask(kept, purpose="release a function", key=key)
+    with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
+        entry = activate(registry, answer)
     if json:
         show.print_json(entry.as_dict() | {"balance": session.balance().as_dict()})
         return

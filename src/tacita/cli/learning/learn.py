@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import uuid
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import typer
 
 from tacita.cli.parts import show
-from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files
+from tacita.cli.parts.files import JSON, PAGE, ROWS, check_files, paid_already
 from tacita.cli.parts.options import (
     Again,
     Data,
@@ -203,9 +204,11 @@ def fit(
         table=table,
         again=again,
     )
+    key = key or f"learn-{uuid.uuid4().hex[:16]}"
     model = session.ask(plan, purpose="learn", key=key)
-    why = _both(picked, getattr(model, "why", None)) or why
-    write_text(output, model.to_json())
+    with paid_already(f"It is paid for: the same command with --key {key} costs nothing more"):
+        why = _both(picked, getattr(model, "why", None)) or why
+        write_text(output, model.to_json())
     if json:
         told = {"output": str(output), "kind": kind, "statement": model.statement(), "why": why}
         show.print_json(told | ({"summary": summarise(model).as_dict()} if isinstance(model, FittedModel) else {}))

@@ -1,11 +1,13 @@
 """The current step on standard error, once a command has run for two seconds.
 
-In a terminal it is one line that is overwritten and removed at the end. Elsewhere it is a line for each step that is
-reached after two seconds, and one more every half minute. `--quiet` and `--json` show nothing.
+In a terminal it is one line that is overwritten and removed at the end, cut to the terminal's width. Elsewhere it is a
+line for each step that is reached after two seconds, and one more every half minute. `--quiet` and `--json` show
+nothing. A stream that is closed or cannot hold a character ends the display, never the command.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import IO
@@ -16,6 +18,7 @@ AFTER = 2.0
 _TICK = 0.2
 _EVERY = 30.0
 _BAR = 20
+_COLUMNS = 80
 _CLEAR = "\r\x1b[2K"
 
 
@@ -60,9 +63,8 @@ class Display:
         """Remove the line from a terminal, before something else is printed."""
         with self._lock:
             if self._drawn:
-                self._out.write(_CLEAR)
-                self._out.flush()
                 self._drawn = False
+                self._write(_CLEAR)
 
     def _tick(self) -> None:
         while not self._ended.wait(_TICK):
@@ -75,14 +77,25 @@ class Display:
             return
         text = f"{self._what}{_bar(self._share)} ({spent:.0f} s)"
         if self._terminal:
-            self._out.write(f"{_CLEAR}{text}")
             self._drawn = True
+            self._write(f"{_CLEAR}{text[: self._width() - 1]}")  # a line that wraps could not be removed
         elif self._what != self._said or now - self._printed >= _EVERY:
-            self._out.write(f"{text}\n")
             self._said, self._printed = self._what, now
-        else:
-            return
-        self._out.flush()
+            self._write(f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        encoding = getattr(self._out, "encoding", None) or "utf-8"
+        try:
+            self._out.write(text.encode(encoding, "replace").decode(encoding))
+            self._out.flush()
+        except (OSError, ValueError):  # closed, or the reader of the pipe has gone
+            self._silent = True
+
+    def _width(self) -> int:
+        try:
+            return max(os.get_terminal_size(self._out.fileno()).columns, 2)
+        except (OSError, ValueError):
+            return _COLUMNS
 
 
 def _bar(share: float) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +34,7 @@ __all__ = [
     "fault",
     "forget_notes",
     "grid",
+    "never_fail_to_encode",
     "note",
     "plan",
     "plan_facts",
@@ -95,7 +99,19 @@ def forget_notes() -> None:
 def print_json(data: Any) -> None:
     """Print plain JSON on standard output, whatever the terminal."""
     show_no_progress()
-    print(json.dumps(data, ensure_ascii=False))
+    print(json.dumps(data, ensure_ascii=not _holds_all(sys.stdout)))
+
+
+def never_fail_to_encode() -> None:
+    """Let streams that cannot hold every character show an escape instead: what was paid for must be shown."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not _holds_all(stream):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _holds_all(stream: Any) -> bool:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return codecs.lookup(encoding).name.startswith("utf")
 
 
 def problem(error: TacitaError) -> None:
@@ -124,7 +140,7 @@ def stopped(notes: Iterable[str]) -> None:
 def showing_progress() -> Iterator[None]:
     """Show the current step on standard error while the block runs, once it takes two seconds."""
     global _display
-    with Display(err.file, terminal=err.is_terminal) as _display:
+    with Display(err.file, terminal=err.is_terminal and not err.is_dumb_terminal) as _display:
         try:
             with watched_by(_display.step):
                 yield

@@ -11,7 +11,8 @@ private: scale by public bounds instead.
 
 A `key` names one fit. The same fit again with the same key (the same rows, declarations and parameters) returns the
 stored model and charges nothing; other rows or parameters are refused. `key="auto"` makes the key of the fit itself, so
-that each different fit is charged once. After a fit `key_` and `charge_` have what the ledger knows it by.
+that each different fit is charged once. After a fit `key_` and `charge_` have what the ledger knows it by. Keys and
+questions name the rows by a digest that is keyed with the ledger's secret, so they confirm no guess of a row.
 
 Privacy:  that of the recipe.   Claim: docs/claims/private-regression.md, docs/claims/private-trees.md
 """
@@ -21,6 +22,8 @@ from __future__ import annotations
 import hashlib
 import uuid
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,7 +42,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.ledger import Ledger
 from tacita.privacy.unit import Neighbours, Unit
 
-__all__ = ["TARGET", "PrivateBase"]
+__all__ = ["TARGET", "PrivateBase", "no_values_shown"]
 
 TARGET = "target"
 _UNPAID = (
@@ -85,7 +88,8 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
         frame = as_frame(X)
         self._plain = is_plain(X, frame) and self.schema is None and not self.levels
         if self._plain:
-            array, y = validate_data(self, X, y, **checks)
+            with no_values_shown():
+                array, y = validate_data(self, X, y, **checks)
             frame = self._as_columns(array)
             if self.bounds is None and not hasattr(self, "feature_names_in_"):  # without names to paste
                 hint = f"bounds=(low, high), or one pair for each of the {array.shape[1]} columns"
@@ -117,7 +121,8 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
         if frame is None or not hasattr(self, "feature_names_in_"):
             if not self._plain:
                 raise InvalidInput("must be a frame with the columns of fit", field="X", value=type(X).__name__)
-            return self._as_columns(validate_data(self, X, reset=False))
+            with no_values_shown():
+                return self._as_columns(validate_data(self, X, reset=False))
         frame = in_order(frame, [str(name) for name in self.feature_names_in_])
         if self._plain:
             return self._as_columns(check_array(np.column_stack([each.to_numpy() for each in frame.columns])))
@@ -140,6 +145,8 @@ class PrivateBase(BaseEstimator):  # type: ignore[misc]
                 raise InvalidInput("a ledger goes with an account", field=other)
         if self.ledger is not None and self.account is not None:
             digest = f"{_digest(rows)} {self._budget()}"
+            if source.simulated:  # a key of a simulation never stands for a private fit, nor for other noise
+                digest += f" simulated {self.random_state!r}"
             session = Session(
                 engine=engine,
                 ledger=self.ledger,
@@ -171,13 +178,26 @@ def _digest(rows: pa.Table) -> str:
     return sink.hexdigest()
 
 
+@contextmanager
+def no_values_shown() -> Iterator[None]:
+    """Keep the value of a row out of the error of a conversion to numbers."""
+    try:
+        yield
+    except ValueError as error:
+        said, colon, _ = str(error).partition("could not convert string to float")
+        if not colon:
+            raise
+        raise ValueError(f"{said}{colon}: a value is text, where numbers are needed") from None
+
+
 def _checked_target(y: Any, rows: int, **checks: Any) -> Any:
     """A target of as many values as there are rows."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     found = column_or_1d(y, warn=True)
     if checks.get("y_numeric"):
-        found = check_array(found, ensure_2d=False, dtype=np.float64, input_name="y")
+        with no_values_shown():
+            found = check_array(found, ensure_2d=False, dtype=np.float64, input_name="y")
     if len(found) != rows:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{rows}, {len(found)}]")
     return found

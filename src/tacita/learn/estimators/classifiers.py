@@ -5,6 +5,7 @@ Privacy:  that of `Regression` and `Trees`.   Claim: docs/claims/private-regress
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tacita.domain import Boolean, Categorical, Domain
-from tacita.errors import InvalidInput
+from tacita.errors import InvalidInput, PrivacyWarning
 from tacita.learn.estimators.base import PrivateBase
 from tacita.learn.estimators.inputs import as_target, beyond
 from tacita.learn.regression.regression import Regression
@@ -24,6 +25,9 @@ from tacita.learn.trees.trees import Trees
 from tacita.privacy.ledger import Ledger
 
 __all__ = ["PrivateClassifier", "PrivateLogisticRegression", "PrivateTreeClassifier"]
+
+
+_OCCURRING = "classes were read off y, so which of them occur is not private: pass classes="
 
 
 class PrivateClassifier(ClassifierMixin, PrivateBase):  # type: ignore[misc]
@@ -45,10 +49,14 @@ class PrivateClassifier(ClassifierMixin, PrivateBase):  # type: ignore[misc]
         return features.append_column(target, targets), domain, target
 
     def _classes_of(self, y: Any, target: str) -> npt.NDArray[Any]:
-        """Declared classes, those of the schema in the spelling of y, or those that occur."""
+        """Declared classes, those of the schema in the spelling of y, or, without a ledger, those that occur."""
         if self.classes is not None:
             return np.asarray(self.classes)
         if self.schema is None or target not in self.schema.names:
+            if self.ledger is not None:
+                hint = "classes=['...', '...'], in the spelling of y"
+                raise InvalidInput("must be given with a ledger: they are public", field="classes", hint=hint)
+            warnings.warn(PrivacyWarning(_OCCURRING), stacklevel=4)
             return np.unique(y)
         own, kind = self.schema[target], np.asarray(y).dtype.kind
         if not isinstance(own, Categorical | Boolean) and not hasattr(own, "levels"):
@@ -76,7 +84,8 @@ class PrivateLogisticRegression(PrivateClassifier):
     """Private odds of the second of two classes.
 
     Args:
-        classes: The two classes, public. Without them they are read off y, which reveals that each occurs.
+        classes: The two classes, public. With a ledger they must be given, or be in the schema. Without one they are
+            read off y, which reveals that each occurs; a `PrivacyWarning` says so.
         epsilon, delta, bounds, levels, schema, method, penalty, convexify, norm, fit_intercept, outside, neighbours,
             random_state, ledger, account, key: As for `PrivateLinearRegression`.
 

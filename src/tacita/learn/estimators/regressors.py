@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
-from tacita.learn.estimators.base import PrivateBase
+from tacita.learn.estimators.base import PrivateBase, no_values_shown
 from tacita.learn.estimators.inputs import BINS, as_target
 from tacita.learn.regression.regression import Regression
 from tacita.learn.summary import Summary, summarise
@@ -41,7 +41,8 @@ class PrivateRegressor(RegressorMixin, PrivateBase):  # type: ignore[misc]
         else:
             low, high = (float(end) for end in self.target_bounds)
             own = Numeric(name=target, bounds=(low, high), bins=BINS)
-        values = np.asarray(y, float)
+        with no_values_shown():
+            values = np.asarray(y, float)
         if isinstance(own, Numeric) and self.outside == "refuse":
             low, high = own.bounds
             if bool(((values < low) | (values > high)).any()):

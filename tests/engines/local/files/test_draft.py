@@ -157,3 +157,35 @@ def test_names_that_do_not_fit_the_lines_are_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("1,2,3\n4,5,6\n")
     with pytest.raises(InvalidInput, match=r"csv\.columns: must be as many as the values of a line, which are 3"):
         draft(str(tmp_path / "rows.csv"), given={"columns": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (",a,b\n" + "0,5,x\n1,6,y\n" * 20, ("a", "b")),  # a frame with its index
+        ("a,b,\n" + "5,x,\n6,y,\n" * 20, ("a", "b")),
+        ("sep=;\na;b\n" + "5;x\n6;y\n" * 20, ("a", "b")),
+        ("x,NA,NA\n" + "y,5,6\nz,7,8\n" * 20, ("c1", "c2", "c3")),  # no header, and no names twice
+    ],
+)
+def test_what_other_programs_write_is_read(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text)
+    found = draft(path).domain
+    assert found.names == names
+    assert len(read(path, found, names)) in (40, 41)
+
+
+def test_a_header_with_a_name_twice_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    for header, rule in (("a,a,b", "there twice.*'a'"), ("a,,", "have no name")):
+        path.write_text(header + "\n" + "1,2,x\n3,4,y\n" * 20)
+        with pytest.raises(DataError, match=rule):
+            draft(path)
+
+
+def test_codes_with_leading_zeros_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("zip,n\n" + "".join(f"{17 * (at % 40):05d},{at % 40}\n" for at in range(2000)))
+    notes = [note for note in draft(path).notes if "begin with 0" in note]
+    assert [note.split(":")[0] for note in notes] == ["zip"]

@@ -118,6 +118,11 @@ def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of columns as a tuple; refuse names that are there twice."""
     listed = tuple(names)
     twice = next((name for name in listed if listed.count(name) > 1), None)
+    if twice == "":
+        hint = (
+            "Name them in the header, or state the names in the schema: `csv: {header: false, skip: 1, columns: […]}`"
+        )
+        raise DataError("several columns have no name", field="source", hint=hint)
     if twice is not None:
         raise DataError("a column name is there twice", field="source", value=twice)
     return listed

@@ -38,8 +38,12 @@ def draft(source: Any, *, title: str = "", given: Mapping[str, Any] | None = Non
     opened = open_source(source, dialect=dialect, table=table)
     labels = opened.labels if isinstance(opened, StatisticalSource) else None
     words = tuple(nulls) if nulls is not None else NULL_WORDS if found is None else found.nulls
-    drafted = draft_domain(Rows(opened), title=title, nulls=words, dialect=dialect, labels=labels)
+    named = [name for name in opened.columns if name.strip()]
+    rows = Rows(opened, named)
+    drafted = draft_domain(rows, title=title, nulls=words, dialect=dialect, labels=labels)
     notes = drafted.notes if found is None else (*found.reasons, *drafted.notes)
+    if len(named) < len(opened.columns):
+        notes = (*notes, "A column without a name is left out: many programs write the numbers of rows there.")
     return replace(drafted, notes=notes, preview=_preview(opened))
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from typing import Any
 
 from tacita.domain import CsvDialect
 from tacita.domain.dialect import DELIMITERS
-from tacita.domain.spelling import Ambiguous, find_dates, find_marks, used_nulls
+from tacita.domain.spelling import NULL_WORDS, Ambiguous, find_dates, find_marks, used_nulls
 from tacita.engines.local.files.base import RAGGED, reading
 from tacita.engines.local.files.stored import StoredFile
 from tacita.engines.local.files.text import TEXT, delimiter_of
@@ -44,6 +45,7 @@ _LEGACY = ("cp1252", "cp1250", "cp1253", "cp1251", "cp1254", "iso8859_7", "iso88
 _WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒŠÙÚÛÜÝŸŽàáâãäåæçèéêëìíîïñòóôõöøœšùúûüýÿžßºª€£§°²³µ«»„“”‘’–—…·¿¡\u00a0")
 """Letters and signs that texts in languages of Western Europe have."""
 _PREVIEW = 5
+_DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,10 @@ def sniff(file: StoredFile, given: Mapping[str, Any] | None = None, *, values: b
     if len(start) == SAMPLE_BYTES and len(lines) > 1:
         lines = lines[:-1]  # it may be cut off
     lines = lines[:_MOST_LINES]
+    declared = _DECLARED.fullmatch(lines[0].strip("\r\n"))
+    if declared and "delimiter" not in known and "skip" not in known and declared[1] in DELIMITERS:
+        known |= {"delimiter": declared[1], "skip": 1}
+        reasons.append("The first line states the delimiter, as spreadsheet programs write it.")
     delimiter, quote, skip, rows = _shape(lines, file, known, reasons)
     header, names = _header(rows, known, reasons)
     body = rows[1:] if header else rows
@@ -239,11 +245,23 @@ def _header(rows: Sequence[Sequence[str]], known: dict[str, Any], reasons: list[
     else:
         values = [cell for cell in first if cell]
         numbers = [cell for cell in values if _is_value(cell)]
-        header = bool(values) and not numbers and len(set(first)) == len(first)
+        header = bool(values) and not numbers and len(set(values)) == len(values)
+        if values and not numbers and not header:
+            _check_twice(first, rows[1:])
     if header:
         return True, first
     reasons.append("The first line has values, not names. Name the columns: they are c1, c2, … until then.")
     return False, [f"c{at}" for at in range(1, len(first) + 1)]
+
+
+def _check_twice(first: Sequence[str], body: Sequence[Sequence[str]]) -> None:
+    """Refuse a header with a name twice; a line of values above values of the same kind is no header."""
+    twice = next((name for name in first if name not in NULL_WORDS and first.count(name) > 1), None)
+    for at, name in enumerate(first):
+        below = {row[at].strip() for row in body} - set(NULL_WORDS)
+        if twice is not None and name not in NULL_WORDS and below and all(_is_value(cell) for cell in below):
+            hint = "Rename one, or state that there is no header, and the names of the columns"
+            raise DataError("a column name is there twice", field="source", value=twice, hint=hint)
 
 
 def _is_value(cell: str) -> bool:
