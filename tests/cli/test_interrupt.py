@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,21 @@ TRAIN = ("text", "train", "headlines.csv", "-v", "words.json", "-o", "model.json
 SLOW = ("--delta", "1e-5", "--steps", "100000", "--sample", "50", "--people", "200", "--key", "mine")
 
 
+@contextmanager
 def started(*arguments):
     command = [sys.executable, "-m", "tacita", *arguments]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=dict(os.environ),
         encoding=os.environ.get("PYTHONIOENCODING", "utf-8"),
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()  # if it has not ended by itself
 
 
 def test_a_stopped_command_says_what_was_spent(tmp_path):
