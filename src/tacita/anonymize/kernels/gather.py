@@ -32,7 +32,7 @@ from tacita.anonymize.kernels.holds import People, Rules, fits, stamps
 from tacita.anonymize.kernels.near import coordinate, fill_distances, smallest
 from tacita.common.compiled import compiled
 
-__all__ = ["gather", "widening"]
+__all__ = ["gather", "total_loss", "widening"]
 
 _TIE = 1e-12
 _BOX = np.int64(0)
@@ -64,6 +64,25 @@ def widening(
             total += span(meta, table, j, low[box, j], code) - parts[box, j]
         if total >= limit:
             break
+    return total
+
+
+@compiled
+def total_loss(codes: Codes, weights: Ints, classes: Ints, count: int, shape: Shape) -> float:
+    """The sum over classes of people * loss; entries without a class lose nothing."""
+    meta, table = shape.meta, shape.table
+    d = codes.shape[1]
+    low, high = np.empty((count, d), np.int32), np.empty((count, d), np.int32)
+    bits, parts, people = np.empty((count, meta[d - 1, WORD_END]), np.uint64), np.zeros((count, d)), np.zeros(count)
+    for c in range(count):
+        clear(low, high, bits, c)
+    for i in range(len(codes)):
+        if classes[i] >= 0:
+            people[classes[i]] += weights[i]
+            add_item(meta, codes, i, low, high, bits, classes[i])
+    total = 0.0
+    for c in range(count):
+        total += people[c] * fill_parts(meta, table, low, high, bits, parts, c)
     return total
 
 
@@ -138,11 +157,11 @@ def gather(
     distances, near, values = np.empty(m), np.empty(2 * most, np.int64), np.empty(2 * most)
     members, taken_items = np.empty(m, np.int64), np.empty(m, np.int64)
     found, mean, placed = 0, 0.0, 0
-    room = slots
+    borrow = lent.any()
     for seed in order:
         if lent[seed] or classes[seed] >= 0:
             continue
-        if left < 2 * rules.k and found > 0 or room < 1:
+        if left < 2 * rules.k and found > 0 and not borrow:
             break
         clear(low, high, bits, _BOX)
         fill_distances(meta, table, points, slots, codes[seed], distances)
