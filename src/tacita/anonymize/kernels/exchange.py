@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.kernels.boxes import (
+    KIND,
+    LINE,
     WORD_END,
     Bits,
     Codes,
     Floats,
     Ints,
     Shape,
-    add_box,
     add_item,
     clear,
     copy_box,
     fill_parts,
+    loss,
 )
 from tacita.anonymize.kernels.gather import widening
 from tacita.anonymize.kernels.holds import People, Rules, Stamps, fits, stamps
@@ -97,7 +99,6 @@ def _refresh(meta: Ints, table: Floats, codes: Codes, weights: Ints, b: _Block, 
     clear(b.low, b.high, b.bits, c)
     for a in range(held):
         i = b.members[c, a]
-        copy_box(b.other_low, b.other_high, b.other_bits, i, 0)
         for j in range(len(meta)):
             b.other_low[i, j] = min(b.low[c, j], b.after_low[a + 1, j])
             b.other_high[i, j] = max(b.high[c, j], b.after_high[a + 1, j])
@@ -126,22 +127,32 @@ def _may(b: _Block, c: int, out: int, into: int, items: Ints, people: People, ru
 
 @compiled
 def _neighbours(meta: Ints, table: Floats, codes: Codes, b: _Block, count: int, most: int) -> Ints:
-    """The nearest classes of each: between the middles of lines and the first values of others."""
-    d = len(meta)
+    """The classes whose common box with a class loses least, among those whose middles are nearest."""
+    d, wider = len(meta), 3 * most
     points, distances = np.empty((d, count)), np.empty(count)
-    near, values = np.empty(2 * most, np.int64), np.empty(2 * most)
+    near, values = np.empty(2 * wider, np.int64), np.empty(2 * wider)
     found = np.full((count, most), -1, np.int64)
-    middle = np.empty((count, d), np.int32)
+    low, high, bits = b.after_low, b.after_high, b.after_bits
     for c in range(count):
         for j in range(d):
-            middle[c, j] = codes[b.members[c, b.held[c] // 2], j] if b.held[c] else 0
-            points[j, c] = coordinate(meta, table, j, middle[c, j])
+            if meta[j, KIND] == LINE:
+                first, last = (coordinate(meta, table, j, b.low[c, j]), coordinate(meta, table, j, b.high[c, j]))
+                points[j, c] = (first + last) / 2
+            else:
+                points[j, c] = float(codes[b.members[c, b.held[c] // 2], j])
     for c in range(count):
-        fill_distances(meta, table, points, count, middle[c], distances)
+        fill_distances(meta, table, points, count, c, distances)
         distances[c] = np.inf
-        held = smallest(distances, count, most, near, values)
-        rank = np.argsort(values[:held], kind="mergesort")
+        held = smallest(distances, count, wider, near, values)
         for q in range(held):
+            e = near[q]
+            for j in range(d):
+                low[0, j], high[0, j] = min(b.low[c, j], b.low[e, j]), max(b.high[c, j], b.high[e, j])
+            for word in range(bits.shape[1]):
+                bits[0, word] = b.bits[c, word] | b.bits[e, word]
+            values[q] = np.inf if e == c else loss(meta, table, low, high, bits, np.int64(0)) - b.wide[e]
+        rank = np.argsort(values[:held], kind="mergesort")
+        for q in range(min(held, most)):
             found[c, q] = near[rank[q]] if near[rank[q]] != c else -1
     return found
 

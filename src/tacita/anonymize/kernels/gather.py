@@ -110,6 +110,23 @@ def _eccentricity(meta: Ints, table: Floats, codes: Codes, weights: Ints, people
 
 
 @compiled
+def _count_values(item: int, people: People, tally: Ints) -> None:
+    """Add the sensitive values of an item; without those of people who have several items, which need not be exact."""
+    for i in range(people.value_start[item], people.value_start[item + 1]):
+        tally[people.value[i]] += people.value_count[i]
+
+
+@compiled
+def _surplus(item: int, people: People, rules: Rules, tally: Ints, size: int) -> float:
+    """How many people of an item have values that a class of `size` people would have more often than the table."""
+    total, least = 0.0, max(size, rules.k)
+    for i in range(people.value_start[item], people.value_start[item + 1]):
+        value = people.value[i]
+        total += max(0.0, tally[value] + people.value_count[i] - rules.shares[0, value] * least)
+    return total
+
+
+@compiled
 def gather(
     codes: Codes,
     weights: Ints,
@@ -119,7 +136,7 @@ def gather(
     people: People,
     rules: Rules,
     spread: int,
-    prefer: float,
+    balance: float,
     classes: Ints,
 ) -> int:
     """Write the class of each entry of a block, -1 for what was not borrowed; returns how many, or -1 if it failed.
@@ -133,7 +150,7 @@ def gather(
         people: People of each item.
         rules: Conditions.
         spread: Candidates of a class, over k.
-        prefer: How much an item that needs a class is preferred, in mean losses of the classes so far.
+        balance: How much a person whose sensitive value the class has too often costs, in mean losses of a person.
         classes: Where the classes are written.
     """
     meta, table = shape.meta, shape.table
@@ -156,6 +173,7 @@ def gather(
     slots, most = m, max(spread * rules.k, 16)
     distances, near, values = np.empty(m), np.empty(2 * most, np.int64), np.empty(2 * most)
     members, taken_items = np.empty(m, np.int64), np.empty(m, np.int64)
+    tally = np.zeros(rules.shares.shape[1], np.int64)
     found, mean, placed = 0, 0.0, 0
     borrow = lent.any()
     for seed in order:
@@ -164,11 +182,13 @@ def gather(
         if left < 2 * rules.k and found > 0 and not borrow:
             break
         clear(low, high, bits, _BOX)
-        fill_distances(meta, table, points, slots, codes[seed], distances)
+        fill_distances(meta, table, points, slots, slot_of[seed], distances)
         distances[slot_of[seed]] = np.inf
         count = smallest(distances, slots, most, near, values)
         size, held, wide = weights[seed], 1, 0.0
         members[0], taken_items[0] = seed, items[seed]
+        tally[:] = 0
+        _count_values(items[seed], people, tally)
         add_item(meta, codes, seed, low, high, bits, _BOX)
         good = size >= rules.k and (not rules.checked or fits(taken_items, ones, np.int64(1), np.int64(0), held, people, rules, seen))
         while not good and count > 0:
@@ -176,14 +196,21 @@ def gather(
             least, chosen = np.inf, -1
             for c in range(count):
                 entry = entry_at[near[c]]
-                benefit = 0.0 if lent[entry] else prefer * mean * weights[entry] / rules.k
-                more = widening(meta, table, codes, entry, low, high, bits, parts, _BOX, least + benefit) - benefit
-                if more < least - _TIE:
-                    least, chosen = more, c
+                benefit = 0.0 if lent[entry] else mean * weights[entry]
+                if rules.checked:
+                    benefit -= balance * mean * _surplus(items[entry], people, rules, tally, size + weights[entry])
+                people_then = max(size + weights[entry], rules.k)
+                limit = (least + benefit) / people_then - wide
+                if limit <= 0.0:
+                    continue
+                more = widening(meta, table, codes, entry, low, high, bits, parts, _BOX, limit)
+                if more < limit - _TIE or chosen < 0:
+                    least, chosen = people_then * (wide + more) - benefit, c
             entry = entry_at[near[chosen]]
             members[held], taken_items[held] = entry, items[entry]
             held += 1
             size += weights[entry]
+            _count_values(items[entry], people, tally)
             add_item(meta, codes, entry, low, high, bits, _BOX)
             count -= 1
             for c in range(chosen, count):

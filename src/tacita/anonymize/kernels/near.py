@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacita.anonymize.kernels.boxes import AT, KIND, LINE, SET, SIZE, Codes, Floats, Ints, span
+from tacita.anonymize.kernels.boxes import AT, KIND, LINE, SET, SIZE, Floats, Ints, span
 from tacita.common.compiled import compiled
 
 __all__ = ["coordinate", "fill_distances", "smallest"]
@@ -24,13 +24,13 @@ def coordinate(meta: Ints, table: Floats, j: int, code: int) -> float:
 
 
 @compiled
-def fill_distances(meta: Ints, table: Floats, points: Floats, count: int, codes: Codes, found: Floats) -> None:
-    """Distances from an item, given by its codes, to the first `count` points."""
+def fill_distances(meta: Ints, table: Floats, points: Floats, count: int, at: int, found: Floats) -> None:
+    """Distances from the point number `at` to the first `count` points."""
     for i in range(count):
         found[i] = 0.0
     for j in range(len(meta)):
-        here = coordinate(meta, table, j, codes[j])
         row = points[j]
+        here = row[at]
         if meta[j, KIND] == LINE:
             for i in range(count):
                 found[i] += abs(row[i] - here)

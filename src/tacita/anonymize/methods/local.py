@@ -44,9 +44,9 @@ Ints = NDArray[np.int64]
 _BLOCK = 4096  # combinations of a block, about
 _SAMPLES = 3  # blocks on which both ways are tried
 _SPREAD = 3  # candidates of a gathered class, over k
-_PREFER = 1.0
+_BALANCE = 3.0
 _GROUP, _SEEDS, _POWER = 4, 6, 0.4  # cuts: groups of this many k are also cut by gathering
-_NEAR, _ROUNDS = 8, 2
+_NEAR, _ROUNDS, _PAIRS = 10, 2, 160  # exchanges: classes near by (fewer for large k, whose pairs cost more), rounds
 _LARGEST = 64  # entries of a class that takes part in exchanges, or 3 k
 
 
@@ -138,15 +138,14 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
     if judge.slow or budget or not m:
         return _cut_all(entries, shape, judge, budget)
     coarse = judge.rules._replace(k=max(_BLOCK // 2, 4 * k))
-    people = judge.people if not entries.lent.any() else judge.people
-    blocks, _ = partition_tree(entries.codes, entries.weights, shape, people, coarse, Choice(False, 0, 1, 1.0), 0)
+    blocks, _ = partition_tree(entries.codes, entries.weights, shape, judge.people, coarse, Choice(False, 0, 1, 1.0), 0)
     order = np.argsort(blocks, kind="stable")
     parts = np.split(order, np.searchsorted(blocks[order], np.arange(1, int(blocks.max(initial=0)) + 1)))
     ways = [_gathered, _cut]
-    if len(parts) > _SAMPLES:
-        sums = np.zeros(2)
-        for at in range(_SAMPLES):
-            part = entries.only(parts[len(parts) * (2 * at + 1) // (2 * _SAMPLES)])
+    if len(parts) > 1:
+        sums, samples = np.zeros(2), max(1, min(_SAMPLES, len(parts) // 4))
+        for at in range(samples):
+            part = entries.only(parts[len(parts) * (2 * at + 1) // (2 * samples)])
             sums += [found[2] for found in (way(part, shape, judge) for way in ways)]
         ways = [ways[int(np.argmin(sums))]]
     for chosen in parts:
@@ -163,7 +162,7 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
 def _gathered(part: _Entries, shape: Shape, judge: Judge) -> tuple[Ints, int, float]:
     found = np.empty(len(part.codes), np.int64)
     count = gather(
-        part.codes, part.weights, part.lent, part.items, shape, judge.people, judge.rules, _SPREAD, _PREFER, found
+        part.codes, part.weights, part.lent, part.items, shape, judge.people, judge.rules, _SPREAD, _BALANCE, found
     )
     return found, count, total_loss(part.codes, part.weights, found, count, shape) if count >= 0 else np.inf
 
@@ -207,7 +206,7 @@ def _cut_all(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
 
 
 def _exchange(part: _Entries, inner: Ints, count: int, shape: Shape, judge: Judge) -> None:
-    largest = max(_LARGEST, 3 * judge.rules.k)
+    largest, near = max(_LARGEST, 3 * judge.rules.k), min(_NEAR, max(3, _PAIRS // judge.rules.k))
     exchange(
         part.codes,
         part.weights,
@@ -218,7 +217,7 @@ def _exchange(part: _Entries, inner: Ints, count: int, shape: Shape, judge: Judg
         shape,
         judge.people,
         judge.rules,
-        _NEAR,
+        near,
         _ROUNDS,
         largest,
     )
