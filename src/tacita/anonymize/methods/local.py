@@ -44,7 +44,7 @@ Ints = NDArray[np.int64]
 _BLOCK = 4096  # combinations of a block, about
 _SAMPLES = 3  # blocks on which both ways are tried
 _SPREAD = 3  # candidates of a gathered class, over k
-_BALANCE = 3.0
+_BALANCE = 1.0
 _GROUP, _SEEDS, _POWER = 4, 6, 0.4  # cuts: groups of this many k are also cut by gathering
 _NEAR, _ROUNDS, _PAIRS = 10, 2, 160  # exchanges: classes near by (fewer for large k, whose pairs cost more), rounds
 _LARGEST = 64  # entries of a class that takes part in exchanges, or 3 k
@@ -137,46 +137,59 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
     classes, count = np.full(m, SUPPRESSED, np.int64), 0
     if judge.slow or budget or not m:
         return _cut_all(entries, shape, judge, budget)
-    coarse = judge.rules._replace(k=max(_BLOCK // 2, 4 * k))
+    crowd = int(entries.weights.sum()) / m  # people of an entry
+    coarse = judge.rules._replace(k=max(int(_BLOCK / 2 * crowd), 4 * k))
     blocks, _ = partition_tree(entries.codes, entries.weights, shape, judge.people, coarse, Choice(False, 0, 1, 1.0), 0)
     order = np.argsort(blocks, kind="stable")
     parts = np.split(order, np.searchsorted(blocks[order], np.arange(1, int(blocks.max(initial=0)) + 1)))
-    ways = [_gathered, _cut]
-    if len(parts) > 1:
-        sums, samples = np.zeros(2), max(1, min(_SAMPLES, len(parts) // 4))
-        for at in range(samples):
-            part = entries.only(parts[len(parts) * (2 * at + 1) // (2 * samples)])
-            sums += [found[2] for found in (way(part, shape, judge) for way in ways)]
-        ways = [ways[int(np.argmin(sums))]]
-    for chosen in parts:
+    samples = max(1, min(_SAMPLES, len(parts) // 4))
+    tried: dict[int, list[_Found]] = {}
+    for at in range(samples):
+        place = len(parts) * (2 * at + 1) // (2 * samples)
+        tried[place] = [way(entries.only(parts[place]), shape, judge) for way in _WAYS]
+    better = int(np.argmin(np.sum([[found.lost for found in each] for each in tried.values()], axis=0)))
+    for place, chosen in enumerate(parts):
         part = entries.only(chosen)
-        inner, held, lost = min((way(part, shape, judge) for way in ways), key=lambda found: found[2])
-        if not np.isfinite(lost):
+        ways = tried[place] if place in tried else [_WAYS[better](part, shape, judge)]
+        best = min(ways, key=lambda found: found.lost)
+        if not np.isfinite(best.lost):
             return _cut_all(entries, shape, judge, budget)
-        _exchange(part, inner, held, shape, judge)
-        classes[chosen] = np.where(inner >= 0, inner + count, SUPPRESSED)
-        count += held
+        _exchange(part, best.classes, best.count, shape, judge)
+        classes[chosen] = np.where(best.classes >= 0, best.classes + count, SUPPRESSED)
+        count += best.count
     return classes, count
 
 
-def _gathered(part: _Entries, shape: Shape, judge: Judge) -> tuple[Ints, int, float]:
+class _Found(NamedTuple):
+    """Classes of a block, how many, and their loss; without end when there are none."""
+
+    classes: Ints
+    count: int
+    lost: float
+
+
+def _gathered(part: _Entries, shape: Shape, judge: Judge) -> _Found:
     found = np.empty(len(part.codes), np.int64)
     count = gather(
         part.codes, part.weights, part.lent, part.items, shape, judge.people, judge.rules, _SPREAD, _BALANCE, found
     )
-    return found, count, total_loss(part.codes, part.weights, found, count, shape) if count >= 0 else np.inf
+    lost = total_loss(part.codes, part.weights, found, count, shape) if count >= 0 else np.inf
+    return _Found(found, count, lost)
 
 
-def _cut(part: _Entries, shape: Shape, judge: Judge) -> tuple[Ints, int, float]:
+def _cut(part: _Entries, shape: Shape, judge: Judge) -> _Found:
     real = np.flatnonzero(~part.lent)
     found = np.full(len(part.codes), SUPPRESSED, np.int64)
     if part.weights[real].sum() < judge.rules.k:
-        return found, 0, np.inf
+        return _Found(found, 0, np.inf)
     choice = Choice(False, _GROUP * judge.rules.k, _SEEDS, 1.0, _POWER)
     people = judge.only(part.items[real]).people if judge.rules.checked else judge.people
     found[real], _ = partition_tree(part.codes[real], part.weights[real], shape, people, judge.rules, choice, 0)
     count = int(found.max(initial=-1)) + 1
-    return found, count, total_loss(part.codes, part.weights, found, count, shape)
+    return _Found(found, count, total_loss(part.codes, part.weights, found, count, shape))
+
+
+_WAYS = (_gathered, _cut)
 
 
 def _cut_all(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tuple[Ints, int]:
