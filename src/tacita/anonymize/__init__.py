@@ -22,6 +22,7 @@ _HOMES = {
     "Incognito": "methods.incognito",
     "Intervals": "hierarchy",
     "KmAnonymity": "methods.transactions",
+    "LocalRecoding": "methods.local",
     "Loss": "loss",
     "Mask": "masking.mask",
     "Masked": "masking.masked",

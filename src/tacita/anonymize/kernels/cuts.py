@@ -279,7 +279,9 @@ def _cut_along(
                 lost_in = loss(meta, table, low, high, bits, 3 + 3 * most + side)
             if drop != 0:
                 lost_out = loss(meta, table, low, high, bits, _OUTSIDE)
-            cost = _expected(inside, lost_in, rules.k, choice.power) + _expected(outside, lost_out, rules.k, choice.power)
+            cost = _expected(inside, lost_in, rules.k, choice.power) + _expected(
+                outside, lost_out, rules.k, choice.power
+            )
             if choice.by_span and not dropping:
                 cost = -np.float64(end)  # the cut above the median first, then the one below
             if cost >= best - _TIE:

@@ -172,7 +172,11 @@ def _pair(meta, table, codes, weights, items, b, c, e, people, rules, seen):  # 
             limit = (best - cost) / (other + wi)
             if limit > 0.0:
                 more = widening(meta, table, codes, i, b.low, b.high, b.bits, b.parts, e, limit)
-                if more < limit and _may(b, c, a, -1, items, people, rules, seen) and _may(b, e, -1, i, items, people, rules, seen):
+                if (
+                    more < limit
+                    and _may(b, c, a, -1, items, people, rules, seen)
+                    and _may(b, e, -1, i, items, people, rules, seen)
+                ):
                     best, out, back = cost + (other + wi) * more, a, -1
         for z in range(b.held[e]):
             j = b.members[e, z]
@@ -295,5 +299,8 @@ def exchange(
             break
     for c in range(some):
         _send_home(meta, table, codes, weights, lent, b, c, rules.k, classes)
+        needed = False
         for a in range(b.held[c]):
-            classes[b.members[c, a]] = names[c]
+            needed |= not lent[b.members[c, a]]
+        for a in range(b.held[c]):
+            classes[b.members[c, a]] = names[c] if needed else -1

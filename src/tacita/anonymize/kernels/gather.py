@@ -193,7 +193,9 @@ def gather(
         tally[:] = 0
         _count_values(items[seed], people, tally)
         add_item(meta, codes, seed, low, high, bits, _BOX)
-        good = size >= rules.k and (not rules.checked or fits(taken_items, ones, np.int64(1), np.int64(0), held, people, rules, seen))
+        good = size >= rules.k and (
+            not rules.checked or fits(taken_items, ones, np.int64(1), np.int64(0), held, people, rules, seen)
+        )
         while not good and count > 0:
             wide = fill_parts(meta, table, low, high, bits, parts, _BOX)
             least, chosen = np.inf, -1
@@ -218,7 +220,9 @@ def gather(
             count -= 1
             for c in range(chosen, count):
                 near[c] = near[c + 1]
-            good = size >= rules.k and (not rules.checked or fits(taken_items, ones, np.int64(1), np.int64(0), held, people, rules, seen))
+            good = size >= rules.k and (
+                not rules.checked or fits(taken_items, ones, np.int64(1), np.int64(0), held, people, rules, seen)
+            )
         if not good:
             continue
         wide = fill_parts(meta, table, low, high, bits, parts, _BOX)
@@ -235,9 +239,10 @@ def gather(
         mean = (mean * placed + wide * size) / (placed + size)
         placed += size
         found += 1
-    if left == 0:
-        return found
-    return _place_rest(codes, weights, lent, items, shape, people, rules, classes, found)
+    for i in range(m):
+        if classes[i] < 0 and not lent[i]:  # also those who are no one's
+            return _place_rest(codes, weights, lent, items, shape, people, rules, classes, found)
+    return found
 
 
 @compiled
@@ -302,13 +307,11 @@ def _place_rest(
             following[i], head[to] = head[to], i
             add_item(meta, codes, i, low, high, bits, to)
             wide[to] = fill_parts(meta, table, low, high, bits, parts, to)
-    held, size = 0, 0
+    done = True
     for i in range(m):
         if classes[i] < 0 and not lent[i]:
-            group[held] = items[i]
-            held, size = held + 1, size + weights[i]
-            classes[i] = found
-    if held == 0:
+            classes[i], done = found, False
+    if done:
         return found
     return _absorb(codes, weights, items, shape, people, rules, classes, found)
 

@@ -100,7 +100,7 @@ class LocalRecoding:
             lent=np.arange(len(rest) + len(lender)) >= len(rest),
             items=np.concatenate([np.arange(len(rest)), np.zeros(len(lender), np.int64)]),
         )
-        classes, count = _classes(entries, shape, others, budget)
+        classes, count = _numbered(_classes(entries, shape, others, budget))
         homes = count + np.arange(len(single))
         used = np.flatnonzero(classes[len(rest) :] != SUPPRESSED)
         if not len(used):
@@ -117,6 +117,15 @@ class LocalRecoding:
         return recoding_of(distinct, pairs % place, Style.TIGHT, items=pairs // place, shares=shares)
 
 
+def _numbered(classes: Ints) -> tuple[Ints, int]:
+    """The classes, numbered without gaps, and how many there are."""
+    kept = classes != SUPPRESSED
+    names, numbers = np.unique(classes[kept], return_inverse=True)
+    found = np.full(len(classes), SUPPRESSED, np.int64)
+    found[kept] = numbers.reshape(-1)
+    return found, len(names)
+
+
 def _lend(weights: Ints, single: Ints, k: int) -> tuple[Ints, Ints]:
     """Which combinations lend how many people: 1, 1, 2, 4, ... of those above k, at most 2 k of one combination."""
     spare = np.minimum(weights[single] - k, 2 * k)
@@ -131,8 +140,8 @@ def _lend(weights: Ints, single: Ints, k: int) -> tuple[Ints, Ints]:
     return np.concatenate(lender), np.concatenate(chunk)
 
 
-def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tuple[Ints, int]:
-    """The class of each entry, and how many classes there are; without a class are the suppressed and those not lent."""
+def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> Ints:
+    """The class of each entry; without one are the suppressed, and people who are not lent in the end."""
     k, m = judge.rules.k, len(entries.codes)
     classes, count = np.full(m, SUPPRESSED, np.int64), 0
     if judge.slow or budget or not m:
@@ -142,7 +151,7 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
     blocks, _ = partition_tree(entries.codes, entries.weights, shape, judge.people, coarse, Choice(False, 0, 1, 1.0), 0)
     order = np.argsort(blocks, kind="stable")
     parts = np.split(order, np.searchsorted(blocks[order], np.arange(1, int(blocks.max(initial=0)) + 1)))
-    samples = max(1, min(_SAMPLES, len(parts) // 4))
+    samples = min(_SAMPLES, (len(parts) + 1) // 2)
     tried: dict[int, list[_Found]] = {}
     for at in range(samples):
         place = len(parts) * (2 * at + 1) // (2 * samples)
@@ -157,7 +166,7 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
         _exchange(part, best.classes, best.count, shape, judge)
         classes[chosen] = np.where(best.classes >= 0, best.classes + count, SUPPRESSED)
         count += best.count
-    return classes, count
+    return classes
 
 
 class _Found(NamedTuple):
@@ -192,7 +201,7 @@ def _cut(part: _Entries, shape: Shape, judge: Judge) -> _Found:
 _WAYS = (_gathered, _cut)
 
 
-def _cut_all(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tuple[Ints, int]:
+def _cut_all(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> Ints:
     """Cut all combinations at once, which may suppress some, and exchange within blocks of neighbouring classes."""
     real = np.flatnonzero(~entries.lent)
     classes = np.full(len(entries.codes), SUPPRESSED, np.int64)
@@ -215,7 +224,7 @@ def _cut_all(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> tupl
             _exchange(part, inner, last - first, shape, judge)
             classes[chosen] = inner + first
             first = last
-    return classes, count
+    return classes
 
 
 def _exchange(part: _Entries, inner: Ints, count: int, shape: Shape, judge: Judge) -> None:
