@@ -89,14 +89,20 @@ class LocalRecoding:
         shape, judge = shape_of(distinct), Judge.of(distinct, conditions)
         if not judge.together(np.arange(len(distinct.codes))):
             raise impossible(conditions)
-        alone = alone_combinations(distinct, judge)
+        k, weights = judge.rules.k, distinct.weights
+        alone, lender, chunk = alone_combinations(distinct, judge), np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if not judge.rules.checked and distinct.persons is None and not budget:
+            lender, chunk = _lend(weights, np.flatnonzero(weights >= k), k)
+            enough = int(weights[weights < k].sum() + chunk.sum()) >= k
+            if enough and (weights < k).any():
+                alone = weights >= k
+            else:
+                lender, chunk = lender[:0], chunk[:0]
         rest, single = np.flatnonzero(~alone), np.flatnonzero(alone)
         others = judge.only(rest)
-        may_lend = not judge.rules.checked and distinct.persons is None and not budget
-        lender, chunk = _lend(distinct.weights, single, judge.rules.k) if may_lend and len(rest) else (single[:0],) * 2
         entries = _Entries(
             codes=np.concatenate([distinct.codes[rest], distinct.codes[lender]]),
-            weights=np.concatenate([distinct.weights[rest], chunk]).astype(np.int64),
+            weights=np.concatenate([weights[rest], chunk]).astype(np.int64),
             lent=np.arange(len(rest) + len(lender)) >= len(rest),
             items=np.concatenate([np.arange(len(rest)), np.zeros(len(lender), np.int64)]),
         )
@@ -108,11 +114,11 @@ class LocalRecoding:
             every[rest], every[single] = classes[: len(rest)], homes
             return recoding_of(distinct, every, Style.TIGHT)
         borrowed, people = lender[used], chunk[used]
-        stay = distinct.weights[single] - np.bincount(np.searchsorted(single, borrowed), people, len(single))
+        stay = weights[single] - np.bincount(np.searchsorted(single, borrowed), people, len(single))
         item = np.concatenate([rest, single, borrowed])
         into = np.concatenate([classes[: len(rest)], homes, classes[len(rest) :][used]])
         pairs, which = np.unique(item * (count + len(single)) + into, return_inverse=True)
-        shares = np.bincount(which, np.concatenate([distinct.weights[rest], stay, people])).astype(np.int64)
+        shares = np.bincount(which, np.concatenate([weights[rest], stay, people])).astype(np.int64)
         place = count + len(single)
         return recoding_of(distinct, pairs % place, Style.TIGHT, items=pairs // place, shares=shares)
 
@@ -161,6 +167,8 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> Ints
         part = entries.only(chosen)
         ways = tried[place] if place in tried else [_WAYS[better](part, shape, judge)]
         best = min(ways, key=lambda found: found.lost)
+        if not np.isfinite(best.lost) and place not in tried:
+            best = _WAYS[1 - better](part, shape, judge)
         if not np.isfinite(best.lost):
             return _cut_all(entries, shape, judge, budget)
         _exchange(part, best.classes, best.count, shape, judge)
