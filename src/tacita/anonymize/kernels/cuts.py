@@ -49,7 +49,7 @@ class Choice(NamedTuple):
     gather: int  # groups of at most so many items are also cut by gathering the nearest around some of them
     seeds: int  # around how many
     slack: float  # how many times the loss of the best cut a gathered class may cost: it leaves classes nearer to k
-    power: float = 0.0  # a side that can be cut into n classes is expected to lose n ** -power of its loss in the end
+    power: float = 0.0  # of people over k times the classes that they can be: prefers sides that divide without rest
 
 
 class _Desk(NamedTuple):
@@ -301,7 +301,7 @@ def _cut_along(
 
 @compiled
 def _expected(people: int, lost: float, k: int, power: float) -> float:
-    """The loss of a side once it is cut further, as far as it can be."""
+    """The loss of a side, more where its classes will have more than k people: widths grow with a root of people."""
     if power == 0.0 or people < k:
         return people * lost
     return people * lost * (people / (k * (people // k))) ** power

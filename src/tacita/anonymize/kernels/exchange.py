@@ -26,8 +26,8 @@ from tacita.anonymize.kernels.boxes import (
     copy_box,
     fill_parts,
     loss,
+    widening,
 )
-from tacita.anonymize.kernels.gather import widening
 from tacita.anonymize.kernels.holds import People, Rules, Stamps, fits, stamps
 from tacita.anonymize.kernels.near import coordinate, fill_distances, smallest
 from tacita.common.compiled import compiled
@@ -158,7 +158,19 @@ def _neighbours(meta: Ints, table: Floats, codes: Codes, b: _Block, count: int, 
 
 
 @compiled
-def _pair(meta, table, codes, weights, items, b, c, e, people, rules, seen):  # type: ignore[no-untyped-def]
+def _pair(
+    meta: Ints,
+    table: Floats,
+    codes: Codes,
+    weights: Ints,
+    items: Ints,
+    b: _Block,
+    c: int,
+    e: int,
+    people: People,
+    rules: Rules,
+    seen: Stamps,
+) -> bool:
     """Make the best exchange of two classes; returns whether there was one."""
     k, most = rules.k, b.members.shape[1]
     size, other = b.size[c], b.size[e]
@@ -212,7 +224,17 @@ def _pair(meta, table, codes, weights, items, b, c, e, people, rules, seen):  # 
 
 
 @compiled
-def _send_home(meta, table, codes, weights, lent, b, c, k, classes):  # type: ignore[no-untyped-def]
+def _send_home(
+    meta: Ints,
+    table: Floats,
+    codes: Codes,
+    weights: Ints,
+    lent: NDArray[np.bool_],
+    b: _Block,
+    c: int,
+    k: int,
+    classes: Ints,
+) -> None:
     """Let entries that are lent go back while their class can spare them."""
     changed, a = False, 0
     while a < b.held[c]:

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.anonymize.criteria.conditions import Conditions
-from tacita.anonymize.kernels.boxes import Shape
+from tacita.anonymize.kernels.boxes import Shape, total_loss
 from tacita.anonymize.kernels.cuts import Choice, partition_tree
 from tacita.anonymize.kernels.exchange import exchange
-from tacita.anonymize.kernels.gather import gather, total_loss
+from tacita.anonymize.kernels.gather import gather
 from tacita.anonymize.labels import Style, recoding_of
 from tacita.anonymize.methods.judge import Judge
 from tacita.anonymize.methods.mondrian import alone_combinations, impossible, shape_of
@@ -51,7 +51,7 @@ _LARGEST = 64  # entries of a class that takes part in exchanges, or 3 k
 
 
 class _Entries(NamedTuple):
-    """What is put into classes: combinations, then people who are lent."""
+    """Entries to be put into classes: combinations, then people who are lent."""
 
     codes: NDArray[np.int32]
     weights: Ints
@@ -59,7 +59,8 @@ class _Entries(NamedTuple):
     items: Ints
 
     def only(self, chosen: Ints) -> _Entries:
-        return _Entries(*(np.ascontiguousarray(each[chosen]) for each in self))
+        """Some of them."""
+        return _Entries(self.codes[chosen], self.weights[chosen], self.lent[chosen], self.items[chosen])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,7 @@ def _numbered(classes: Ints) -> tuple[Ints, int]:
 
 
 def _lend(weights: Ints, single: Ints, k: int) -> tuple[Ints, Ints]:
-    """Which combinations lend how many people: 1, 1, 2, 4, ... of those above k, at most 2 k of one combination."""
+    """Combinations that lend people, and how many at once: 1, 1, 2, 4, ... of those above k, at most 2 k of one combination."""
     spare = np.minimum(weights[single] - k, 2 * k)
     lender, chunk, size = [single[:0]], [single[:0]], 1
     first = True
@@ -142,7 +143,8 @@ def _lend(weights: Ints, single: Ints, k: int) -> tuple[Ints, Ints]:
         lender.append(single[some])
         chunk.append(np.minimum(spare[some], size))
         spare = spare - np.minimum(spare, size)
-        size, first = (1, False) if first else (2 * size, False)
+        size = 1 if first else 2 * size
+        first = False
     return np.concatenate(lender), np.concatenate(chunk)
 
 
@@ -171,17 +173,17 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> Ints
             best = _WAYS[1 - better](part, shape, judge)
         if not np.isfinite(best.lost):
             return _cut_all(entries, shape, judge, budget)
-        _exchange(part, best.classes, best.count, shape, judge)
+        _exchange(part, best.classes, best.number, shape, judge)
         classes[chosen] = np.where(best.classes >= 0, best.classes + count, SUPPRESSED)
-        count += best.count
+        count += best.number
     return classes
 
 
 class _Found(NamedTuple):
-    """Classes of a block, how many, and their loss; without end when there are none."""
+    """Classes of a block, how many, and their loss; infinite when there are none."""
 
     classes: Ints
-    count: int
+    number: int
     lost: float
 
 
