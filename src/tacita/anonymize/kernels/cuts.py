@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -300,7 +300,7 @@ def _cut_along(
 
 
 @compiled
-def _expected(people: int, lost: float, k: int, power: float) -> float:
+def _expected(people: int, lost: float, k: int, power: float) -> Any:
     """The loss of a side, more where its classes will have more than k people: widths grow with a root of people."""
     if power == 0.0 or people < k:
         return people * lost

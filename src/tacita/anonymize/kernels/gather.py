@@ -151,7 +151,7 @@ def _grow(
     mean: float,
     pool: _Pool,
 ) -> Any:
-    """Gather a class around an entry: how many entries (`pool.members`) and people it has; none when it cannot be one."""
+    """Gather a class around an entry: number of its entries (`pool.members`) and people; none when it cannot be one."""
     meta, table, low, high, bits = shape.meta, shape.table, pool.low, pool.high, pool.bits
     fill_distances(meta, table, pool.points, pool.slots[0], pool.slot_of[seed], pool.distances)
     pool.distances[pool.slot_of[seed]] = np.inf

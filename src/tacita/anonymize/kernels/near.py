@@ -7,6 +7,8 @@ of one more value, of a tree the loss of the lowest common node.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacita.anonymize.kernels.boxes import AT, KIND, LINE, SET, SIZE, Floats, Ints, span
@@ -16,7 +18,7 @@ __all__ = ["coordinate", "fill_distances", "smallest"]
 
 
 @compiled
-def coordinate(meta: Ints, table: Floats, j: int, code: int) -> float:
+def coordinate(meta: Ints, table: Floats, j: int, code: int) -> Any:
     """The coordinate of a code: of a line its position over the width, otherwise the code itself."""
     if meta[j, KIND] == LINE:
         return table[meta[j, AT] + code] / table[meta[j, AT] + meta[j, SIZE]]

@@ -43,8 +43,9 @@ Ints = NDArray[np.int64]
 # chosen on generated tables (bench/local_recoding.py): more of each loses less and takes longer
 _BLOCK = 4096  # combinations of a block, about
 _SAMPLES = 3  # blocks on which both ways are tried
+_MOST_GATHERED = 20  # classes of more people are gathered only where people are lent: cuts lose less
 _SPREAD = 3  # candidates of a gathered class, over k
-_BALANCE = 1.0
+_BALANCE = 1.0  # cost of a person whose sensitive value a class has too often
 _GROUP, _SEEDS, _POWER = 4, 6, 0.4  # cuts: groups of this many k are also cut by gathering
 _NEAR, _ROUNDS, _PAIRS = 10, 2, 160  # exchanges: classes near by (fewer for large k, whose pairs cost more), rounds
 _LARGEST = 64  # entries of a class that takes part in exchanges, or 3 k
@@ -134,7 +135,7 @@ def _numbered(classes: Ints) -> tuple[Ints, int]:
 
 
 def _lend(weights: Ints, single: Ints, k: int) -> tuple[Ints, Ints]:
-    """Combinations that lend people, and how many at once: 1, 1, 2, 4, ... of those above k, at most 2 k of one combination."""
+    """Combinations that lend people, and how many at once: 1, 1, 2, 4, ... of those above k, at most 2 k of one."""
     spare = np.minimum(weights[single] - k, 2 * k)
     lender, chunk, size = [single[:0]], [single[:0]], 1
     first = True
@@ -161,10 +162,11 @@ def _classes(entries: _Entries, shape: Shape, judge: Judge, budget: int) -> Ints
     parts = np.split(order, np.searchsorted(blocks[order], np.arange(1, int(blocks.max(initial=0)) + 1)))
     samples = min(_SAMPLES, (len(parts) + 1) // 2)
     tried: dict[int, list[_Found]] = {}
-    for at in range(samples):
+    for at in range(samples if k <= _MOST_GATHERED or entries.lent.any() else 0):
         place = len(parts) * (2 * at + 1) // (2 * samples)
         tried[place] = [way(entries.only(parts[place]), shape, judge) for way in _WAYS]
-    better = int(np.argmin(np.sum([[found.lost for found in each] for each in tried.values()], axis=0)))
+    sums = np.sum([[found.lost for found in each] for each in tried.values()], axis=0) if tried else [1.0, 0.0]
+    better = int(np.argmin(sums))
     for place, chosen in enumerate(parts):
         part = entries.only(chosen)
         ways = tried[place] if place in tried else [_WAYS[better](part, shape, judge)]
