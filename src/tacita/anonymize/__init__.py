@@ -26,6 +26,7 @@ _HOMES = {
     "Incognito": "methods.incognito",
     "Intervals": "hierarchies.rules",
     "KmAnonymity": "methods.transactions",
+    "LocalRecoding": "methods.local",
     "Loss": "loss",
     "Mask": "masking.mask",
     "Masked": "masking.masked",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.anonymize.slow_cuts import CUTS_ONLY, QUICK, cost, every_cut, groups_of, people, read, tables
 
 from tacita.anonymize import Anonymize, Conditions, Hierarchy, read_distinct_rows
-from tacita.anonymize.kernels.cuts import partition
+from tacita.anonymize.kernels.cuts import Choice, partition
 from tacita.anonymize.methods.judge import people_of, rules_of
 from tacita.anonymize.methods.mondrian import shape_of
 from tacita.domain import Categorical, Domain, Numeric
@@ -60,3 +60,12 @@ def test_a_cut_is_the_one_with_the_least_loss(tree, data, k):
     assert cost(distinct, found) == pytest.approx(
         min((cost(distinct, cut) for cut in allowed), default=cost(distinct, [everyone]))
     )
+
+
+@pytest.mark.parametrize(("power", "sizes"), [(0.0, [3, 3]), (1.0, [2, 2, 2])])
+def test_a_power_prefers_sides_that_divide_without_rest(power, sizes):
+    """1 to 6 with k = 2: in the middle the loss is least, but threes cannot be cut further."""
+    distinct, shape, who = read(pa.table({"x": [1, 2, 3, 4, 5, 6], "pet": ["ant"] * 6, "y": [0.5] * 6}), False)
+    rules = rules_of(distinct, Conditions(k=2))
+    classes = partition(distinct.codes, distinct.weights, shape, who, rules, Choice(False, 0, 1, 1.0, power), 0)
+    assert sorted(len(items) for items in groups_of(classes)) == sizes

@@ -1,1 +1,1 @@
-"""Compiled loops of anonymization: boxes, cuts, groups, and whether a group may be a class."""
+"""Compiled loops of anonymization: boxes, cuts, gathered classes, exchanges, groups, whether a group may be a class."""

@@ -34,6 +34,8 @@ __all__ = [
     "fill_parts",
     "loss",
     "span",
+    "total_loss",
+    "widening",
 ]
 
 LINE, SET, TREE = 0, 1, 2
@@ -160,3 +162,51 @@ def copy_box(low: Codes, high: Codes, bits: Bits, box: int, other: int) -> None:
         high[box, j] = high[other, j]
     for word in range(bits.shape[1]):
         bits[box, word] = bits[other, word]
+
+
+@compiled
+def widening(
+    meta: Ints,
+    table: Floats,
+    codes: Codes,
+    item: int,
+    low: Codes,
+    high: Codes,
+    bits: Bits,
+    parts: Floats,
+    box: int,
+    limit: float,
+) -> float:
+    """The loss that a box gains by an item; a number of at least `limit` as soon as it is that large."""
+    total = 0.0
+    for j in range(len(meta)):
+        code = codes[item, j]
+        if meta[j, KIND] == SET:
+            if not (bits[box, meta[j, WORD] + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1):
+                total += table[meta[j, AT] + meta[j, SIZE] + 1]
+        elif code < low[box, j]:
+            total += span(meta, table, j, code, high[box, j]) - parts[box, j]
+        elif code > high[box, j]:
+            total += span(meta, table, j, low[box, j], code) - parts[box, j]
+        if total >= limit:
+            break
+    return total
+
+
+@compiled
+def total_loss(codes: Codes, weights: Ints, classes: Ints, count: int, shape: Shape) -> float:
+    """The sum over classes of people * loss; entries without a class lose nothing."""
+    meta, table = shape.meta, shape.table
+    d = codes.shape[1]
+    low, high = np.empty((count, d), np.int32), np.empty((count, d), np.int32)
+    bits, parts, people = np.empty((count, meta[d - 1, WORD_END]), np.uint64), np.zeros((count, d)), np.zeros(count)
+    for c in range(count):
+        clear(low, high, bits, c)
+    for i in range(len(codes)):
+        if classes[i] >= 0:
+            people[classes[i]] += weights[i]
+            add_item(meta, codes, i, low, high, bits, classes[i])
+    total = 0.0
+    for c in range(count):
+        total += people[c] * fill_parts(meta, table, low, high, bits, parts, c)
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class Choice(NamedTuple):
     gather: int  # groups of at most so many items are also cut by gathering the nearest around some of them
     seeds: int  # around how many
     slack: float  # how many times the loss of the best cut a gathered class may cost: it leaves classes nearer to k
+    power: float = 0.0  # of people over k times the classes that they can be: prefers sides that divide without rest
 
 
 class _Desk(NamedTuple):
@@ -278,7 +279,9 @@ def _cut_along(
                 lost_in = loss(meta, table, low, high, bits, 3 + 3 * most + side)
             if drop != 0:
                 lost_out = loss(meta, table, low, high, bits, _OUTSIDE)
-            cost = inside * lost_in + outside * lost_out
+            cost = _expected(inside, lost_in, rules.k, choice.power) + _expected(
+                outside, lost_out, rules.k, choice.power
+            )
             if choice.by_span and not dropping:
                 cost = -np.float64(end)  # the cut above the median first, then the one below
             if cost >= best - _TIE:
@@ -294,6 +297,14 @@ def _cut_along(
             for i in range(first, last):
                 desk.side[i] = desk.mark[i] if drop < 0 else (1 if desk.mark[i] == drop else 0)
     return best
+
+
+@compiled
+def _expected(people: int, lost: float, k: int, power: float) -> Any:
+    """The loss of a side, more where its classes will have more than k people: widths grow with a root of people."""
+    if power == 0.0 or people < k:
+        return people * lost
+    return people * lost * (people / (k * (people // k))) ** power
 
 
 @compiled
@@ -379,8 +390,8 @@ def _gather(
         for i in range(first, last):
             if mark[i] == 0:
                 add_item(meta, desk.codes, i, low, high, bits, _OUTSIDE)
-        cost = inside * loss(meta, table, low, high, bits, _INSIDE)
-        cost += (total - inside) * loss(meta, table, low, high, bits, _OUTSIDE)
+        cost = _expected(inside, loss(meta, table, low, high, bits, _INSIDE), rules.k, choice.power)
+        cost += _expected(total - inside, loss(meta, table, low, high, bits, _OUTSIDE), rules.k, choice.power)
         if cost < best - _TIE and _both_fit(first, last, np.int64(-1), people, rules, desk, seen):
             best = cost
             for i in range(first, last):

@@ -1,1 +1,1 @@
-"""Ways to find a recoding: Mondrian, full-domain lattices, Bayardo's search, k^m-anonymity."""
+"""Ways to find a recoding: Mondrian, local recoding, full-domain lattices, Bayardo's search, k^m-anonymity."""

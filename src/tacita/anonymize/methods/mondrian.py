@@ -36,7 +36,7 @@ from tacita.anonymize.quasi import DistinctRows
 from tacita.errors import InvalidInput
 from tacita.tables.recoding import SUPPRESSED, Axis, Recoding
 
-__all__ = ["Mondrian", "shape_of"]
+__all__ = ["Mondrian", "alone_combinations", "impossible", "shape_of"]
 
 Ints = NDArray[np.int64]
 Mode = Literal["strict", "relaxed", "legacy"]
@@ -90,9 +90,9 @@ class Mondrian:
         shape, judge = shape_of(distinct), Judge.of(distinct, conditions)
         everyone = np.arange(len(distinct.codes))
         if not judge.together(everyone):
-            raise _impossible(conditions)
+            raise impossible(conditions)
         by_span = self.choose == "span"
-        alone = np.zeros(len(everyone), np.bool_) if by_span else _alone(distinct, judge)
+        alone = np.zeros(len(everyone), np.bool_) if by_span else alone_combinations(distinct, judge)
         rest = np.flatnonzero(~alone)
         classes = np.full(len(everyone), SUPPRESSED, np.int64)
         choice = Choice(by_span, 0 if by_span else _GATHER, _SEEDS, _SLACK)
@@ -127,7 +127,8 @@ class Mondrian:
         return recoding_of(distinct, pairs % max(count, 1), Style.TIGHT, items=pairs // max(count, 1), shares=shares)
 
 
-def _impossible(conditions: Conditions) -> InvalidInput:
+def impossible(conditions: Conditions) -> InvalidInput:
+    """The error when no recoding meets the conditions."""
     return InvalidInput(
         "not even one class of all people meets the conditions",
         field="conditions",
@@ -136,7 +137,7 @@ def _impossible(conditions: Conditions) -> InvalidInput:
     )
 
 
-def _alone(distinct: DistinctRows, judge: Judge) -> NDArray[np.bool_]:
+def alone_combinations(distinct: DistinctRows, judge: Judge) -> NDArray[np.bool_]:
     """Combinations that may be a class by themselves, if the remaining people may be one too."""
     many = np.flatnonzero(distinct.weights >= judge.rules.k)
     alone = np.zeros(len(distinct.codes), np.bool_)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from tacita.anonymize.methods.bayardo import Bayardo
 from tacita.anonymize.methods.datafly import Datafly
 from tacita.anonymize.methods.incognito import Incognito
+from tacita.anonymize.methods.local import LocalRecoding
 from tacita.anonymize.methods.mondrian import Mondrian
 from tacita.anonymize.methods.ola import Ola
 from tacita.anonymize.methods.samarati import Samarati
@@ -27,6 +28,7 @@ METHODS: dict[str, Any] = {
     kind.method: kind
     for kind in (
         Mondrian,
+        LocalRecoding,
         Datafly,
         Samarati,
         Ola,
