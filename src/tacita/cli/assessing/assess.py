@@ -17,6 +17,7 @@ from tacita.cli.parts.options import Json, SchemaFile, TableName
 from tacita.common.whole import write_text
 from tacita.domain import Domain
 from tacita.engines.connect import connect
+from tacita.engines.local.files.base import Checked
 from tacita.engines.local.files.open import open_source
 from tacita.errors import InvalidInput
 
@@ -40,7 +41,8 @@ def read_table(source: str, domain: Domain | None = None) -> pa.Table:
     """Read all columns of a file; those of a text file as texts, in the dialect of the schema or plain."""
     opened = open_source(source, domain)
     names = opened.columns if domain is None else [name for name in opened.columns if name in domain.names]
-    return pa.Table.from_batches(list(opened.batches(names)))
+    read = opened.checked if isinstance(opened, Checked) else opened.batches
+    return pa.Table.from_batches(list(read(names)))
 
 
 def _document(path: Path, read: Callable[[str], T], field: str) -> T:
