@@ -33,6 +33,7 @@ ROOMS = {
     "server/routes/releases": ("server", "as all routes"),
     "testing": ("testing", "contracts are run by the rooms they are for, each with a broken twin"),
     "wire": ("server/test_serialise.py", "models of requests and answers: every one is sent through its route"),
+    "wire/rows": ("server/test_serialise.py", "as all models"),
 }
 
 # test file: the modules beside the one of its name that it tests, relative to its room where no room is named
@@ -93,7 +94,7 @@ TOGETHER = {
     "query/test_measures.py": ("quantiles", "readings"),
     "query/test_network.py": ("released_network",),
     "query/test_statistics.py": ("answer",),
-    "server/releasing/test_anonymized.py": ("server/data/policies",),
+    "server/releasing/test_anonymized.py": ("server/data/policies", "unpaid"),
     "server/releasing/test_synthetic.py": ("answers", "files"),
     "server/releasing/test_federated.py": ("synthesize/federated/planning",),
     "server/routes/test_query.py": ("server/releasing/queries",),

@@ -127,10 +127,10 @@ def _guess(values: Any, numeric: bool, rows: int) -> Any:
     return pa.array([labels[counts.argmax()]] * rows)
 
 
-def _error(told: Any, truth: Any, numeric: bool) -> float:
+def _error(predicted: Any, truth: Any, numeric: bool) -> float:
     pairs = [
         (one, other)
-        for one, other in zip(told.to_pylist(), truth.to_pylist(), strict=True)
+        for one, other in zip(predicted.to_pylist(), truth.to_pylist(), strict=True)
         if other is not None and one is not None
     ]
     if numeric:

@@ -50,12 +50,7 @@ from tacita.wire.functions import (
     ReleaseFitInfo,
     ReleaseFitRequest,
 )
-from tacita.wire.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
-from tacita.wire.hierarchies import HierarchyInfo, HierarchyRequest, LevelInfo
 from tacita.wire.jobs import JobInfo, QueryJob
-from tacita.wire.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
-from tacita.wire.masking import MaskedInfo, MaskedPlan, MaskedRequest
-from tacita.wire.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
 from tacita.wire.queries import (
     Plan,
     QueryRequest,
@@ -91,8 +86,13 @@ from tacita.wire.releases import (
     SyntheticPlan,
     SyntheticRequest,
 )
+from tacita.wire.rows.headlines import HeadlinesInfo, HeadlinesPlanInfo, HeadlinesRequest, VocabularyModel
+from tacita.wire.rows.hierarchies import HierarchyInfo, HierarchyRequest, LevelInfo
+from tacita.wire.rows.logs import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
+from tacita.wire.rows.masking import MaskedInfo, MaskedPlan, MaskedRequest
+from tacita.wire.rows.mobility import MobilityInfo, MobilityPlanInfo, MobilityRequest, PlacesModel
+from tacita.wire.rows.suppressed import SuppressedInfo, SuppressedPlan, SuppressedRequest
 from tacita.wire.sources import DialectModel, DraftInfo, SourceInfo
-from tacita.wire.suppressed import SuppressedInfo, SuppressedPlan, SuppressedRequest
 from tacita.wire.tokens import Health, NewToken, TokenInfo, TokenIssued
 
 __all__ = [

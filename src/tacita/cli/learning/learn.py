@@ -210,8 +210,8 @@ def fit(
         why = _both(picked, getattr(model, "why", None)) or why
         write_text(output, model.to_json())
     if json:
-        told = {"output": str(output), "kind": kind, "statement": model.statement(), "why": why}
-        show.print_json(told | ({"summary": summarise(model).as_dict()} if isinstance(model, FittedModel) else {}))
+        plain = {"output": str(output), "kind": kind, "statement": model.statement(), "why": why}
+        show.print_json(plain | ({"summary": summarise(model).as_dict()} if isinstance(model, FittedModel) else {}))
         return
     show.grid("Model", ("", ""), [("kind", kind), ("why", why), ("promise", model.statement())])
     if isinstance(model, FittedModel):

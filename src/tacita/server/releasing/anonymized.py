@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from tacita.anonymize.anonymize import AnonymizationPlan, Anonymized
 from tacita.errors import DataError, SourceUnavailable
-from tacita.privacy.event import NonPrivate
 from tacita.report.release_log import Released, concerns, digest_of, digest_rows
-from tacita.report.signing import SigningKey
-from tacita.report.statement import Statement, state
+from tacita.report.statement import Statement
 from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.data.policies import Policy
@@ -22,6 +20,7 @@ from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.answers import ANONYMIZED_ROWS
 from tacita.server.releasing.files import rows_of, write_rows
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
+from tacita.server.releasing.unpaid import state_unpaid
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
 from tacita.wire import AnonymizedInfo, AnonymizedPlan, AnonymizedRequest
@@ -90,29 +89,19 @@ def record(
 
 
 def _state(services: Services, job: Job) -> Statement:
-    """Make a statement on anonymized rows, signed by this installation, with the digest of their Parquet file.
-
-    It claims no differential privacy. The mechanism states the conditions asked for; the rows were recounted to check
-    them.
-    """
+    """Make a statement with the conditions that were asked for; the rows were recounted to check them."""
     known = json.loads(job.result or "{}")
-    dataset = services.datasets.get(str(job.request["dataset"]))
     trees = known["recipe"].get("trees")
     asked = ", ".join(f"{name} {value}" for name, value in known["asked"].items() if value is not None)
-    return state(
-        event=NonPrivate(reason=f"rows of real people were made alike ({asked}), which is not differential privacy"),
-        unit=dataset.account.unit,
-        neighbours=dataset.account.neighbours,
-        provenance=Provenance(
-            recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]}
-            | ({"hierarchies": trees} if trees else {}),
-            simulated=False,
-            dataset=dataset.name,
-            created=job.created.isoformat(timespec="seconds"),
-        ),
-        files={"rows.parquet": rows_of(services, job.id)},
-        key=SigningKey.of(services.settings.home),
+    provenance = Provenance(
+        recipe={"recipe": "anonymized", "asked": known["asked"], "columns": known["columns"]}
+        | ({"hierarchies": trees} if trees else {}),
+        simulated=False,
+        dataset=str(job.request["dataset"]),
+        created=job.created.isoformat(timespec="seconds"),
     )
+    reason = f"rows of real people were made alike ({asked}), which is not differential privacy"
+    return state_unpaid(services, job, reason, provenance)
 
 
 def _make(task: Task, request: AnonymizedRequest) -> str:

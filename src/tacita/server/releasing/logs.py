@@ -9,9 +9,7 @@ from tacita.anonymize.hierarchies.hierarchy import Hierarchy
 from tacita.anonymize.sets import AnonymizeSets, ReleasedSets, SetsPlan
 from tacita.anonymize.streams.events import AnonymizedEvents, AnonymizeEvents, EventsPlan
 from tacita.errors import Forbidden
-from tacita.privacy.event import NonPrivate
-from tacita.report.signing import SigningKey
-from tacita.report.statement import Statement, state
+from tacita.report.statement import Statement
 from tacita.server.auth.tokens import Token
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Job, Task
@@ -19,6 +17,7 @@ from tacita.server.releasing.anonymized import record
 from tacita.server.releasing.answers import ANONYMIZED_ROWS
 from tacita.server.releasing.files import rows_of, write_rows
 from tacita.server.releasing.kind import ReleaseKind, dataset_of
+from tacita.server.releasing.unpaid import state_unpaid
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
 from tacita.wire import EventsInfo, EventsRequest, LogPlan, SetsInfo, SetsRequest
@@ -92,17 +91,8 @@ def _keep(task: Task, dataset: Dataset, made: AnonymizedEvents | ReleasedSets, *
 
 
 def _state(services: Services, job: Job) -> Statement:
-    """Make a signed statement that claims no differential privacy, with the digest of the rows."""
-    known = json.loads(job.result or "{}")
-    dataset = services.datasets.get(str(job.request["dataset"]))
-    return state(
-        event=NonPrivate(reason=f"{_CONDITION[known['tacita']]}, which is not differential privacy"),
-        unit=dataset.account.unit,
-        neighbours=dataset.account.neighbours,
-        provenance=Provenance(**known["provenance"]),
-        files={"rows.parquet": rows_of(services, job.id)},
-        key=SigningKey.of(services.settings.home),
-    )
+    condition = _CONDITION[json.loads(job.result or "{}")["tacita"]]
+    return state_unpaid(services, job, f"{condition}, which is not differential privacy")
 
 
 EVENTS = ReleaseKind(

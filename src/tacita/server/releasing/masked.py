@@ -7,15 +7,14 @@ from typing import Any
 
 from tacita.anonymize.masking.mask import MaskPlan
 from tacita.noise import SecureSource
-from tacita.privacy.event import NonPrivate
-from tacita.report.signing import SigningKey
-from tacita.report.statement import Statement, state
+from tacita.report.statement import Statement
 from tacita.server.data.datasets import Dataset
 from tacita.server.jobs.jobs import Job, Task
 from tacita.server.releasing.anonymized import record
 from tacita.server.releasing.answers import ANONYMIZED_ROWS
 from tacita.server.releasing.files import rows_of, write_rows
 from tacita.server.releasing.kind import ReleaseKind
+from tacita.server.releasing.unpaid import state_unpaid
 from tacita.server.services import Services
 from tacita.tables.release import Provenance
 from tacita.wire import MaskedInfo, MaskedPlan, MaskedRequest
@@ -61,17 +60,7 @@ def _make(task: Task, request: MaskedRequest) -> str:
 
 
 def _state(services: Services, job: Job) -> Statement:
-    """Make a signed statement that claims no differential privacy, with the digest of the rows."""
-    known = json.loads(job.result or "{}")
-    dataset = services.datasets.get(str(job.request["dataset"]))
-    return state(
-        event=NonPrivate(reason=_REASON),
-        unit=dataset.account.unit,
-        neighbours=dataset.account.neighbours,
-        provenance=Provenance(**known["provenance"]),
-        files={"rows.parquet": rows_of(services, job.id)},
-        key=SigningKey.of(services.settings.home),
-    )
+    return state_unpaid(services, job, _REASON)
 
 
 MASKED = ReleaseKind(

@@ -1,0 +1,1 @@
+"""Requests and facts of released rows, tables, tap records and headlines."""
