@@ -37,7 +37,7 @@ def test_a_plan_states_the_split_and_charges_nothing():
     assert "moments" in shown.out
     assert "age_mean" in shown.out
     data = json.loads(ask(SQL, "--epsilon", "1", "--dry-run", "--json").out)
-    assert [part["measure"] for part in data["split"]] == ["tally", "moments", "choice", "ranks"]
+    assert [part["measure"] for part in data["split"]] == ["tally", "moments", "tree"]
     assert sum(part["alone"] for part in data["split"]) == pytest.approx(data["cost"])
     assert spent() == 0
 

@@ -28,7 +28,7 @@ from tacita.query.answer import Answer, Measured
 from tacita.query.calibrated import CalibratedAggregates
 from tacita.query.measures import Moments
 from tacita.query.numbers import Array
-from tacita.query.quantiles import Points, QuantileChoice, Ranks
+from tacita.query.quantiles import Points
 from tacita.query.sql.after import Frame, Labels, Outer, Stage
 from tacita.query.sql.released import Noise, Quantity
 from tacita.tables.release import Provenance
@@ -200,10 +200,7 @@ class CalibratedQuery(CalibratedPlan[Answer]):
         keys = ("key",) * len(self.recipe.keys)
         groups = self.groups
         measured = Measured(
-            values=tuple(
-                np.ones((groups, 1 if isinstance(m, QuantileChoice) else 2 if isinstance(m, Ranks) else m.width))
-                for m in self.plan.measures
-            ),
+            values=tuple(measure.invented(groups) for measure in self.plan.measures),
             keys=(keys,) if keys else (),
         )
         with np.errstate(all="ignore"):
@@ -253,7 +250,7 @@ class CalibratedQuery(CalibratedPlan[Answer]):
 
     def _quantity(self, wanted: Aggregate, measured: Measured, noise: Noise, starts: dict[int, int]) -> Quantity:
         """A statistic with its slopes along the noisy sums that it is read off."""
-        place = self.plan.places_of(wanted)[0]
+        place = self.plan.place_of(wanted)
         measure, sums = self.plan.measures[place], measured.values[place]
         column = self.plan.column(wanted, measured, self.recipe.level)
         if isinstance(measure, Points):
