@@ -7,7 +7,7 @@ interval at any level. Intervals come from, in this order:
     ratio     a quotient of two of these: Fieller's interval, unbounded where the divisor may be zero
     own       a mean, variance or quantile as it was read off
     bounds    anything else: interval arithmetic on intervals that hold together with the level, so it may be too wide
-    none      a quantile beside other statistics, whose interval was bought at one level only
+    none      no interval is known
     public    no noise in it
 
 Standard errors are of first order (exact where linear): the slopes times the standard deviations of the noise.
