@@ -1,7 +1,7 @@
 """Intervals of quantiles: width and coverage, before and now; and groups that share strength.
 
 Values lie on 0 to 100, in several distributions: filling the range, normal, skewed, heavy-tailed, in a hundredth of the
-range, tied, at both ends, all at one end. Budgets are pure. Runs are independent noise on the same data, so coverage is
+range, tied, at both ends, all at one end, two peaks, whole numbers. Budgets are pure. Runs are independent noise on the same data, so coverage is
 of the quantile of these data. "Before" is the method that this replaced: a point by report noisy max, and an interval
 by twelve noisy comparisons that halve the range, each with its own share of the budget.
 """
@@ -34,6 +34,9 @@ SOURCES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "tied": lambda rng, n: rng.choice([0.0, 10.0, 20.0, 50.0, 100.0], n),
     "both ends": lambda rng, n: np.where(rng.random(n) < 0.6, 100.0, 0.0),
     "one end": lambda rng, n: np.full(n, 100.0),
+    # these two were not looked at while the constants of the method were chosen
+    "two peaks": lambda rng, n: np.where(rng.random(n) < 0.7, rng.normal(20, 4, n), rng.normal(75, 8, n)),
+    "whole numbers": lambda rng, n: np.rint(100 * rng.beta(2, 8, n)),
 }
 
 

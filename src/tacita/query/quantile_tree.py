@@ -45,6 +45,8 @@ __all__ = ["QuantileTree"]
 _FIRST = 32
 _FEWEST, _MOST = 4, 128
 """Bins of the first round; fewest and most fine bins of an interval in the second."""
+_BY_ROWS = 0.8
+"""Part of the fine bins that is shared out by the rows that round 1 counted; the rest by the width of the range."""
 _FIRST_PART = 0.2
 """Part of the error probability of an interval that its first round has."""
 _PER_STD = 0.42
@@ -157,9 +159,13 @@ class QuantileTree(Points):
         for low, high in spans:
             rows = max(float(counts[low : high + 1].sum()), 0.0)
             wanted = (_PER_STD * rows / max(law.std * math.sqrt(len(spans)), _NO_NOISE)) ** (2 / 3)
-            start, end = int(edges[low]), int(edges[high + 1])
-            bins = min(max(round(wanted), _FEWEST), _MOST, end - start)
-            parts.append(start + np.arange(bins + 1, dtype=np.int64) * (end - start) // bins)
+            span = edges[low : high + 2]
+            bins = min(max(round(wanted), _FEWEST), _MOST, int(span[-1] - span[0]))
+            weights = counts[low : high + 1].clip(0) + 1e-300
+            share = (1 - _BY_ROWS) * np.diff(span) / (span[-1] - span[0]) + _BY_ROWS * weights / weights.sum()
+            upto = np.append(0.0, np.cumsum(share))
+            at = np.interp(np.arange(1, bins) * upto[-1] / bins, upto, span)
+            parts += [span[[0, -1]], np.rint(at).astype(np.int64)]
         return np.unique(np.concatenate(parts))
 
     def invented(self, groups: int) -> Array:
