@@ -175,7 +175,7 @@ def _groups(quick: bool) -> list[Row]:
     """Shrunk against unshrunk statistics of groups: mean squared error, coverage, width."""
     rows = []
     for effects, draw in EFFECTS.items():
-        for groups, runs in ((50, 10), (500, 3)) if quick else ((50, 40), (500, 10), (5000, 2)):
+        for groups, runs in ((50, 10), (500, 3)) if quick else ((50, 20), (500, 5), (5000, 1)):
             for epsilon in (0.05, 0.2):
                 found = [_shrunk(draw, groups, epsilon, seed) for seed in range(runs)]
                 for name in ("count", "mean", "share"):

@@ -182,6 +182,16 @@ def test_quantiles_of_one_column_share_one_histogram_and_others_do_not():
     assert plan.expect()[1].per == "rank"
 
 
+@pytest.mark.parametrize("qs", [(0.5,), (0.9,), (0.1, 0.5, 0.9)])
+def test_the_error_in_ranks_is_about_what_the_plan_expects(qs):
+    values, measure = np.sort(data("normal", 300, np.random.default_rng(2))), tree(qs=qs)
+    law = measure.law("laplace", Fraction(1))
+    released = measure.released(np.repeat(histogram(measure, values), 200, axis=0), law, SeededSource(4))
+    for q in measure.qs:
+        ranks = np.searchsorted(values, measure.read(q, released, law, 0.95).value) - float(q) * len(values)
+        assert 0.3 < np.sqrt(np.mean(ranks**2)) / measure.rank_error(q, law) < 2
+
+
 def test_much_budget_finds_the_quantile_to_the_grid():
     values, measure = data("normal", 2000, np.random.default_rng(1)), tree(qs=(0.1, 0.5, 0.9))
     law = measure.law("laplace", Fraction(1, 100_000))
