@@ -73,7 +73,7 @@ class Expected:
 
     `per` says what `std` still has to be divided by: nothing for counts and sums, the number of rows of the group for
     means and variances (where `std` is the largest that any data can have). For a quantile it is in ranks; one that
-    has an interval has this error over few bins, and up to four times as much where there are very many rows. A standard
+    has an interval has this error over few bins, and up to four times as much with very many rows. A standard
     deviation has no such number: its error grows without bound where there is no spread.
     """
 
