@@ -149,8 +149,7 @@ class QuantileTree(Points):
     def refine(self, counts: Array, first: Law, law: Law) -> Integers:
         """Edges of the second round for a group, from its released counts of the first."""
         edges, spans = self.coarse, list[list[int]]()
-        for q in self.qs:  # rising, and so are the spans
-            low, high = _possible(counts, q, first, 1 - (1 - self.level) * _FIRST_PART)
+        for low, high in sorted(_possible(counts, q, first, 1 - (1 - self.level) * _FIRST_PART) for q in self.qs):
             if spans and low <= spans[-1][1]:
                 spans[-1][1] = max(spans[-1][1], high)
             else:
