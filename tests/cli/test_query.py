@@ -37,7 +37,7 @@ def test_a_plan_states_the_split_and_charges_nothing():
     assert "moments" in shown.out
     assert "age_mean" in shown.out
     data = json.loads(ask(SQL, "--epsilon", "1", "--dry-run", "--json").out)
-    assert [part["measure"] for part in data["split"]] == ["tally", "moments", "choice", "ranks"]
+    assert [part["measure"] for part in data["split"]] == ["tally", "moments", "tree"]
     assert sum(part["alone"] for part in data["split"]) == pytest.approx(data["cost"])
     assert spent() == 0
 
@@ -177,3 +177,34 @@ def test_two_private_tables_are_joined_along_the_person_key(visits):
     assert again["columns"] == data["columns"]
     for wrong in ("patients", "patients=patients.csv", "=a,b"):
         assert run("query", sql, *visits, "--join", wrong, *more).code == 2
+
+
+def test_many_groups_share_strength_at_no_cost(folder):
+    (folder / "people.yaml").write_text(SCHEMA.replace("edges: [0, 18, 65, 99]", "bins: 10"))
+    sql = "SELECT age, AVG(age) AS m, COUNT(*) AS n FROM people GROUP BY age"
+    plain = json.loads(ask(sql, "--epsilon", "1", "--json").out)
+    shown = ask(sql, "--epsilon", "1", "--shrink", "overall")
+    assert shown.code == 0, shown.err
+    assert "n_shrunk" in shown.out
+    assert "average over the groups" in shown.err.replace("\n", " ")
+    data = json.loads(ask(sql, "--epsilon", "1", "--shrink", "overall", "--json").out)
+    assert data["columns"]["n"] == plain["columns"]["n"]
+    assert spent() == 1
+    assert ask(sql, "--epsilon", "1", "--shrink", "much").code == 2
+    assert ask(SQL, "--epsilon", "1", "--shrink", "overall").code == 2
+    refused = run(
+        "query",
+        "people.csv",
+        "-s",
+        "people.yaml",
+        "-a",
+        "people",
+        "--by",
+        "sex",
+        "--epsilon",
+        "1",
+        "--shrink",
+        "overall",
+    )
+    assert refused.code == 2
+    assert "SQL only" in refused.err

@@ -32,14 +32,16 @@ def test_a_cell_is_asked_and_its_answer_kept(shell):
     assert done.result == shell.user_ns["found"] == "answer 1"
     text, options = shell.user_ns["client"].asked[0]
     assert text == "SELECT COUNT(*)\nFROM census"
-    assert options == {"budget": Budget.pure(0.5), "purpose": "query", "fresh": False}
+    assert options == {"budget": Budget.pure(0.5), "purpose": "query", "fresh": False, "shrink": "none"}
 
 
 def test_a_delta_and_another_client(shell):
     shell.user_ns["other"] = Recording()
-    shell.run_cell("%%tacita --epsilon 1 --delta 1e-6 --client other --fresh --purpose 'a look'\nSELECT 1")
+    shell.run_cell(
+        "%%tacita --epsilon 1 --delta 1e-6 --client other --fresh --shrink overall --purpose 'a look'\nSELECT 1"
+    )
     options = shell.user_ns["other"].asked[0][1]
-    assert options == {"budget": Budget.approx(1.0, 1e-6), "purpose": "a look", "fresh": True}
+    assert options == {"budget": Budget.approx(1.0, 1e-6), "purpose": "a look", "fresh": True, "shrink": "overall"}
     assert shell.user_ns["client"].asked == []
 
 

@@ -148,6 +148,8 @@ def test_sql_takes_public_dimensions_and_what_follows_noise_is_free(admin: Clien
     assert admin.budget("sql").spent == spent
     with pytest.raises(InvalidInput, match="dimension"):
         admin.sql(text, Budget.pure(0.5))
+    with pytest.raises(InvalidInput, match="at least 10 groups"):
+        admin.sql(text, Budget.pure(0.5), dimensions={"habits": rows}, shrink="overall")
 
 
 def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import Aggregate, Aggregates
 from tacita.query.measures import Moments, Tally, Total
-from tacita.query.quantiles import QuantileChoice, Ranks
+from tacita.query.quantile_tree import QuantileTree
+from tacita.query.quantiles import QuantileChoice
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RECURRENT = Domain(
@@ -36,6 +37,7 @@ MEASURES = {
     "mean": Aggregate(kind="mean", column="x"),
     "var": Aggregate(kind="var", column="x"),
     "quantile": Aggregate(kind="quantile", column="x", q=0.25, bounds=(-1, 3)),
+    "chosen quantile": Aggregate(kind="quantile", column="x", q=0.25, bounds=(-1, 3), interval=False),
 }
 VALUES = (-1.0, 0.3, 3.0, None)
 
@@ -50,8 +52,10 @@ def recurrent(rows):
 
 
 def steps_of(measure, sums):
-    """The integers that noise goes on: all at once, or the comparisons at every point."""
-    return measure.sides(sums) if isinstance(measure, QuantileChoice | Ranks) else sums
+    """The integers that noise goes on: all at once, or the scores of every point."""
+    if isinstance(measure, QuantileTree):
+        return sums * measure.steps
+    return measure.sides(sums) if isinstance(measure, QuantileChoice) else sums
 
 
 def loss(measure, law, change):
@@ -60,15 +64,19 @@ def loss(measure, law, change):
     if isinstance(measure, QuantileChoice):
         # all candidates of one group may rise by the most while the best falls as much
         return sum(2 * int(np.abs(row).max()) for row in change) / inner.scale
-    # one comparison looks at one point: the worst of them; the others see all their sums at once
-    axis = 0 if isinstance(measure, Ranks) else None
+    if isinstance(measure, QuantileTree):
+        # no bins of the second round move by more than the points themselves
+        coarse = np.add.reduceat(change, measure.coarse[:-1], axis=1)
+        return moved(coarse, measure.first(law).law) + moved(change, inner)
+    return moved(change, inner)
+
+
+def moved(change, inner):
+    """The loss of sums with independent noise that are all seen."""
     if isinstance(inner, DiscreteLaplace):
-        worst = Fraction(int(np.abs(change).sum(axis=axis).max())) / inner.scale
-    else:
-        assert isinstance(inner, DiscreteGaussian)
-        squares = (change.astype(np.int64) ** 2).sum(axis=axis).max()  # at most 4 x 2^42: no overflow
-        worst = Fraction(int(squares)) / (2 * inner.sigma2)
-    return measure.rounds * worst
+        return Fraction(int(np.abs(change).sum())) / inner.scale
+    assert isinstance(inner, DiscreteGaussian)
+    return Fraction(int((change.astype(np.int64) ** 2).sum())) / (2 * inner.sigma2)  # at most 4 x 2^42: no overflow
 
 
 def data_sets(max_rows):

@@ -12,6 +12,7 @@ from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query import mean, quantile, share, top, total
+from tacita.query.answer import Measured
 from tacita.tables.workload import Workload
 
 ADD = Neighbours.ADD_REMOVE
@@ -154,3 +155,9 @@ def test_there_is_no_top_of_nothing_and_none_beyond_all():
     for k in (0, 3):
         with pytest.raises(InvalidInput, match="1 to 2"):
             top(release, k)
+
+
+def test_measured_values_of_no_group_are_read_again():
+    """No private key may have been named."""
+    again = Measured.from_dict(Measured(values=(np.zeros((0, 3)),)).as_dict())
+    assert len(again.values[0]) == 0

@@ -73,6 +73,13 @@ def query(
         str | None,
         typer.Option("--join", help="A private table of the same persons that SQL joins: NAME=FILE,SCHEMA."),
     ] = None,
+    shrink: Annotated[
+        str,
+        typer.Option(
+            "--shrink",
+            help="With SQL, also statistics of groups shrunk towards what they have in common: overall or additive.",
+        ),
+    ] = "none",
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Pay for new noise although SQL has been answered before.")
     ] = False,
@@ -98,8 +105,11 @@ def query(
     sql = question.lower().split()[:1] in (["select"], ["with"])
     if sql != (data is not None) or (sql and (by or count)):
         raise InvalidInput("give SQL with --data, or the data with --by or --count", field="query")
-    if not sql and (dimension or join):
-        raise InvalidInput("goes with SQL only", field="dimension" if dimension else "join")
+    if shrink not in ("none", "overall", "additive"):
+        raise InvalidInput("must be none, overall or additive", field="shrink", value=shrink)
+    only = [name for name, given in (("dimension", dimension), ("join", join), ("shrink", shrink != "none")) if given]
+    if not sql and only:
+        raise InvalidInput("goes with SQL only", field=only[0])
     ledger, domain, budget = ledger_of(state), Domain.read(schema), budget_of(epsilon, delta, rho)
     check_files(TABLES, output=output)
     if account is None and not sql:
@@ -108,7 +118,7 @@ def query(
     plan: Plan[Any]
     other = None if join is None else _Other.parse(join)
     if sql:
-        plan = _planned(question, domain, budget, paying, family, dimension or [], other)
+        plan = _planned(question, domain, budget, paying, family, dimension or [], other, shrink)
     else:
         keys = [tuple(part.strip() for part in text.split(",")) for text in by or []] + ([()] if count else [])
         plan = NoisyTables(Workload.of(*keys), family=family).calibrate(  # type: ignore[arg-type]
@@ -172,6 +182,7 @@ def _planned(
     family: str,
     dimensions: list[str],
     other: _Other | None,
+    shrink: str,
 ) -> Plan[Any]:
     from tacita.query.joined import joined_domain
     from tacita.query.sql import compile_sql, read_dimension, table_of
@@ -182,7 +193,14 @@ def _planned(
         other.domain.require_public()
         joined = {table_of(text): frozenset(domain.names), other.name: frozenset(other.domain.names)}
         domain = joined_domain(domain, other.domain)
-    recipe = compile_sql(text, domain, family=family, dimensions=public, joined=joined)  # type: ignore[arg-type]
+    recipe = compile_sql(
+        text,
+        domain,
+        family=family,  # type: ignore[arg-type]
+        dimensions=public,
+        joined=joined,
+        shrink=shrink,  # type: ignore[arg-type]
+    )
     return recipe.calibrate(domain, budget, unit=paying.unit, neighbours=paying.neighbours)
 
 
@@ -270,13 +288,14 @@ def _show(answer: Anything) -> None:
     ]
     show.grid("Statistics", tuple(heads), rows)
     for name, origin in answer.intervals.items():
-        if origin in ("bounds", "none"):
+        if origin in _ORIGINS:
             show.note(f"{name}: {_ORIGINS[origin]}")
 
 
 _ORIGINS = {
     "bounds": "the interval holds by interval arithmetic and may be too wide",
-    "none": "no interval is known, because it combines a quantile with other statistics",
+    "average": "shrunk towards what the groups have in common; the level is the average over the groups",
+    "none": "no interval is known",
 }
 
 

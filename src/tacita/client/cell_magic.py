@@ -31,6 +31,7 @@ def _parser() -> _Parser:
     parser.add_argument("--client", default="client")
     parser.add_argument("--to", help="the variable that the answer is kept in")
     parser.add_argument("--purpose", default="query")
+    parser.add_argument("--shrink", default="none", choices=("none", "overall", "additive"))
     parser.add_argument("--fresh", action="store_true", help="pay for new noise although it has been answered before")
     return parser
 
@@ -48,7 +49,9 @@ def ask_cell(line: str, cell: str, names: dict[str, Any]) -> Any:
         hint = f"Make one before: {asked.client} = tc.Client(URL, TOKEN)"
         raise UnknownName(asked.client, field="client", available=(), hint=hint)
     budget = Budget.approx(asked.epsilon, asked.delta) if asked.delta else Budget.pure(asked.epsilon)
-    answer = names[asked.client].sql(cell.strip(), budget=budget, purpose=asked.purpose, fresh=asked.fresh)
+    answer = names[asked.client].sql(
+        cell.strip(), budget=budget, purpose=asked.purpose, fresh=asked.fresh, shrink=asked.shrink
+    )
     if asked.to:
         names[asked.to] = answer
     return answer

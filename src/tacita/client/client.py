@@ -202,6 +202,7 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
         fresh: bool = False,
         key: str | None = None,
         dimensions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+        shrink: Literal["none", "overall", "additive"] = "none",
     ) -> Statistics:
         """Ask in SQL; the name after FROM is the dataset. The same question again costs nothing, unless `fresh`.
 
@@ -213,6 +214,7 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
             fresh: Pay for new noise although it has been answered before.
             key: The same key again gives the same answer.
             dimensions: Public tables that the query joins, by name, as rows.
+            shrink: Also statistics that are shrunk towards what the groups have in common; free.
         """
         from tacita.query.answer import Answer as Statistics  # brings more than a client needs otherwise
 
@@ -223,6 +225,8 @@ class Client(ReleaseCalls, ModelCalls, CampaignCalls):
             "purpose": purpose,
             "fresh": fresh,
         }
+        if shrink != "none":
+            body["shrink"] = shrink
         if dimensions:
             body["dimensions"] = {name: [dict(row) for row in rows] for name, rows in dimensions.items()}
         # without a key of its own, a question that is not fresh is its own key, so it may be sent twice

@@ -6,6 +6,7 @@ Privacy: none of its own; `aggregates` measures it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from tacita.errors import InvalidInput
@@ -13,6 +14,7 @@ from tacita.query.numbers import Bounds
 
 __all__ = ["Aggregate", "Expected"]
 
+_FINEST_Q = 10_000  # 0.9999 is the last quantile that can be distinguished from the end
 _KINDS = ("count", "persons", "sum", "mean", "var", "std", "quantile")
 
 
@@ -22,7 +24,8 @@ class Aggregate:
 
     `persons` is the number of distinct persons. The column may be one that the recipe computes.
 
-    The interval of a quantile is bought with a share of the budget of its own; without it, the quantile is nearer.
+    Quantiles of a column that have intervals are read off the same noisy counts. A quantile without interval is chosen
+    with a share of the budget of its own.
     """
 
     kind: str
@@ -51,6 +54,11 @@ class Aggregate:
         for slot, value in (("kind", kind), ("q", q), ("name", self.name or shown)):
             object.__setattr__(self, slot, value)
 
+    @property
+    def ratio(self) -> Fraction:
+        """The quantile as a ratio."""
+        return Fraction(str(self.q)).limit_denominator(_FINEST_Q)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with what is not given left out."""
         bounds = None if self.bounds is None else list(self.bounds)
@@ -64,7 +72,8 @@ class Expected:
     """The error that a statistic will have, known before any data is read.
 
     `per` says what `std` still has to be divided by: nothing for counts and sums, the number of rows of the group for
-    means and variances (where `std` is the largest that any data can have). For a quantile it is in ranks. A standard
+    means and variances (where `std` is the largest that any data can have). For a quantile it is in ranks; one that
+    has an interval has this error over few bins, and up to four times as much with very many rows. A standard
     deviation has no such number: its error grows without bound where there is no spread.
     """
 

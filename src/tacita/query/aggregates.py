@@ -29,14 +29,14 @@ from tacita.query.derived import Derived
 from tacita.query.expressions import Computed
 from tacita.query.measures import COARSE, FINE, Measure, Moments, Persons, Tally, Total
 from tacita.query.numbers import Bounds, Measurable, bounds_of, check_reach, is_whole, measurable
-from tacita.query.quantiles import QuantileChoice, Ranks
+from tacita.query.quantile_tree import QuantileTree
+from tacita.query.quantiles import QuantileChoice
 from tacita.query.where import ALL_ROWS, Where, narrow
 
 __all__ = ["Aggregate", "Aggregates", "CalibratedAggregates", "Expected"]
 
 _POINTS = 1 << 12
 _MOST_SUMS = 1 << 24
-_FINEST_Q = 10_000  # 0.9999 is the last quantile that can be distinguished from the end
 _GRIDS = (FINE, 14, 10, COARSE, 0)
 _KEY_SHARE, _KEY_DELTA = 0.3, 0.5
 """Parts of epsilon and of delta that the choice of private keys gets."""
@@ -163,21 +163,24 @@ class Aggregates:
 
     def measures(self, domain: Domain) -> tuple[Measure, ...]:
         """Measures to sum: one for each column where one will do."""
-        return tuple(dict.fromkeys(m for wanted in self.aggregates for m in self.measures_of(wanted, domain)))
+        return tuple(dict.fromkeys(self.measure_of(wanted, domain) for wanted in self.aggregates))
 
-    def measures_of(self, wanted: Aggregate, domain: Domain) -> tuple[Measure, ...]:
-        """The measures that a statistic is read off: one, or two for a quantile with an interval."""
-        if wanted.kind != "quantile":
-            return (self._measure(wanted, domain),)
+    def measure_of(self, wanted: Aggregate, domain: Domain) -> Measure:
+        """The measure that a statistic is read off; quantiles of a column that have intervals share one."""
+        return (self._quantile if wanted.kind == "quantile" else self._sum)(wanted, domain)
+
+    def _quantile(self, wanted: Aggregate, domain: Domain) -> Measure:
         assert wanted.column is not None
         low, high, whole = self.range_of(wanted.column, wanted.bounds, domain)
         points = int(high - low) + 1 if whole and high - low < _POINTS else _POINTS
-        q = Fraction(str(wanted.q)).limit_denominator(_FINEST_Q)
-        choice = QuantileChoice(column=wanted.column, low=low, high=high, q=q, points=points)
-        ranks = Ranks(column=wanted.column, low=low, high=high, q=q, points=points)
-        return (choice, ranks) if wanted.interval else (choice,)
+        if not wanted.interval:
+            return QuantileChoice(column=wanted.column, low=low, high=high, points=points, q=wanted.ratio)
+        same = (wanted.column, wanted.bounds)
+        others = [each for each in self.aggregates if each.kind == "quantile" and each.interval]
+        qs = tuple(sorted({each.ratio for each in others if (each.column, each.bounds) == same}))
+        return QuantileTree(column=wanted.column, low=low, high=high, points=points, qs=qs, level=self.level)
 
-    def _measure(self, wanted: Aggregate, domain: Domain) -> Measure:
+    def _sum(self, wanted: Aggregate, domain: Domain) -> Measure:
         if wanted.kind == "persons":
             return Persons()
         if wanted.column is None:

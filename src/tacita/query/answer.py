@@ -59,7 +59,7 @@ class Measured:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Measured:
         """The values that `as_dict` wrote."""
-        values = tuple(np.array(part, float).reshape(len(part), -1) for part in data["values"])
+        values = tuple(np.array(part, float).reshape(len(part), -1 if part else 1) for part in data["values"])
         return cls(values=values, keys=tuple(tuple(key) for key in data.get("keys", ())))
 
 

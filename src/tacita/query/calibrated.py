@@ -26,8 +26,8 @@ from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.aggregate import Aggregate, Expected
 from tacita.query.answer import Answer, Column, Measured
 from tacita.query.measures import Integers, Measure, Moments
-from tacita.query.numbers import Array
-from tacita.query.quantiles import Points, QuantileChoice, Ranks
+from tacita.query.quantile_tree import QuantileTree
+from tacita.query.quantiles import Points
 from tacita.query.readings import Reading, read_sum
 from tacita.query.summing import Gathered, exact_sums, gather
 from tacita.tables.release import Provenance
@@ -79,9 +79,9 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
         pairs = zip(self.measures, self.laws, strict=True)
         return tuple(measure.event(law, self.unit, self.neighbours, groups) for measure, law in pairs)
 
-    def places_of(self, aggregate: Aggregate) -> list[int]:
-        """Indices of a statistic's measures among all; the recipe's differ from ours in the grid at most."""
-        return [self._places[measure] for measure in self.recipe.measures_of(aggregate, self.domain)]
+    def place_of(self, aggregate: Aggregate) -> int:
+        """Index of a statistic's measure among all; the recipe's differ from ours in the grid at most."""
+        return self._places[self.recipe.measure_of(aggregate, self.domain)]
 
     @cached_property
     def _places(self) -> dict[Measure, int]:
@@ -92,8 +92,10 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
         return tuple(self._expected(aggregate) for aggregate in self.recipe.aggregates)
 
     def _expected(self, aggregate: Aggregate) -> Expected:
-        at = self.places_of(aggregate)[0]
+        at = self.place_of(aggregate)
         measure, law = self.measures[at], self.laws[at]
+        if isinstance(measure, QuantileTree):
+            return Expected(name=aggregate.name, std=measure.rank_error(aggregate.ratio, law), per="rank")
         if isinstance(measure, Points):
             return Expected(name=aggregate.name, std=law.std, per="rank")
         if isinstance(measure, Moments):
@@ -142,9 +144,7 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
     def noised(self, sums: list[Integers], source: Source, keys: tuple[tuple[str, ...], ...] = ()) -> Measured:
         """Noise on exact sums."""
         parts = zip(self.measures, self.laws, sums, strict=True)
-        return Measured(
-            values=tuple(self._release(measure, law, found, source) for measure, law, found in parts), keys=keys
-        )
+        return Measured(values=tuple(measure.released(found, law, source) for measure, law, found in parts), keys=keys)
 
     def answer_of(self, measured: Measured, provenance: Provenance) -> Answer:
         """Read the statistics off released values."""
@@ -169,29 +169,19 @@ class CalibratedAggregates(CalibratedPlan[Answer]):
         """Statistics by name."""
         return {wanted.name: self.column(wanted, measured, self.recipe.level) for wanted in self.recipe.aggregates}
 
-    def _release(self, measure: Measure, law: Law, exact: Integers, source: Source) -> Array:
-        """Released values of a measure: noisy sums, chosen points, or the ends of intervals, one row for each group."""
-        if isinstance(measure, QuantileChoice):
-            return measure.choose(exact, law, source)[:, None]
-        if isinstance(measure, Ranks):
-            return np.stack(measure.interval(exact, law, source, self.recipe.level), axis=1)
-        return measure.noisy(exact, law, source)
-
     def column(self, aggregate: Aggregate, measured: Measured, level: float) -> Column:
         """Compute a statistic from released values alone."""
-        places = self.places_of(aggregate)
-        released = [measured.values[at] for at in places]
-        measure, law = self.measures[places[0]], self.laws[places[0]]
+        place = self.place_of(aggregate)
+        released, measure, law = measured.values[place], self.measures[place], self.laws[place]
         if isinstance(measure, Moments):
-            return Reading(aggregate.kind, measure, law).column(released[0], level)
+            return Reading(aggregate.kind, measure, law).column(released, level)
+        if isinstance(measure, QuantileTree):
+            return measure.read(aggregate.ratio, released, law, level)
+        value = released[:, 0]
         if not isinstance(measure, Points):
-            return read_sum(released[0][:, 0], law, level)
-        value = released[0][:, 0]
+            return read_sum(value, law, level)
         unknown = np.full_like(value, np.nan)
-        if not aggregate.interval or level > self.recipe.level:
-            return Column(value=value, std=unknown, low=unknown, high=unknown)
-        low, high = released[1].T
-        return Column(value=np.clip(value, low, high), std=unknown, low=low, high=high)
+        return Column(value=value, std=unknown, low=unknown, high=unknown)
 
     def exact(self, engine: Engine) -> list[Integers]:
         """The exact sums of every measure; sensitive, and never part of an answer."""

@@ -5,7 +5,7 @@
     Total     one sum: the value itself, in steps of a power of two
     Moments   degree + 1 sums: the Bernstein polynomials of the value, S in all for each row
     Choice    a histogram over points of the range, of which the one nearest to a quantile is chosen  (`quantiles`)
-    Ranks     the same, asked again and again on which side of the quantile a point lies             (`quantiles`)
+    Tree      the same histogram, counted over coarse bins and then over fine ones near the quantiles  (`quantile_tree`)
 
 Privacy:  with rows of at most m for each unit and K groups, the sums move by at most (claim: docs/claims/statistics.md)
 
@@ -33,7 +33,7 @@ import numpy.typing as npt
 from tacita.errors import InvalidInput
 from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law, Source, Stepped
 from tacita.plans.additive import shift_event
-from tacita.privacy.event import Event, Repeated
+from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.numbers import Array
 
@@ -57,11 +57,6 @@ class Measure(ABC):
     def steps(self) -> int:
         """S: steps for one."""
         return 1 << self.bits
-
-    @property
-    def rounds(self) -> int:
-        """Number of noise draws."""
-        return 1
 
     @property
     @abstractmethod
@@ -92,22 +87,25 @@ class Measure(ABC):
         return np.rint(np.array(found)).astype(np.int64).T.reshape(groups, self.width)
 
     def law(self, family: str, size: Fraction) -> Law:
-        """Noise of `size` times what a row moves, and wider the more rounds there are."""
+        """Noise of `size` times what a row moves."""
         top = self.moves(Neighbours.ADD_REMOVE, 1)[0]
         if family == "laplace":
-            return Stepped(law=DiscreteLaplace.at_least(size * self.rounds * top), of=self.step)
-        return Stepped(law=DiscreteGaussian.at_least(size * self.rounds * top**2), of=self.step)
+            return Stepped(law=DiscreteLaplace.at_least(size * top), of=self.step)
+        return Stepped(law=DiscreteGaussian.at_least(size * top**2), of=self.step)
 
     def event(self, law: Law, unit: Unit, neighbours: Neighbours, groups: int) -> Event:
         """Cost to a unit of releasing all sums with this noise."""
         steps, parts = self.moves(neighbours, groups)
-        once = shift_event(law, unit.max_rows * steps, parts)
-        return once if self.rounds == 1 else Repeated(event=once, count=self.rounds)
+        return shift_event(law, unit.max_rows * steps, parts)
 
-    def noisy(self, exact: Integers, law: Law, source: Source) -> Array:
-        """The sums with noise, in units and not in steps."""
+    def released(self, exact: Integers, law: Law, source: Source) -> Array:
+        """Released values, one row for each group: the sums with noise, in units and not in steps."""
         draws = law.draw(exact.size, source).reshape(exact.shape)
         return np.asarray((exact + draws) * float(self.step), np.float64)
+
+    def invented(self, groups: int) -> Array:
+        """Values of the form that is released, without data: what follows noise is tried on them."""
+        return np.ones((groups, self.width))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

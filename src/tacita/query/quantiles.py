@@ -1,18 +1,16 @@
-"""Quantiles: one point chosen in private, and an interval found by halving the range.
+"""Quantiles without an interval: one point chosen in private.
 
 For q = a/b and a point c of a public grid, let D(c) = (b-a) * rows below c - a * rows above c: it rises with c and is
 nearest to 0 at the quantile.
 
+    Points    a histogram over evenly spaced points of the range, which `quantile_tree` counts too
     Choice    the point of the largest -|D(c)| after noise (report noisy max)
-    Ranks     the noisy sign of D at the middle of what is left of the range, again and again
 
 Privacy:  D moves with one row by at most t = max(a, b-a) if added or removed, and by b when it goes from one side to
           the other. With at most m rows for each unit, the scores of all groups together move by
           m t (add-remove), m b (replace-one, one group), 2 m t (replace-one, several groups).
-          Choosing costs 2/scale of that, pure; a comparison costs what Laplace or Gaussian noise does.
-          Claim: docs/claims/statistics.md
-Utility:  the chosen point is within a few ranks of the quantile; ranks do not depend on the data, values do. The
-          interval is wider than one would wish, but holds: only comparisons that noise cannot explain move its ends.
+          Choosing costs 2/scale of that, pure.   Claim: docs/claims/statistics.md
+Utility:  the chosen point is within a few ranks of the quantile; ranks do not depend on the data, values do.
 """
 
 from __future__ import annotations
@@ -30,34 +28,29 @@ from tacita.noise import DiscreteLaplace, Law, Source, Stepped
 from tacita.privacy.event import Event, Pure
 from tacita.privacy.selection import noisy_max
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.measures import COARSE, Integers, Ranged
+from tacita.query.measures import Integers, Ranged
 from tacita.query.numbers import Array
 
-__all__ = ["Points", "QuantileChoice", "Ranks"]
+__all__ = ["Points", "QuantileChoice", "check_q"]
+
+
+def check_q(q: Fraction) -> Fraction:
+    """Refuse a quantile that is none."""
+    if not 0 < q < 1:
+        raise InvalidInput("must lie strictly between 0 and 1", field="q", value=float(q))
+    return q
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Ranged):
     """A histogram over evenly spaced points; it stays inside."""
 
-    q: Fraction
     points: int
-    bits: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.q < 1:
-            raise InvalidInput("must lie strictly between 0 and 1", field="q", value=float(self.q))
 
     @property
     def width(self) -> int:
         """One for each point."""
         return self.points
-
-    @property
-    def step(self) -> Fraction:
-        """A part of a row: D counts b times as many."""
-        return Fraction(1, self.steps * self.q.denominator)
 
     @property
     def gap(self) -> float:
@@ -82,6 +75,28 @@ class Points(Ranged):
         places = cells[there] * self.points + self._nearest(values[there])
         return np.bincount(places, minlength=groups * self.points).astype(np.int64).reshape(groups, self.points)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return super().as_dict() | {"points": self.points}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileChoice(Points):
+    """The point nearest to the quantile, by report noisy max. Its law is that of the noise on the scores."""
+
+    q: Fraction
+    bits: int = 0
+    kind: ClassVar[str] = "choice"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_q(self.q)
+
+    @property
+    def step(self) -> Fraction:
+        """A part of a row: D counts b times as many."""
+        return Fraction(1, self.steps * self.q.denominator)
+
     def moves(self, neighbours: Neighbours, groups: int) -> tuple[int, int]:
         """Sensitivity of D, in steps, all groups together."""
         a, b = self.q.numerator, self.q.denominator
@@ -95,17 +110,6 @@ class Points(Ranged):
         a, b = self.q.numerator, self.q.denominator
         upto = histogram.cumsum(axis=1)
         return np.asarray(self.steps * ((b - a) * (upto - histogram) - a * (upto[:, -1:] - upto)), np.int64)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return super().as_dict() | {"q": str(self.q), "points": self.points, "rounds": self.rounds}
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuantileChoice(Points):
-    """The point nearest to the quantile, by report noisy max. Its law is that of the noise on the scores."""
-
-    kind: ClassVar[str] = "choice"
 
     def law(self, family: str, size: Fraction) -> Law:
         """Noise of twice the size, because the best score may fall while another rises.
@@ -122,7 +126,7 @@ class QuantileChoice(Points):
         assert isinstance(law.law, DiscreteLaplace)
         return Pure(epsilon=2 * unit.max_rows * self.moves(neighbours, groups)[0] / law.law.scale)
 
-    def choose(self, histogram: Integers, law: Law, source: Source) -> Array:
+    def released(self, exact: Integers, law: Law, source: Source) -> Array:
         """The chosen value in each group."""
         assert isinstance(law, Stepped)
         assert isinstance(law.law, DiscreteLaplace)
@@ -130,40 +134,14 @@ class QuantileChoice(Points):
             2 / law.law.scale
         )  # what scores of sensitivity 1 cost; rounded down, so that noise is not narrower
         each = each if Fraction(each) <= 2 / law.law.scale else math.nextafter(each, 0)
-        scores = -np.abs(self.sides(histogram)).astype(float)
+        scores = -np.abs(self.sides(exact)).astype(float)
         picked = [noisy_max(row.tolist(), sensitivity=1.0, epsilon=each, source=source) for row in scores]
-        return np.asarray(self.low + self.gap * np.array(picked), np.float64)
+        return np.asarray(self.low + self.gap * np.array(picked), np.float64)[:, None]
 
+    def invented(self, groups: int) -> Array:
+        """One value for each group."""
+        return np.ones((groups, 1))
 
-@dataclass(frozen=True, kw_only=True)
-class Ranks(Points):
-    """Comparisons of the quantile with one point after the other."""
-
-    bits: int = COARSE
-    kind: ClassVar[str] = "ranks"
-
-    @property
-    def rounds(self) -> int:
-        """Halvings until one point is left."""
-        return max(1, math.ceil(math.log2(self.points)))
-
-    def interval(self, histogram: Integers, law: Law, source: Source, level: float) -> tuple[Array, Array]:
-        """Ends between which the quantile of each group lies.
-
-        A comparison whose noise cannot explain its sign, at a level that all rounds share, moves an end. The noise of a
-        round does not depend on the rounds before, so the interval holds although the points do.
-        """
-        sides, groups = self.sides(histogram), np.arange(len(histogram))
-        first, last = np.zeros(len(groups), np.int64), np.full(len(groups), self.points - 1, np.int64)
-        least, most = first.copy(), last.copy()
-        margin = law.half_width(1 - (1 - level) / self.rounds) / float(self.step)
-        for _ in range(self.rounds):
-            at = (first + last) // 2
-            found = sides[groups, at] + law.draw(len(groups), source)
-            most = np.where(found > margin, np.minimum(most, at), most)
-            least = np.where(found < -margin, np.maximum(least, at), least)
-            last, first = np.where(found >= 0, at, last), np.where(found < 0, np.minimum(at + 1, last), first)
-        half = 0 if self.exact else self.gap / 2
-        ends = self.low + self.gap * least - half, self.low + self.gap * most + half
-        low, high = (np.clip(end, self.low, self.high) for end in ends)
-        return low, high
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return super().as_dict() | {"q": str(self.q)}

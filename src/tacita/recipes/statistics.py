@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,10 @@ class StatisticsRequest(PaidRequest):
     )
     family: Family = Field(default="auto", description="Noise distribution.")
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the intervals.")
+    shrink: Literal["none", "overall", "additive"] = Field(
+        default="none",
+        description="Also statistics that are shrunk towards what the groups have in common; free.",
+    )
 
     @model_validator(mode="after")
     def _check_table(self) -> Self:
@@ -43,7 +47,9 @@ def _recipe(domain: Domain, request: StatisticsRequest) -> SqlQuery:
     from tacita.query.sql import Dimension, compile_sql  # the parser takes a while to load, and only SQL needs it
 
     public = [Dimension.of_records(name, rows) for name, rows in request.dimensions.items()]
-    return compile_sql(request.sql, domain, family=request.family, level=request.level, dimensions=public)
+    return compile_sql(
+        request.sql, domain, family=request.family, level=request.level, dimensions=public, shrink=request.shrink
+    )
 
 
 def _cells(domain: Domain, request: StatisticsRequest) -> int:

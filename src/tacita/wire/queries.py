@@ -80,6 +80,10 @@ class SqlRequest(RequestModel):
     budget: BudgetModel
     family: Literal["auto", "laplace", "gaussian"] = "auto"
     level: float = Field(default=0.95, gt=0, lt=1, description="Of the intervals.")
+    shrink: Literal["none", "overall", "additive"] = Field(
+        default="none",
+        description="Also statistics that are shrunk towards what the groups have in common; free.",
+    )
     purpose: str = Field(default="query", min_length=1, max_length=200, description="Is stored in the history.")
     dimensions: dict[str, list[dict[str, str | float | bool | None]]] = Field(
         default_factory=dict,
@@ -100,7 +104,8 @@ class StatisticsModel(ResponseModel):
     level: float
     headings: list[str] = Field(default_factory=list, description="All headings, in the order of SELECT.")
     intervals: dict[str, str] = Field(
-        default_factory=dict, description="Origin of each interval: linear, ratio, own, bounds, public or none."
+        default_factory=dict,
+        description="Origin of each interval: linear, ratio, own, bounds, average, public or none.",
     )
     measured: dict[str, Any] | None = Field(default=None, description="Noisy values that the answer is computed from.")
     event: dict[str, Any]

@@ -79,6 +79,21 @@ def test_what_comes_after_noise_is_free(world, analyst) -> None:
     assert left(world) == rest
 
 
+def test_groups_are_shrunk_beside_what_they_were_at_no_cost(world, analyst) -> None:
+    sql = "SELECT smokes, age, COUNT(*) AS n FROM patients GROUP BY smokes, age"
+    plain = ask(world, analyst, sql).json()
+    rest = left(world)
+    shrunk = ask(world, analyst, sql, shrink="overall").json()
+    assert left(world) == rest
+    assert shrunk["columns"]["n"] == plain["columns"]["n"]
+    assert shrunk["intervals"]["n_shrunk"] == "average"
+    assert len(shrunk["columns"]["n_shrunk"]["value"]) == 10
+    few = ask(world, analyst, shrink="overall")
+    assert few.status_code == 422
+    assert "at least 10 groups" in few.text
+    assert ask(world, analyst, sql, shrink="much").status_code == 422
+
+
 def test_public_dimensions_are_sent_with_the_question(world, analyst) -> None:
     rows = [{"habit": "never", "word": "no"}, {"habit": "daily", "word": "yes"}]
     sql = "SELECT word, COUNT(*) AS n FROM patients JOIN habits ON smokes = habit GROUP BY word ORDER BY word"

@@ -20,6 +20,7 @@ from tacita.query.aggregate import Aggregate
 from tacita.query.aggregates import Aggregates
 from tacita.query.derived import Derived
 from tacita.query.expressions import Computed, Constant
+from tacita.query.shrinking import Shrinkage
 from tacita.query.sql.after import Item, Stage
 from tacita.query.sql.conditions import condition, joined_rows
 from tacita.query.sql.dimensions import Dimension
@@ -71,6 +72,7 @@ def compile_sql(
     level: float = 0.95,
     dimensions: Iterable[Dimension] = (),
     joined: Mapping[str, frozenset[str]] | None = None,
+    shrink: Shrinkage = "none",
 ) -> SqlQuery:
     """The recipe that a query means.
 
@@ -81,6 +83,7 @@ def compile_sql(
         level: Confidence level of the intervals.
         dimensions: Public tables that the query may join.
         joined: Attributes of each private table by its name, where the domain is that of `engines.joined`.
+        shrink: Also shrunk statistics of the groups (`query.shrinking`): none, overall or additive.
     """
     question = _read(text)
     try:
@@ -91,7 +94,7 @@ def compile_sql(
     except RecursionError:
         raise InvalidInput("is nested too deeply", field="sql", hint="Use IN or BETWEEN for long lists") from None
     _check_bounds(measured, domain)
-    return SqlQuery(measured=measured, groups=tuple(inner.groups), stage=stage, outer=outer)
+    return SqlQuery(measured=measured, groups=tuple(inner.groups), stage=stage, outer=outer, shrink=shrink)
 
 
 def _check_bounds(measured: Aggregates, domain: Domain) -> None:

@@ -8,6 +8,7 @@ Privacy: that of what is measured (`aggregates`); stages are post-processing.   
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,9 +29,11 @@ from tacita.query.answer import Answer, Measured
 from tacita.query.calibrated import CalibratedAggregates
 from tacita.query.measures import Moments
 from tacita.query.numbers import Array
-from tacita.query.quantiles import Points, QuantileChoice, Ranks
+from tacita.query.quantiles import Points
+from tacita.query.shrinking import Shrinkage, check_groups
 from tacita.query.sql.after import Frame, Labels, Outer, Stage
 from tacita.query.sql.released import Noise, Quantity
+from tacita.query.sql.shrunk import add_shrunk, check_shrinkable
 from tacita.tables.release import Provenance
 
 __all__ = ["CalibratedQuery", "Group", "SqlQuery"]
@@ -59,13 +62,32 @@ class SqlQuery:
     groups: tuple[Group, ...]
     stage: Stage
     outer: Outer | None = None
+    shrink: Shrinkage = "none"
 
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> CalibratedQuery:
         """Fix the noise so that running costs at most the budget; reads no data."""
+        self._check_shrink(domain)
         plan = self.measured.calibrate(domain, budget, unit=unit, neighbours=neighbours)
         made = CalibratedQuery(query=self, plan=plan)
         made.check()
         return made
+
+    def _check_shrink(self, domain: Domain) -> None:
+        """Refuse shrinkage where noise would pick the groups, or where they are too few."""
+        if self.shrink == "none":
+            return
+        stage = self.stage
+        if self.outer is not None or stage.having is not None or stage.limit is not None or stage.offset:
+            raise InvalidInput(
+                "needs all groups: no HAVING, LIMIT, OFFSET or outer SELECT",
+                field="shrink",
+                value=self.shrink,
+                hint="Ask without them, and pick rows of the answer",
+            )
+        if not self.measured.keys:
+            attributes = self.measured.groups_of(domain).attributes if self.measured.by else ()
+            sizes = [attribute.size for attribute in attributes]
+            check_groups(math.prod(sizes), 1 + (sum(sizes) - len(sizes) if self.shrink == "additive" else 0))
 
     def cells(self, domain: Domain) -> int:
         """Number of cells of what is measured over public groups."""
@@ -80,7 +102,8 @@ class SqlQuery:
         """The stages as plain data."""
         names = {f"#g{at}": group.name for at, group in enumerate(self.groups)}
         names |= {f"#a{at}": each.name for at, each in enumerate(self.measured.aggregates)}
-        return self.stage.as_dict(names) | ({} if self.outer is None else {"outer": self.outer.as_dict()})
+        more: dict[str, Any] = {} if self.outer is None else {"outer": self.outer.as_dict()}
+        return self.stage.as_dict(names) | more | ({} if self.shrink == "none" else {"shrink": self.shrink})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +187,8 @@ class CalibratedQuery(CalibratedPlan[Answer]):
                 table = self.query.stage.run(self._frame(measured))
                 if self.query.outer is not None:
                     table = self.query.outer.run(table)
-                return self._answer(measured, provenance, table)
+                answer = self._answer(measured, provenance, table)
+                return answer if self.query.shrink == "none" else add_shrunk(answer, table, self.query.shrink)
         except InvalidInput as error:
             error.advise(hint)
             raise
@@ -200,16 +224,15 @@ class CalibratedQuery(CalibratedPlan[Answer]):
         keys = ("key",) * len(self.recipe.keys)
         groups = self.groups
         measured = Measured(
-            values=tuple(
-                np.ones((groups, 1 if isinstance(m, QuantileChoice) else 2 if isinstance(m, Ranks) else m.width))
-                for m in self.plan.measures
-            ),
+            values=tuple(measure.invented(groups) for measure in self.plan.measures),
             keys=(keys,) if keys else (),
         )
         with np.errstate(all="ignore"):
             table = self.query.stage.check(self._frame(measured).take(np.arange(min(groups, _TRIED))))
             if self.query.outer is not None:
                 self.query.outer.check(table)
+            if self.query.shrink != "none":
+                check_shrinkable(table)
 
     # -- released values as quantities ------------------------------------------------------------------------------
 
@@ -253,7 +276,7 @@ class CalibratedQuery(CalibratedPlan[Answer]):
 
     def _quantity(self, wanted: Aggregate, measured: Measured, noise: Noise, starts: dict[int, int]) -> Quantity:
         """A statistic with its slopes along the noisy sums that it is read off."""
-        place = self.plan.places_of(wanted)[0]
+        place = self.plan.place_of(wanted)
         measure, sums = self.plan.measures[place], measured.values[place]
         column = self.plan.column(wanted, measured, self.recipe.level)
         if isinstance(measure, Points):
@@ -270,7 +293,18 @@ class CalibratedQuery(CalibratedPlan[Answer]):
             found = self.plan.column(wanted, measured, level)
             return found.low, found.high
 
-        return Quantity(noise=noise, value=column.value, slopes=slopes, kind="own", ends=ends)
+        parts = _parts_of_mean(measure, sums, noise, slopes) if wanted.kind == "mean" else None
+        return Quantity(noise=noise, value=column.value, slopes=slopes, kind="own", ends=ends, parts=parts)
+
+
+def _parts_of_mean(measure: Any, sums: Array, noise: Noise, slopes: Any) -> tuple[Quantity, Quantity]:
+    """Noisy sum and noisy count of each group, which are linear in the same noise as their quotient."""
+    found = []
+    for kind in ("sum", "count"):
+        weights = _weights(kind, measure, sums, sums[:, 0])
+        along = sparse.csr_matrix((weights.reshape(-1), slopes.indices, slopes.indptr), slopes.shape)
+        found.append(Quantity.linear(noise, (sums * weights).sum(axis=1), along))
+    return found[0], found[1]
 
 
 def _weights(kind: str, measure: Any, sums: Array, value: Array) -> Array:

@@ -7,7 +7,7 @@ interval at any level. Intervals come from, in this order:
     ratio     a quotient of two of these: Fieller's interval, unbounded where the divisor may be zero
     own       a mean, variance or quantile as it was read off
     bounds    anything else: interval arithmetic on intervals that hold together with the level, so it may be too wide
-    none      a quantile beside other statistics, whose interval was bought at one level only
+    none      no interval is known
     public    no noise in it
 
 Standard errors are of first order (exact where linear): the slopes times the standard deviations of the noise.
@@ -69,7 +69,10 @@ class Noise:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Quantity:
-    """A number for each row, with its error. `leaves` counts the intervals that must hold together."""
+    """A number for each row, with its error. `leaves` counts the intervals that must hold together.
+
+    A ratio of linear quantities has these as its `parts`.
+    """
 
     noise: Noise
     value: Array
@@ -77,6 +80,7 @@ class Quantity:
     kind: str
     ends: Ends
     leaves: int = 1
+    parts: tuple[Quantity, Quantity] | None = None
 
     @classmethod
     def linear(cls, noise: Noise, value: Array, slopes: Slopes) -> Quantity:
@@ -109,6 +113,7 @@ class Quantity:
             kind=self.kind,
             ends=lambda level: tuple(end[rows] for end in self.ends(level)),  # type: ignore[arg-type, return-value]
             leaves=self.leaves,
+            parts=None if self.parts is None else (self.parts[0].take(rows), self.parts[1].take(rows)),
         )
 
     def is_linear(self) -> bool:
@@ -178,7 +183,7 @@ def combine(operator: str, one: Quantity, two: Quantity) -> Quantity:
         def fieller(level: float) -> tuple[Array, Array]:
             return _fieller(one, two, level)
 
-        return Quantity(noise=noise, value=value, slopes=slopes, kind="ratio", ends=fieller)
+        return Quantity(noise=noise, value=value, slopes=slopes, kind="ratio", ends=fieller, parts=(one, two))
     leaves = one.leaves + two.leaves
 
     def ends(level: float) -> tuple[Array, Array]:
@@ -187,7 +192,16 @@ def combine(operator: str, one: Quantity, two: Quantity) -> Quantity:
 
     kept = next((each.kind for each, other in ((one, two), (two, one)) if other.kind == "public"), "bounds")
     kind = kept if operator in "+-*/" and two.kind == "public" else "bounds"
-    return Quantity(noise=noise, value=value, slopes=slopes, kind=kind, ends=ends, leaves=leaves)
+    parts = _scaled(operator, one, two)
+    return Quantity(noise=noise, value=value, slopes=slopes, kind=kind, ends=ends, leaves=leaves, parts=parts)
+
+
+def _scaled(operator: str, one: Quantity, two: Quantity) -> tuple[Quantity, Quantity] | None:
+    """Parts of a ratio that is multiplied or divided by a public number."""
+    ratio, factor = (two, one) if one.kind == "public" and operator == "*" else (one, two)
+    if ratio.parts is None or factor.kind != "public" or operator not in "*/":
+        return None
+    return combine(operator, ratio.parts[0], factor), ratio.parts[1]
 
 
 def _slopes(operator: str, one: Quantity, two: Quantity, value: Array) -> Slopes | None:

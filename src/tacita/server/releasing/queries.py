@@ -52,7 +52,14 @@ def make_sql_plan(services: Services, dataset: Dataset, request: SqlRequest) -> 
 
     account = dataset.account
     public = [Dimension.of_records(name, rows) for name, rows in request.dimensions.items()]
-    recipe = compile_sql(request.sql, dataset.domain, family=request.family, level=request.level, dimensions=public)
+    recipe = compile_sql(
+        request.sql,
+        dataset.domain,
+        family=request.family,
+        level=request.level,
+        dimensions=public,
+        shrink=request.shrink,
+    )
     check_cells(services, recipe.cells(dataset.domain), "by")
     return recipe.calibrate(dataset.domain, request.budget.budget(), unit=account.unit, neighbours=account.neighbours)
 
