@@ -118,6 +118,28 @@ def test_without_a_public_size_nothing_is_tried(said):
     assert said["asked"] == 0
 
 
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+def test_odds_are_fitted_with_a_tilt_where_it_protects(budget, neighbours):
+    domain = Domain(
+        attributes=[Numeric(name="x", bounds=(0, 1), bins=2), Categorical(name="y", levels=("no", "yes"))],
+    )
+
+    def odds(budget, *, unit=ROW, where=domain, **more):
+        recipe = Regression(target="y", features=("x",), task="logistic", **more)
+        return recipe.calibrate(where, budget, unit=unit, neighbours=neighbours)
+
+    plan = odds(budget, people=500)
+    assert picked(plan) == "tilted"
+    assert plan.why.startswith("tilted: a tilt of ")
+    assert picked(odds(budget, penalty=2.0)) == "tilted"
+    for more in ({"penalty": 2.0, "alpha": 0.5}, {"norm": 1.0}):
+        assert picked(odds(budget, **more)) != "tilted"
+    assert picked(odds(RHO)) == "sufficient"
+    persons = Domain(person="who", attributes=[*domain.attributes, Identifier(name="who")])
+    assert picked(odds(budget, unit=Unit(person="who", max_rows=3), where=persons)) != "tilted"
+
+
 def test_few_rows_tell_little_more_than_the_mean():
     assert plan_of(Budget.pure(0.1), people=100).why.endswith("little more than the mean will be learnt")
     assert not plan_of(Budget.pure(0.1), people=100_000).why.endswith("learnt")

@@ -1,5 +1,7 @@
 """Choose a method from public facts, before any data is read, and give a reason.
 
+    odds, a budget in         objective perturbation with the narrowest tilt (`methods.tilted`): the loss itself, not a
+    epsilon, a row as unit    quadratic form. Not with LASSO or a norm, which need moments
     budget without a delta    the functional mechanism
     rho                       Gaussian noise on moments
     epsilon at a delta        the functional mechanism, or Gaussian noise on moments, whichever blurs less. Where the
@@ -15,9 +17,11 @@ Utility:  which method is best depends on the data too, so no such rule is alway
 
 from __future__ import annotations
 
+from tacita.errors import InvalidInput
 from tacita.learn.regression.methods.dpsgd import Sgd
 from tacita.learn.regression.methods.functional import FromMoments, functional
 from tacita.learn.regression.methods.sufficient import sufficient
+from tacita.learn.regression.methods.tilted import Tilted, check_tilted
 from tacita.learn.regression.moments import Noise
 from tacita.learn.regression.problem import Method, Problem
 from tacita.learn.regression.tryout import can_be_tried, tried_errors
@@ -38,6 +42,12 @@ def drowned(setting: Problem, plan: FromMoments) -> float | None:
 def choose(setting: Problem) -> tuple[Method, str]:
     """The method, and why."""
     size = f"{setting.design.blocks} features in {setting.design.columns} columns at {setting.budget}"
+    if _can_be_tilted(setting):
+        tilted = Tilted.plan(setting)
+        law = "on the hull of gradients" if tilted.sigma is None else "Gaussian"
+        rows = (tilted.noise / tilted.contrasts.size) ** 0.5
+        reason = f"tilted: a tilt of {rows:.4g} rows on a gradient, {law}, and the logistic loss itself"
+        return tilted, f"{reason}; {size}"
     if setting.budget.currency == "zcdp":
         return sufficient(setting), f"sufficient: rho is what Gaussian noise costs; {size}"
     best = functional(setting)
@@ -56,6 +66,17 @@ def choose(setting: Problem) -> tuple[Method, str]:
                 return Sgd.plan(setting), f"dpsgd: {tried}; {size}"
             reason = f"{best.name}: {tried}"
     return best, f"{reason}; {size}{_hint(setting, best)}"
+
+
+def _can_be_tilted(setting: Problem) -> bool:
+    """Whether objective perturbation protects the unit, and nothing is wanted that only moments have."""
+    if setting.norm is not None or (setting.penalty.size and setting.penalty.alpha < 1):
+        return False
+    try:
+        check_tilted(setting)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _hint(setting: Problem, plan: FromMoments) -> str:

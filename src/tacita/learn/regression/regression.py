@@ -1,9 +1,10 @@
-"""Linear and logistic regression under a budget: one recipe, eight methods.
+"""Linear and logistic regression under a budget: one recipe, nine methods.
 
     functional   Laplace or cube noise on moments; pure          objective   a random tilt of the objective; pure
-    sufficient   Gaussian noise on moments                       output      noise on coefficients
-    adassp       Gaussian noise, a ridge that adapts             dpme        a noisy histogram
-    dpsgd        noisy gradients; needs the extra `nets`         auto        picks, and says why
+    sufficient   Gaussian noise on moments                       tilted      the same for odds, with a narrower tilt
+    adassp       Gaussian noise, a ridge that adapts             output      noise on coefficients
+    dpsgd        noisy gradients; needs the extra `nets`         dpme        a noisy histogram
+    auto         picks, and says why
 
 Privacy:  that of the method; what is charged is read off the noise that is drawn.
           Claim: docs/claims/private-regression.md, docs/claims/functional-mechanism.md
@@ -31,6 +32,7 @@ from tacita.learn.regression.methods.functional import functional
 from tacita.learn.regression.methods.objective import Objective
 from tacita.learn.regression.methods.output import Output
 from tacita.learn.regression.methods.sufficient import sufficient
+from tacita.learn.regression.methods.tilted import Tilted
 from tacita.learn.regression.problem import Coefficients, Method, Problem, check_people
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
@@ -44,7 +46,7 @@ __all__ = ["METHODS", "CalibratedRegression", "Inference", "MethodName", "Regres
 
 Inference = Literal["sample", "population"]
 
-MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "output", "dpme", "dpsgd"]
+MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "tilted", "output", "dpme", "dpsgd"]
 METHODS: tuple[str, ...] = get_args(MethodName)
 
 _PLANS: dict[str, Callable[[Problem], Method]] = {
@@ -52,11 +54,12 @@ _PLANS: dict[str, Callable[[Problem], Method]] = {
     "sufficient": sufficient,
     "adassp": AdaSSP.plan,
     "objective": Objective.plan,
+    "tilted": Tilted.plan,
     "output": Output.plan,
     "dpme": Histogram.plan,
     "dpsgd": Sgd.plan,
 }
-_NO_LASSO = ("objective", "output", "adassp", "dpme", "dpsgd")
+_NO_LASSO = ("objective", "tilted", "output", "adassp", "dpme", "dpsgd")
 
 
 @dataclass(frozen=True, kw_only=True)
