@@ -9,6 +9,11 @@
                               DP-SGD are tried on synthetic rows of that size (`tryout`): the best of them, DP-SGD only
                               if it is better by more than 2 %
 
+Numbers among the features are taken by the bins of the schema, which makes the model additive, where all have at least
+ten or one for each whole number, the number of people is public, and the tilt for so many columns is short: its width in rows, times the number of
+coordinates, at most a tenth of the people. On generated tables odds that bend then gain .05 of AUC and more, odds that
+are lines lose up to .02 at the edge of the rule and nothing well inside it.
+
 Privacy:  reads nothing private: the same public facts give the same method.
           Claim: docs/claims/private-regression.md
 Utility:  which method is best depends on the data too, so no such rule is always right: `learn.compare` shows by how
@@ -17,6 +22,9 @@ Utility:  which method is best depends on the data too, so no such rule is alway
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tacita.domain import Attribute, Date, Numeric
 from tacita.errors import InvalidInput
 from tacita.learn.regression.methods.dpsgd import Sgd
 from tacita.learn.regression.methods.functional import FromMoments, functional
@@ -26,9 +34,11 @@ from tacita.learn.regression.moments import Noise
 from tacita.learn.regression.problem import Method, Problem
 from tacita.learn.regression.tryout import can_be_tried, tried_errors
 
-__all__ = ["choose", "drowned"]
+__all__ = ["choose", "choose_numbers", "drowned"]
 
 _NEAR = 1.02
+_SHORT = 0.1  # tilt in rows, times coordinates, over people
+_FINE = 10  # bins of a number
 _WORDS: dict[Noise, str] = {"laplace": "Laplace", "cube": "cube", "gaussian": "Gaussian"}
 
 
@@ -66,6 +76,32 @@ def choose(setting: Problem) -> tuple[Method, str]:
                 return Sgd.plan(setting), f"dpsgd: {tried}; {size}"
             reason = f"{best.name}: {tried}"
     return best, f"{reason}; {size}{_hint(setting, best)}"
+
+
+def choose_numbers(plan: Tilted) -> tuple[Tilted, str]:
+    """The same plan, or that with numbers by their bins where its tilt is short; and why."""
+    setting, design = plan.setting, plan.setting.design
+    coded = replace(design, coded=True)
+    if setting.people is None or coded.widths == design.widths:
+        return plan, ""
+    coarse = [name for name in design.features if _is_coarse(design.domain[name])]
+    if coarse:
+        return plan, f"numbers as lines: bins of {coarse[0]} are too coarse"
+    wider = Tilted.plan(replace(setting, design=coded))
+    columns = f"{coded.columns} columns of bins"
+    rows = (wider.noise / wider.contrasts.size) ** 0.5
+    figure = rows * wider.contrasts.size / setting.people
+    if figure > _SHORT:
+        return plan, f"numbers as lines: with {columns} a tilt of {rows:.4g} rows is too long for so many people"
+    return wider, f"numbers by their bins: for {columns} a tilt of {rows:.4g} rows is short beside {setting.people:,}"
+
+
+def _is_coarse(attribute: Attribute) -> bool:
+    """Whether a number or a date has few bins, and not one for each of its values."""
+    if not isinstance(attribute, Numeric | Date) or attribute.size >= _FINE:
+        return False
+    values = isinstance(attribute, Numeric) and attribute.integer and attribute.bounds[1] - attribute.bounds[0] + 1
+    return not values or attribute.size < values
 
 
 def _can_be_tilted(setting: Problem) -> bool:
