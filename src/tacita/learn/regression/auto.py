@@ -10,9 +10,9 @@
                               if it is better by more than 2 %
 
 Numbers among the features are taken by the bins of the schema, which makes the model additive, where all have at least
-ten or one for each whole number, the number of people is public, and the tilt for so many columns is short: its width in rows, times the number of
-coordinates, at most a tenth of the people. On generated tables odds that bend then gain .05 of AUC and more, odds that
-are lines lose up to .02 at the edge of the rule and nothing well inside it.
+ten or one for each whole number, the number of people is public, and the tilt for so many columns is short: its width
+in rows, times the number of coordinates, at most a tenth of the people. On generated tables odds that bend then gain
+.05 of AUC and more; odds that are lines lose up to .02 at the edge of the rule and nothing well inside it.
 
 Privacy:  reads nothing private: the same public facts give the same method.
           Claim: docs/claims/private-regression.md
