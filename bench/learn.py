@@ -198,9 +198,8 @@ def _plan(problem: Problem, budget: Budget, method: Any) -> Any:
     if method == "dpsgd" and len(problem.points) > MOST_FOR_SGD:
         return None
     design = problem.design
-    recipe = Regression(
-        target=design.target, features=design.features, task=design.task, method=method, people=len(problem.points)
-    )
+    about: dict[str, Any] = {"target": design.target, "features": design.features, "task": design.task}
+    recipe = Regression(method=method, people=len(problem.points), numbers="line", **about)
     try:
         return recipe.calibrate(design.domain, budget, unit=ROW, neighbours=ADD)
     except InvalidInput:

@@ -50,6 +50,22 @@ def test_rows_lie_where_the_schema_says():
     assert points.y.tolist() == [-1, 1, 0, 0]
 
 
+def test_numbers_can_be_taken_by_their_bins():
+    design = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", coded=True)
+    assert FeatureMap.from_dict(design.as_dict()).coded
+    assert "coded" not in FeatureMap(domain=DOMAIN, features=FEATURES, target="income").as_dict()
+    points = design.points(TABLE)
+    age, children = points.x[:, :10], points.x[:, 10:15]
+    assert (len(points), points.outside) == (6, 2)  # rows without an age count, with no bin
+    assert age.argmax(axis=1)[:4].tolist() == [0, 5, 9, 9]  # beyond the bounds is the last bin
+    assert age.sum(axis=1).tolist() == [1, 1, 1, 1, 0, 0]
+    assert children.argmax(axis=1).tolist() == [0, 4, 4, 2, 1, 1]
+    assert design.names[10] == f"children={DOMAIN['children'].all_labels[0]}"
+    for block in range(design.blocks):
+        assert np.abs(points.x[:, design.owners == block]).sum(axis=1).max() <= 1
+    assert design.widths[2] == 1  # yes and no stay one column
+
+
 def test_rows_beyond_the_bounds_can_be_left_out():
     points = FeatureMap(domain=DOMAIN, features=FEATURES, target="income", outside="leave-out").points(TABLE)
     assert (len(points), points.outside) == (2, 2)

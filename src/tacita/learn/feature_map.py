@@ -1,6 +1,7 @@
 """Rows as numbers that a model can take, by public rules alone.
 
     number     between its bounds, from -1 to 1                            one column
+               by the bins of the schema, where `coded`: as levels         one column for each bin
     levels     1 for the level that it is, 0 for the others                one column for each level
     target     from -1 to 1: a number between its bounds, or one of two levels; with several classes, the code
 
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tacita.domain import Attribute, Boolean, Date, Domain, Numeric
+from tacita.domain import Boolean, Date, Domain, Numeric
 from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.privacy.unit import Unit
@@ -67,6 +68,8 @@ class FeatureMap:
         target: Attribute to predict.
         task: A number by a line, one of two levels by its odds, or one of several classes.
         outside: Treatment of a row with a number beyond the bounds.
+        coded: Whether numbers and dates among the features are taken by their bins, as levels are. A row without a
+            number then counts, as one without a level does.
     """
 
     domain: Domain = field(repr=False)
@@ -74,6 +77,7 @@ class FeatureMap:
     target: str
     task: Task = "linear"
     outside: Outside = "clip"
+    coded: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -87,7 +91,7 @@ class FeatureMap:
             raise InvalidInput("must be clip or leave-out", field="outside", value=self.outside)
         self.domain.check_countable((*self.features, self.target))
         for name in self.features:
-            if _is_number(self.domain[name]):
+            if self._is_line(name):
                 measurable(self.domain, name)
         if self.task == "linear":
             measurable(self.domain, self.target)
@@ -96,10 +100,15 @@ class FeatureMap:
                 "must have two levels", field="target", value=self.target, hint="For more classes, grow a tree"
             )
 
+    def _is_line(self, name: str) -> bool:
+        """Whether a feature is one column, from -1 to 1."""
+        attribute = self.domain[name]
+        return isinstance(attribute, Boolean) or (isinstance(attribute, Numeric | Date) and not self.coded)
+
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Columns of each feature."""
-        return tuple(1 if _is_number(self.domain[n]) else self.domain[n].size for n in self.features)
+        return tuple(1 if self._is_line(n) else self.domain[n].size for n in self.features)
 
     @property
     def columns(self) -> int:
@@ -122,7 +131,7 @@ class FeatureMap:
         found: list[str] = []
         for name in self.features:
             attribute = self.domain[name]
-            found += [name] if _is_number(attribute) else [f"{name}={label}" for label in attribute.all_labels]
+            found += [name] if self._is_line(name) else [f"{name}={label}" for label in attribute.all_labels]
         return tuple(found)
 
     @cached_property
@@ -130,8 +139,7 @@ class FeatureMap:
         """Public bounds of each column; -1 and 1 for a level."""
         parts: list[tuple[float, float]] = []
         for name, width in zip(self.features, self.widths, strict=True):
-            attribute = self.domain[name]
-            parts += [bounds_of(measurable(self.domain, name))] if _is_number(attribute) else [(-1.0, 1.0)] * width
+            parts += [bounds_of(measurable(self.domain, name))] if self._is_line(name) else [(-1.0, 1.0)] * width
         return np.array(parts)
 
     @property
@@ -167,12 +175,17 @@ class FeatureMap:
         for name in self.features:
             attribute = self.domain[name]
             values = batch.column(name)
-            if _is_number(attribute):
+            if self._is_line(name):
                 place, out = self._place(name, values)
                 parts.append(place[:, None])
                 beyond |= out
             else:
-                codes = self.domain.encode(_only(batch, name), [name])[name].astype(np.int64)
+                rows = _only(batch, name)
+                if isinstance(attribute, Numeric):
+                    place, out = self._place(name, values)
+                    rows = pa.table({name: self._moved(attribute, place)})
+                    beyond |= out
+                codes = self.domain.encode(rows, [name])[name].astype(np.int64)
                 # a value without a place has no level: all zeros, which the bound allows
                 parts.append(np.eye(attribute.size + 1)[codes][:, :-1])
         return np.concatenate(parts, axis=1), beyond
@@ -195,6 +208,13 @@ class FeatureMap:
         place = np.clip(2 * (line - low) / (high - low) - 1, -1, 1)
         return place, _beyond(attribute, values, self.domain.nulls, line)
 
+    @staticmethod
+    def _moved(attribute: Numeric, place: Array) -> pa.Array:
+        """Numbers in units again, inside the bounds: so that each has a bin."""
+        low, high = attribute.bounds
+        line = np.clip(low + (place + 1) / 2 * (high - low), low, high)
+        return pa.array(np.rint(line) if attribute.integer else line, mask=np.isnan(place))
+
     # -- plain data -------------------------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, Any]:
@@ -205,6 +225,7 @@ class FeatureMap:
             "target": self.target,
             "task": self.task,
             "outside": self.outside,
+            **({"coded": True} if self.coded else {}),
         }
 
     @classmethod
@@ -212,10 +233,6 @@ class FeatureMap:
         """The design that `as_dict` wrote."""
         rest = {name: value for name, value in data.items() if name != "domain"}
         return cls(domain=Domain.from_dict(data["domain"]), **rest | {"features": tuple(rest["features"])})
-
-
-def _is_number(attribute: Attribute) -> bool:
-    return isinstance(attribute, Numeric | Date | Boolean)
 
 
 def _only(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Table:

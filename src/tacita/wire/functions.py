@@ -97,6 +97,9 @@ class FitRequest(RequestModel):
     inference: Literal["sample", "population"] | None = Field(
         default=None, description="Standard errors of a line: of the noise (sample), or with sampling (population)."
     )
+    numbers: Literal["auto", "line", "bins"] | None = Field(
+        default=None, description="Numbers among the features: one coefficient (line), or a score for each bin (bins)."
+    )
     depth: int | None = Field(default=None, description="Of trees.")
     trees: int | None = Field(default=None, description="How many trees.")
     task: Literal["classes", "linear"] | None = Field(default=None, description="Of a network: levels, or a number.")

@@ -261,9 +261,24 @@ def test_the_kind_goes_by_the_target_and_is_stated(folder, target, options, kind
     assert found["why"].startswith(f"{kind}: {target} ")
     if kind != "trees":
         assert [row["term"] for row in found["summary"]["terms"]] == ["(intercept)", "age"]
-        assert found["summary"]["terms"][1]["standard_error"] > 0
+        error = found["summary"]["terms"][1]["standard_error"]
+        assert error is None if kind == "logistic" else error > 0  # a tilt claims none
     planned = fit("--target", target, "--features", "age", "--epsilon", "1", "--dry-run", *options)
     assert kind in planned.out
+
+
+def test_numbers_can_be_taken_by_their_bins(folder):
+    opened()
+    asked = ("--target", "ill", "--features", "age", "--epsilon", "10", "--json")
+    done = fit(*asked, "--numbers", "bins")
+    assert done.code == 0, done.err
+    terms = [row["term"] for row in json.loads(done.out)["summary"]["terms"]]
+    assert len(terms) > 2
+    assert all(term.startswith("age=") for term in terms[1:])
+    predicted = run("learn", "predict", "model.json", "people.csv", "-o", "predicted.csv")
+    assert predicted.code == 0, predicted.err
+    refused = fit(*asked, "--kind", "trees", "--numbers", "bins")
+    assert refused.code == 2
 
 
 def test_coefficients_are_shown_with_their_errors(folder):

@@ -118,6 +118,53 @@ def test_without_a_public_size_nothing_is_tried(said):
     assert said["asked"] == 0
 
 
+@pytest.mark.parametrize("budget", [PURE, APPROX])
+@pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+def test_odds_are_fitted_with_a_tilt_where_it_protects(budget, neighbours):
+    domain = Domain(
+        attributes=[Numeric(name="x", bounds=(0, 1), bins=2), Categorical(name="y", levels=("no", "yes"))],
+    )
+
+    def odds(budget, *, unit=ROW, where=domain, **more):
+        recipe = Regression(target="y", features=("x",), task="logistic", **more)
+        return recipe.calibrate(where, budget, unit=unit, neighbours=neighbours)
+
+    plan = odds(budget, people=500)
+    assert picked(plan) == "tilted"
+    assert plan.why.startswith("tilted: a tilt of ")
+    assert picked(odds(budget, penalty=2.0)) == "tilted"
+    for more in ({"penalty": 2.0, "alpha": 0.5}, {"norm": 1.0}):
+        assert picked(odds(budget, **more)) != "tilted"
+    assert picked(odds(RHO)) == "sufficient"
+    persons = Domain(person="who", attributes=[*domain.attributes, Identifier(name="who")])
+    assert picked(odds(budget, unit=Unit(person="who", max_rows=3), where=persons)) != "tilted"
+
+
 def test_few_rows_tell_little_more_than_the_mean():
     assert plan_of(Budget.pure(0.1), people=100).why.endswith("little more than the mean will be learnt")
     assert not plan_of(Budget.pure(0.1), people=100_000).why.endswith("learnt")
+
+
+def additive_of(budget, *, people=20_000, bins=16, **more):
+    attributes = [Numeric(name="a", bounds=(0, 1), bins=bins), Categorical(name="b", levels=("p", "q", "r"))]
+    domain = Domain(attributes=[*attributes, Categorical(name="y", levels=("no", "yes"))])
+    recipe = Regression(target="y", features=("a", "b"), task="logistic", people=people, **more)
+    return recipe.calibrate(domain, budget, unit=ROW, neighbours=ADD)
+
+
+def test_numbers_are_taken_by_fine_bins_where_the_tilt_is_short():
+    plan = additive_of(PURE)
+    assert plan.setting.design.coded
+    assert plan.method.setting is plan.setting
+    assert "numbers by their bins: for 19 columns of bins a tilt of " in plan.why
+    for budget, more, why in (
+        (Budget.pure(0.001), {}, "too long for so many people"),
+        (PURE, {"bins": 9}, "bins of a are too coarse"),
+        (PURE, {"people": None}, "at epsilon 1"),
+        (PURE, {"numbers": "line"}, "at epsilon 1"),
+    ):
+        plan = additive_of(budget, **more)
+        assert not plan.setting.design.coded
+        assert plan.why.endswith(why)
+    assert additive_of(PURE, numbers="bins", method="functional").setting.design.coded
+    assert not additive_of(RHO).setting.design.coded

@@ -42,7 +42,7 @@ def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
     plan = world.call("POST", "/v1/models/fit/plan", token=buyer, json=BODY)
     assert plan.status_code == 200, plan.text
     assert plan.json()["affordable"] is True
-    assert plan.json()["why"].startswith("functional")
+    assert plan.json()["why"].startswith("tilted: ")
     assert world.spent() == 0
     id = fitted(world, buyer)
     paid = world.spent()
@@ -66,6 +66,7 @@ def test_from_plan_to_predictions_and_parameters(world, buyer) -> None:
     [
         ({"kind": "trees", "depth": 2, "trees": 2}, 2),
         ({"kind": "bayes"}, 2),
+        ({"kind": "logistic", "numbers": "bins"}, 2),
         ({"kind": "linear", "target": "age", "penalties": [[1.0, 1.0], [10, 0.5]], "share": 0.3}, None),
         ({"kind": "linear", "target": "age", "narrow": 0.2}, None),
         ({"kind": "linear", "target": "age", "norm": 1.0, "intercept": False, "outside": "leave-out"}, None),
@@ -264,7 +265,7 @@ def test_the_kind_goes_by_the_target_and_coefficients_have_errors(world, buyer) 
     assert (plan["kind"], plan["why"].split(";")[0]) == ("logistic", "logistic: smokes has two levels")
     numeric = body | {"target": "age", "name": "ages"}
     assert world.call("POST", "/v1/models/fit/plan", token=buyer, json=numeric).json()["kind"] == "linear"
-    job = world.call("POST", "/v1/models/fit", token=buyer, json=body)
+    job = world.call("POST", "/v1/models/fit", token=buyer, json=body | {"method": "functional"})
     shown = world.call("GET", f"/v1/models/{world.made(job, buyer)}/parameters", token=buyer).json()["parameters"]
     assert [row["term"] for row in shown["terms"]] == ["(intercept)", "age"]
     assert all(row["standard_error"] > 0 for row in shown["terms"])

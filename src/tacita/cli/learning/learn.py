@@ -40,7 +40,7 @@ from tacita.learn.kinds import ModelChoice, ModelKind
 from tacita.learn.models import Fitted, choose_kind, read_model, recipe_of
 from tacita.learn.neural.fitted_network import FittedNetwork
 from tacita.learn.neural.network import NetworkTask
-from tacita.learn.regression.regression import Inference, MethodName
+from tacita.learn.regression.regression import Inference, MethodName, Numbers
 from tacita.learn.regression.solve import Convexify
 from tacita.learn.released import fit_released, read_released
 from tacita.learn.summary import summarise
@@ -149,6 +149,10 @@ def fit(
         Inference | None,
         typer.Option(help="Standard errors of a line: of the noise (sample, default), or with sampling (population)."),
     ] = None,
+    numbers: Annotated[
+        Numbers | None,
+        typer.Option(help="Numbers among the features: line, bins (a score for each bin), or auto (default)."),
+    ] = None,
     table: TableName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show method and cost; reads no data.")] = False,
     key: Annotated[str | None, typer.Option(help="Name this request; the same key again costs nothing.")] = None,
@@ -185,6 +189,7 @@ def fit(
         "learning_rate": learning_rate,
         "people": people,
         "inference": inference,
+        "numbers": numbers,
     }
     options = {name: value for name, value in given.items() if value is not None}
     picked = ""

@@ -1,9 +1,10 @@
-"""Linear and logistic regression under a budget: one recipe, eight methods.
+"""Linear and logistic regression under a budget: one recipe, nine methods.
 
     functional   Laplace or cube noise on moments; pure          objective   a random tilt of the objective; pure
-    sufficient   Gaussian noise on moments                       output      noise on coefficients
-    adassp       Gaussian noise, a ridge that adapts             dpme        a noisy histogram
-    dpsgd        noisy gradients; needs the extra `nets`         auto        picks, and says why
+    sufficient   Gaussian noise on moments                       tilted      the same for odds, with a narrower tilt
+    adassp       Gaussian noise, a ridge that adapts             output      noise on coefficients
+    dpsgd        noisy gradients; needs the extra `nets`         dpme        a noisy histogram
+    auto         picks, and says why
 
 Privacy:  that of the method; what is charged is read off the noise that is drawn.
           Claim: docs/claims/private-regression.md, docs/claims/functional-mechanism.md
@@ -23,7 +24,7 @@ from tacita.engines.base import Engine
 from tacita.errors import InvalidInput
 from tacita.learn.feature_map import FeatureMap, Outside, Task
 from tacita.learn.fitted import FittedModel
-from tacita.learn.regression.auto import choose
+from tacita.learn.regression.auto import choose, choose_numbers
 from tacita.learn.regression.methods.adassp import AdaSSP
 from tacita.learn.regression.methods.dpme import Histogram
 from tacita.learn.regression.methods.dpsgd import Sgd
@@ -31,6 +32,7 @@ from tacita.learn.regression.methods.functional import functional
 from tacita.learn.regression.methods.objective import Objective
 from tacita.learn.regression.methods.output import Output
 from tacita.learn.regression.methods.sufficient import sufficient
+from tacita.learn.regression.methods.tilted import Tilted
 from tacita.learn.regression.problem import Coefficients, Method, Problem, check_people
 from tacita.learn.regression.solve import Convexify, Penalty
 from tacita.noise import Source
@@ -40,11 +42,12 @@ from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.tables.release import Provenance
 
-__all__ = ["METHODS", "CalibratedRegression", "Inference", "MethodName", "Regression"]
+__all__ = ["METHODS", "CalibratedRegression", "Inference", "MethodName", "Numbers", "Regression"]
 
 Inference = Literal["sample", "population"]
+Numbers = Literal["auto", "line", "bins"]
 
-MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "output", "dpme", "dpsgd"]
+MethodName = Literal["auto", "functional", "sufficient", "adassp", "objective", "tilted", "output", "dpme", "dpsgd"]
 METHODS: tuple[str, ...] = get_args(MethodName)
 
 _PLANS: dict[str, Callable[[Problem], Method]] = {
@@ -52,11 +55,12 @@ _PLANS: dict[str, Callable[[Problem], Method]] = {
     "sufficient": sufficient,
     "adassp": AdaSSP.plan,
     "objective": Objective.plan,
+    "tilted": Tilted.plan,
     "output": Output.plan,
     "dpme": Histogram.plan,
     "dpsgd": Sgd.plan,
 }
-_NO_LASSO = ("objective", "output", "adassp", "dpme", "dpsgd")
+_NO_LASSO = ("objective", "tilted", "output", "adassp", "dpme", "dpsgd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,8 @@ class Regression:
         inference: "sample": standard errors are those of the noise alone, for the coefficients of these rows.
             "population": of a line, they include sampling; the sum of squared targets is released too, which takes
             little with a delta, and rules out noise on cubes. Only moments have errors (functional, sufficient, auto).
+        numbers: Numbers among the features: "line", one coefficient each; "bins", one for each bin of the schema, so
+            that the model is additive; "auto" takes bins where odds are fitted with a tilt that is short enough.
     """
 
     target: str
@@ -93,6 +99,7 @@ class Regression:
     outside: Outside = "clip"
     people: int | None = None
     inference: Inference = "sample"
+    numbers: Numbers = "auto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -112,6 +119,7 @@ class Regression:
             raise InvalidInput("must lie between 1e-06 and 1e+06", field="norm", value=self.norm)
         check_people(self.people)
         check.one_of(self.inference, "inference", get_args(Inference))
+        check.one_of(self.numbers, "numbers", get_args(Numbers))
         if self.inference == "population" and (self.task != "linear" or self.method in _NO_LASSO):
             hint = "Leave it out, or use a line with method auto, functional or sufficient"
             raise InvalidInput("needs moments of a line", field="inference", value=self.inference, hint=hint)
@@ -121,7 +129,12 @@ class Regression:
         domain.require_public()
         unit.check(domain)
         design = FeatureMap(
-            domain=domain, features=self.features, target=self.target, task=self.task, outside=self.outside
+            domain=domain,
+            features=self.features,
+            target=self.target,
+            task=self.task,
+            outside=self.outside,
+            coded=self.numbers == "bins",
         )
         setting = Problem(
             design=design,
@@ -140,13 +153,17 @@ class Regression:
             method, why = choose(setting)
         else:
             method, why = _PLANS[self.method](setting), "as asked"
+        if self.numbers == "auto" and isinstance(method, Tilted):
+            method, more = choose_numbers(method)
+            setting, why = method.setting, f"{why}; {more}" if more else why
         return CalibratedRegression(recipe=self, domain=domain, setting=setting, method=method, why=why)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        if self.inference == "sample":  # the question is the same as before there was a choice
-            del plain["inference"]
+        for name, usual in (("inference", "sample"), ("numbers", "auto")):
+            if plain[name] == usual:  # the question is the same as before there was a choice
+                del plain[name]
         return {"recipe": "regression"} | plain | {"features": list(self.features)}
 
 
