@@ -1,8 +1,9 @@
 """Expected error of a design after post-processing, in closed form, over a range of dependence.
 
 A wanted table T is the sum of parts, one for each set S of its attributes (`estimating.interactions`). Questions that
-hold S measure it together with a precision: of each question, answers / (v L) with L its cells and v the variance of one
-report in a free direction: L / (L - 1) times that of a cell, because shares sum to 1. As squared total variation distance of the table, the noise of a part with d free numbers is
+hold S measure it together with a precision: of each question, answers / (v L) with L its cells and v the variance of
+one report in a free direction: L / (L - 1) times that of a cell, because shares sum to 1. As squared total variation
+distance of the table, the noise of a part with d free numbers is
 
     N_S = (1/2)^2 (2 / pi) d / precision(S)
 
