@@ -76,6 +76,14 @@ def test_effective_parameters_say_how_far_the_fit_follows_the_noise():
     assert 5 < np.mean(stated) < free
 
 
+def test_many_parameters_are_counted_whole(monkeypatch):
+    """Where the curvature is too large to compute, the count is an upper bound of the effective number."""
+    measured = measured_of(mixture(MIXED, 2, 4), 0.02, 5)
+    effective = fit_classes(measured, 2, strength=0.4).parameters
+    monkeypatch.setattr("tacita.collect.estimating.classes._MOST_PARAMETERS", 10)
+    assert effective < fit_classes(measured, 2, strength=0.4).parameters == 2 * 5 + 1
+
+
 def test_the_average_finds_dependence_and_its_absence():
     domain = Domain(attributes=[Categorical(name=f"x{i}", levels=["no", "yes"]) for i in range(8)])
     for apart, least, most in ((0.0, 0.4, 1.0), (1.5, 0.0, 0.01)):

@@ -50,6 +50,8 @@ _SPREAD = 0.5
 """Standard deviation of the logarithms at the start."""
 _STEPS = 150
 _LEAST = 1e-4
+_MOST_PARAMETERS = 2000
+"""Parameters above which all are counted: the effective number needs the square of them in memory."""
 _ALIKE = 3
 """Fewer attributes with the same labels have no mean of their own."""
 
@@ -263,8 +265,11 @@ class _Problem:
     def _parameters(self, weights: Array, logs: Array, strength: float, common: bool) -> float:
         """tr H (H + strength P)^-1 over the logarithms of levels, and one for each further class."""
         classes, levels = logs.shape
+        free = float(sum(self.domain.shape) - len(self.domain.shape))
         if not strength:
-            return float(sum(self.domain.shape) - len(self.domain.shape))
+            return free
+        if classes * levels > _MOST_PARAMETERS:  # the prior is then taken to hold none of them back
+            return classes * free + float(classes - 1)
         shares, tables = self.shares(weights, logs)
         off = tables - self._even
         curvature = np.zeros((classes, levels, classes, levels))

@@ -182,12 +182,10 @@ def planning_seconds(
     wide = [key for key in workload if len(key) > 1]
     if answers == "view" or not wide or mode in ("singles", "tables"):
         return 0.001 * len(workload)
-    attributes = len(workload.attributes)
-    choosing = 0.01 * len(wide) if attributes >= _MANY_ATTRIBUTES or mode == "views" else 0.0
     if mode == "views":
-        return choosing
+        return 0.01 * len(wide)
     cells = float(sum(math.prod(domain[name].size for name in key) for key in workload))
-    return choosing + 0.3 + 0.01 * len(wide) + 0.002 * cells + 1e-6 * min(respondents, MOST_PEOPLE)
+    return 0.35 + 0.006 * len(wide) + 1e-4 * cells + 1e-6 * min(respondents, MOST_PEOPLE)
 
 
 def _oracle(channel: ChannelName, penalty: Penalty, floor: float) -> Oracle:
