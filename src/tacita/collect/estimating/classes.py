@@ -269,7 +269,7 @@ class _Problem:
         if not strength:
             return free
         if classes * levels > _MOST_PARAMETERS:  # the prior is then taken to hold none of them back
-            return classes * free + float(classes - 1)
+            return float(classes * free + classes - 1)
         shares, tables = self.shares(weights, logs)
         off = tables - self._even
         curvature = np.zeros((classes, levels, classes, levels))
