@@ -9,7 +9,6 @@ import pytest
 from tacita.collect.analysis import findings
 from tacita.collect.analysis.hypothesis import Hypothesis
 from tacita.collect.campaigns import Campaigns, Terms
-from tacita.collect.estimating.automatic import _Ways
 from tacita.collect.estimating.tally import Tally, respond
 from tacita.collect.planning.plan import plan_collection
 from tacita.demo.survey import DOMAIN, simulate
@@ -55,16 +54,6 @@ def test_the_automatic_choice_is_stated(tally):
     said = findings.explain(found)
     assert said[0].startswith(f"Published as {recipe['published']} (estimated error")
     assert findings.explain(findings.published(tally, "pooled")) == []
-
-
-def test_an_average_is_stated_with_its_weights(tally, monkeypatch):
-    shares = {"singles": 0.25, "modelled": 0.75}
-    monkeypatch.setattr(findings, "choose_way", lambda *made, seed: _Ways(*made).publish(shares, why="for a test"))
-    found = findings.published(tally, "auto")
-    assert findings.explain(found) == ["Published as an average of 25% singles and 75% modelled (for a test)."]
-    assert next(iter(found.values())).provenance.recipe["automatic"]["shares"] == shares
-    whole = findings.table(tally, DOMAIN.names[:3])
-    assert whole.values.sum() == pytest.approx(1)
 
 
 def test_tables_that_were_shrunk_to_independence_are_named(tally):

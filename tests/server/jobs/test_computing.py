@@ -134,10 +134,10 @@ def test_what_would_take_too_long_is_refused_with_a_way_out() -> None:
 def test_pages_answer_while_analysts_do_their_worst(world) -> None:
     """Every process of the pool is busy, and more wait; what respondents and operators need goes on."""
     campaign = world.campaign()
-    names = [f"a{i}" for i in range(20)]
+    names = [f"a{i}" for i in range(60)]
     hostile = {
         "schema": {
-            "attributes": [{"name": n, "kind": "categorical", "levels": [str(j) for j in range(8)]} for n in names]
+            "attributes": [{"name": n, "kind": "categorical", "levels": [str(j) for j in range(64)]} for n in names]
         },
         "tables": [[a, b] for a in names for b in names if a < b],
         "epsilon": 1.0,

@@ -72,8 +72,8 @@ def published(tally: Tally, how: Published = "auto", *, seed: int = 0) -> Releas
         tally: What was counted.
         how: "raw" is unbiased, each table from its own reports. "pooled" is unbiased, each table from all reports that
             hold its attributes; both may be negative. "consistent" tables are pooled, agree and are never negative.
-            "singles" are products of single attributes, "modelled" ones are fitted together. "auto" takes the one of
-            these three whose estimated error is smallest, or averages singles and modelled, and says so.
+            "singles" are products of single attributes, "modelled" ones are fitted together. "auto" takes "modelled",
+            or "consistent" where its estimated error is clearly smaller, and says so.
         seed: Of the perturbations by which errors are estimated.
     """
     if how == "raw":
@@ -122,7 +122,7 @@ def _published(tally: Tally, pooled: Releases, made: Automatic, how: Published) 
     cost = Pure(epsilon=tally.design.epsilon_upper)  # made from all reports, so it costs what the dearest question does
     found = []
     for key, cells in made.tables.items():
-        source = pooled[key]
+        source = pooled.project(key)
         recipe = _recipe(source, made, how) | ({"independent": True} if key in made.to_independence else {})
         found.append(
             replace(
@@ -164,20 +164,15 @@ def explain(releases: Releases) -> list[str]:
     """Explain how published tables were made: the estimator, the reason for it, and the tables taken as independent."""
     recipes = {key: release.provenance.recipe for key, release in releases.items()}
     chosen = next((recipe["automatic"] for recipe in recipes.values() if "automatic" in recipe), None)
-    lines = [] if chosen is None else [f"Published as {_way(chosen)} ({chosen['why']})."]
+    lines = [] if chosen is None else [f"Published as {chosen['way']} ({chosen['why']})."]
     alone = [" x ".join(key) for key, recipe in recipes.items() if recipe.get("independent")]
     if alone:
         lines.append(
-            f"Shrunk to independence, because dependence does not stand out of the noise: {', '.join(alone)}. Their "
+            "Shrunk to independence or nearly so, because dependence does not stand out of the noise: "
+            f"{', '.join(alone)}. Their "
             "intervals are those of the unbiased tables, which hold any dependence that is there."
         )
     return lines
-
-
-def _way(chosen: Mapping[str, Any]) -> str:
-    if chosen["way"] != "averaged":
-        return str(chosen["way"])
-    return "an average of " + " and ".join(f"{share:.0%} {way}" for way, share in chosen["shares"].items())
 
 
 def table(tally: Tally, attributes: Sequence[str], how: Published = "auto", *, seed: int = 0) -> Release:

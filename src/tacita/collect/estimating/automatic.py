@@ -1,8 +1,8 @@
 """Choose how tables are published: by the estimated error of each way, from the reports alone.
 
 Three ways: `consistent` keeps all dependence and all of its noise, `singles` keeps none of either, `modelled` keeps
-what a few latent classes and the largest directions explain. Which one is nearest to the truth depends on how much was
-collected and on how dependent the attributes are.
+what a few latent classes explain, and of the rest what stands out. Which one is nearest to the truth depends on how
+much was collected and on how dependent the attributes are.
 
 Legend: y the measured tables, S their covariance (known from the channels), m(y) the tables of one way, W the weight of
 a cell: 1 over the mean variance of its table. The expected squared distance to the truth, weighted by W, is up to a
@@ -10,17 +10,15 @@ constant that all ways share
 
     |y - m(y)|_W^2 + 2 f,    f = sum of W Cov(m(y), y)           [Mallows 1973; Efron 2004; Ye 1998]
 
-where f, the generalised degrees of freedom, says how far m follows the noise of y. It is estimated by making m again
-from y + e z, with z drawn from S: f = E z'W (m(y + e z) - m(y)) / e. That is what cross-validation estimates too, with
-less noise: reports need not be split, and for most channels single reports are not kept.
+where f, the generalised degrees of freedom, says how far m follows the noise of y. For fitted ways it is the effective
+number of their parameters (`classes`, `rests`). For `consistent` it is estimated by making the tables again from
+y + e z, with z drawn from S: f = E z'W (m(y + e z) - m(y)) / e. That is what cross-validation estimates too, with less
+noise: reports need not be split, and for most channels single reports are not kept.
 
-`singles` and `modelled` are averaged with weights exp(-score / 8) [Leung, Barron 2006; Dalalyan, Salmon 2012: for
-affine estimates and a temperature of at least 8 the average is about as good as the best of them]. Where their scores
-are close the choice of one would be a matter of chance, and the average is nearer to the truth than either.
-
-`consistent` is taken only if it is better than both by three standard errors of the difference, one of them being the
-root of 4 d'W S W d with d the difference of the tables: when it is taken wrongly the error may double; when it is not
-taken, little is lost.
+`modelled` averages one class, which is `singles`, with more of them by their scores, so that nothing is left to choose
+between these two. `consistent` is taken only if it is better by three standard errors of the difference, one of them
+being the root of 4 d'W S W d with d the difference of the tables: when it is taken wrongly the error may double; when
+it is not taken, little is lost.
 
 Privacy: post-processing of reports; nothing is spent.
 Utility: measured by `bench/published.py`.   Claim page: docs/claims/collected-tables.md.
@@ -29,18 +27,17 @@ Utility: measured by `bench/published.py`.   Claim page: docs/claims/collected-t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from tacita.collect.estimating.evidence import Evidence, Key
 from tacita.collect.estimating.pooled import Pooling
-from tacita.collect.estimating.publish import FittedTables, fit_model
+from tacita.collect.estimating.publish import FittedTables, fit_model, settle_small
 from tacita.models.mixture import Mixture
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import possible, settle
@@ -56,10 +53,8 @@ _STEP = 0.7
 """Size of the perturbation, in standard errors of the measurements."""
 _DOUBT = 3.0
 """Standard errors by which `consistent` must be better."""
-_TEMPERATURE = 8.0
-"""Of the weights, in units of the noise."""
-_SMALL = 0.01
-"""A smaller weight is none."""
+_SLIGHT = 0.1
+"""A table whose dependence is smaller than this share of its standard error is said to carry none."""
 _MOST_CELLS = 20_000
 """Measured cells above which ways are not compared: each comparison fits all tables again."""
 
@@ -69,18 +64,16 @@ class Automatic:
     """The way that was chosen.
 
     Attributes:
-        way: Its name, or "averaged".
-        shares: The weight of each way in the tables.
+        way: Its name.
         tables: The tables of the way, for every table that was asked.
         scores: Estimated error of each way, in units of the noise; differences matter, the smaller the better.
         classes: How many latent classes, where the tables were modelled.
         latent: The fitted model, where there is one.
         why: The reason in words.
-        to_independence: Tables that carry no dependence any more.
+        to_independence: Tables that carry no dependence any more, or a tenth of a standard error at most.
     """
 
-    way: Way | Literal["averaged"]
-    shares: Mapping[Way, float]
+    way: Way
     tables: Tables = field(repr=False)
     scores: Mapping[str, float]
     classes: int | None
@@ -93,13 +86,12 @@ class Automatic:
         return {
             "way": self.way,
             "why": self.why,
-            "shares": {way: round(share, 3) for way, share in self.shares.items()},
             "scores": {way: round(score, 2) for way, score in self.scores.items()},
         }
 
 
 def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automatic:
-    """Make the tables in every way, estimate the error of each, and take or average the best.
+    """Make the tables in every way, estimate the error of each, and take the best.
 
     Args:
         evidence: What was measured.
@@ -108,41 +100,28 @@ def choose_way(evidence: Evidence, pooling: Pooling, *, seed: int = 0) -> Automa
     """
     made = _Ways(evidence, pooling)
     if all(len(key) == 1 for key in evidence.values):
-        return made.publish({"consistent": 1.0}, why="only single attributes were asked")
+        return made.publish("consistent", why="only single attributes were asked")
     cells = sum(values.size for values in evidence.values.values())
     if cells > _MOST_CELLS:
         why = f"tables of more than {_MOST_CELLS:,} cells in all are not compared"
-        return made.publish({"modelled": 1.0}, why=why)
+        return made.publish("modelled", why=why)
     spread = {key: evidence.covariance(key, pooling.tables[key]) for key in evidence.values}
     weights = {key: 1 / float(np.mean(covariance.variance())) for key, covariance in spread.items()}
     scores = _scores(made, weights, seed)
-    shares = _shares(scores["singles"], scores["modelled"])
-    way = max(shares, key=lambda name: shares[name])
-    one, other = made.tables("consistent"), made.tables(way)
+    one, other = made.tables("consistent"), made.tables("modelled")
     gaps = {key: weights[key] * (one[key].values - other[key].values).reshape(-1) for key in weights}
     noise = 2 * math.sqrt(sum(spread[key].of(gap) for key, gap in gaps.items()))
-    if scores["consistent"] + _DOUBT * noise < scores[way]:
-        shares = {"consistent": 1.0}
+    way: Way = "consistent" if scores["consistent"] + _DOUBT * noise < scores["modelled"] else "modelled"
     listed = ", ".join(f"{name} {score:.1f}" for name, score in sorted(scores.items(), key=lambda item: item[1]))
     why = f"estimated error, in units of the noise: {listed}"
-    if "consistent" not in shares and scores["consistent"] < scores[way]:
+    if way == "modelled" and scores["consistent"] < scores[way]:
         why += f"; consistent tables are better by less than {_DOUBT:g} standard errors, so that they were not taken"
-    return made.publish(shares, scores=scores, why=why)
-
-
-def _shares(singles: float, modelled: float) -> dict[Way, float]:
-    """Exponential weights; one way alone where the other's weight is small."""
-    share = float(expit((singles - modelled) / _TEMPERATURE))
-    if share < _SMALL:
-        return {"singles": 1.0}
-    if share > 1 - _SMALL:
-        return {"modelled": 1.0}
-    return {"singles": 1 - share, "modelled": share}
+    return made.publish(way, scores=scores, why=why)
 
 
 def make_way(evidence: Evidence, pooling: Pooling, way: Way) -> Automatic:
     """Make the tables in a way that the caller chose."""
-    return _Ways(evidence, pooling).publish({way: 1.0}, why="chosen by the caller")
+    return _Ways(evidence, pooling).publish(way, why="chosen by the caller")
 
 
 def choosing_seconds(cells: int, tables: int) -> float:
@@ -151,25 +130,31 @@ def choosing_seconds(cells: int, tables: int) -> float:
     return once if cells > _MOST_CELLS else 4 * once
 
 
-def _is_product(table: Cells) -> bool:
-    """Whether a table is the product of its single attributes, up to rounding."""
+def _summed(tables: Tables, key: Key) -> Cells:
+    """A table inside a larger one, from the smallest that holds it."""
+    held = (table for other, table in tables.items() if set(key) < set(other))
+    return min(held, key=lambda table: table.domain.size).project(key)
+
+
+def _is_product(table: Cells, slight: float) -> bool:
+    """Whether no cell of a table is further from the product of its single attributes than this."""
     product = np.ones(())
     for name in table.attributes:
         product = np.multiply.outer(product, table.project((name,)).values)
-    return bool(np.abs(table.values - product).max() < 1e-6)
+    return bool(np.abs(table.values - product).max() < slight)
 
 
 class _Ways:
     """The tables of every way, made when they are asked for."""
 
-    def __init__(self, evidence: Evidence, pooling: Pooling, near: Sequence[Mixture] = ()) -> None:
-        self.evidence, self.pooling, self._near = evidence, pooling, near
+    def __init__(self, evidence: Evidence, pooling: Pooling) -> None:
+        self.evidence, self.pooling = evidence, pooling
         self.variances = {key: float(np.mean(c.variance())) for key, c in pooling.covariances.items()}
 
     @cached_property
     def fitted(self) -> FittedTables:
         """The latent classes."""
-        return fit_model(self.evidence, near=self._near)
+        return fit_model(self.evidence)
 
     def tables(self, way: Way) -> Tables:
         """The tables of one way, before they are settled."""
@@ -177,46 +162,50 @@ class _Ways:
         match way:
             case "consistent":
                 pooled = {key: Cells(domain.project(key), table) for key, table in self.pooling(values).items()}
-                return possible(pooled, self.variances)
+                agreed = possible(pooled, self.variances)
+                return agreed | {key: _summed(agreed, key) for key in self.evidence.inside}
             case "singles":
-                return {key: self.fitted.one.project(key) for key in values}
+                return {key: self.fitted.one.project(key) for key in (*values, *self.evidence.inside)}
             case "modelled":
                 return self.fitted.tables
 
-    def publish(self, shares: Mapping[Way, float], *, why: str, scores: Mapping[str, float] | None = None) -> Automatic:
-        """The average of some ways, settled."""
-        way: Way | Literal["averaged"] = next(iter(shares)) if len(shares) == 1 else "averaged"
-        parts = [(share, self.tables(each)) for each, share in shares.items()]
-        found = {
-            key: Cells(table.domain, np.asarray(sum(share * tables[key].values for share, tables in parts)))
-            for key, table in parts[0][1].items()
-        }
+    def publish(self, way: Way, *, why: str, scores: Mapping[str, float] | None = None) -> Automatic:
+        """The tables of one way, settled."""
+        found = self._settled(way)
+        latent = {"consistent": None, "singles": self._one, "modelled": self._model}[way]
+        widest = max(self.variances.values())
+        slight = {key: _SLIGHT * math.sqrt(self.variances.get(key, widest)) for key in found}
         return Automatic(
             way=way,
-            shares=dict(shares),
-            tables=found if way == "singles" else settle(found, self.variances),
+            tables=found,
             scores=scores or {},
-            classes=self.fitted.best.model.components if "modelled" in shares else None,
-            latent=self._latent(shares),
+            classes=self.fitted.averaged.classes if way == "modelled" else None,
+            latent=latent() if latent else None,
             why=why,
-            to_independence=tuple(key for key, table in found.items() if len(key) > 1 and _is_product(table)),
+            to_independence=tuple(
+                key for key, table in found.items() if len(key) > 1 and _is_product(table, slight[key])
+            ),
         )
 
-    def _latent(self, shares: Mapping[Way, float]) -> Mixture | None:
-        if "consistent" in shares:
-            return None
-        if len(shares) == 2:
-            both = (self.fitted.one, self.fitted.best.model)
-            return Mixture.average(both, [shares["singles"], shares["modelled"]])
-        return self.fitted.one if "singles" in shares else self.fitted.best.model
+    def _one(self) -> Mixture:
+        return self.fitted.one
+
+    def _model(self) -> Mixture:
+        return self.fitted.model
+
+    def _settled(self, way: Way) -> Tables:
+        found = self.tables(way)
+        if way == "singles":
+            return found
+        if way == "modelled":
+            return settle_small(found, self.variances)
+        agreed = settle({key: found[key] for key in self.evidence.values}, self.variances)
+        return agreed | {key: _summed(agreed, key) for key in self.evidence.inside}
 
     def moved(self, errors: Mapping[Key, Array]) -> _Ways:
-        """The same from measurements with further errors; fits begin at one class and around the best number."""
+        """The same from measurements with further errors."""
         values = {key: table + errors[key] for key, table in self.evidence.values.items()}
-        fits = self.fitted.fits
-        best = fits.index(self.fitted.best)
-        near = [fit.model for fit in (fits[0], *fits[max(1, best - 1) : best + 2])]
-        return _Ways(self.evidence.with_values(values), self.pooling, near)
+        return _Ways(self.evidence.with_values(values), self.pooling)
 
 
 def _scores(made: _Ways, weights: Mapping[Key, float], seed: int) -> dict[str, float]:
@@ -227,11 +216,12 @@ def _scores(made: _Ways, weights: Mapping[Key, float], seed: int) -> dict[str, f
         way: sum(weights[key] * float(np.sum((evidence.values[key] - found[key].values) ** 2)) for key in weights)
         for way, found in tables.items()
     }
+    scores["singles"] += 2 * made.fitted.one.parameters
+    scores["modelled"] += 2 * made.fitted.parameters
     for _ in range(_DRAWS):
         errors = {key: evidence.error(key, rng, pooled[key]) for key in weights}
-        again = made.moved({key: _STEP * error for key, error in errors.items()})
-        for way, found in tables.items():
-            for key, table in again.tables(way).items():
-                followed = float(np.sum(errors[key] * (table.values - found[key].values)))
-                scores[way] += 2 * weights[key] * followed / (_STEP * _DRAWS)
+        again = made.moved({key: _STEP * error for key, error in errors.items()}).tables("consistent")
+        for key, error in errors.items():
+            followed = float(np.sum(error * (again[key].values - tables["consistent"][key].values)))
+            scores["consistent"] += 2 * weights[key] * followed / (_STEP * _DRAWS)
     return scores

@@ -10,7 +10,7 @@ made again from simulated evidence, which gives their error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -57,11 +57,13 @@ class Evidence:
         domain: What the attributes are.
         values: The unbiased estimate of each table; cells may be negative and tables may disagree.
         sources: What each was measured through.
+        wanted: Tables that the owner asked for, some of them inside larger ones that were measured.
     """
 
     domain: Domain = field(repr=False)
     values: Mapping[Key, Array] = field(repr=False)
     sources: Mapping[Key, Source] = field(repr=False)
+    wanted: tuple[Key, ...] = ()
 
     @classmethod
     def of(cls, tally: Tally) -> Evidence:
@@ -76,7 +78,7 @@ class Evidence:
             values[key] = np.asarray(pooled.frequencies).reshape(shape)
             reports = tuple(c.estimate(seen).respondents for c, seen in parts)
             sources[key] = Source(tuple(channels), reports)
-        return cls(domain=domain, values=values, sources=sources)
+        return cls(domain=domain, values=values, sources=sources, wanted=tally.design.wanted)
 
     def covariance(self, key: Key, at: Array | None = None) -> Covariance:
         """The covariance of a measured table if `at`, made possible, is the truth; the measured table by default."""
@@ -105,9 +107,15 @@ class Evidence:
         """Answers that were counted, of all tables."""
         return sum(sum(source.reports) for source in self.sources.values())
 
-    def larger(self) -> Sequence[Key]:
-        """Tables of more than two attributes."""
-        return [key for key in self.values if len(key) > 2]
+    @cached_property
+    def inside(self) -> tuple[Key, ...]:
+        """Tables of one or two attributes that are wanted and were not measured by themselves, but in larger ones."""
+        known = {frozenset(key) for key in self.values}
+        return tuple(
+            key
+            for key in self.wanted
+            if len(key) <= 2 and frozenset(key) not in known and any(set(key) < set(other) for other in self.values)
+        )
 
 
 def _draw(covariance: Covariance, rng: np.random.Generator) -> Array:

@@ -6,141 +6,123 @@
     singles      the product of single attributes                            independence
     modelled     a few latent classes for all tables together, and what stands out of the noise of each added back
 
-Number of classes: the one whose misfit, plus one for each parameter that it has more (Akaike's rule on the
-weighted squared error), is smallest; more are tried until they are no better. It uses releases only, so it costs no
-privacy. For the choice between these see `tacita.collect.estimating.automatic`.
+Modelled tables, from all measured tables at once:
+
+    interactions   averaged over all tables that hold them                                    (`interactions`)
+    singles        shrunk towards the mean of attributes with the same labels                 (`empirical`)
+    classes        1 to 6, with several priors, averaged by their estimated error             (`classes`)
+    the rest       what classes leave of singles, pairs and larger tables, kept as far as it stands out (`rests`)
+
+The number of classes and all strengths are chosen from releases only, so they cost no privacy. For the choice between
+these ways see `tacita.collect.estimating.automatic`.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacita.collect.estimating.classes import CLASSES, Averaged, average_classes
+from tacita.collect.estimating.empirical import shrink_singles
 from tacita.collect.estimating.evidence import Evidence, Key
+from tacita.collect.estimating.interactions import Interactions, part_precisions
 from tacita.collect.estimating.pooled import pool_tables
-from tacita.collect.estimating.shrink import shrink_weighted
+from tacita.collect.estimating.rests import Rests
 from tacita.collect.estimating.tally import Tally
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
-from tacita.models.measurement import Measurement
 from tacita.models.mixture import Mixture
-from tacita.models.mixture_fit import Fitted, fit_latent_classes
 from tacita.privacy.event import Event, Pure
 from tacita.tables.cells import Cells
-from tacita.tables.consistency import settle
+from tacita.tables.consistency import rake, settle
 from tacita.tables.release import Release, Releases
-from tacita.tables.simplex import project_table
-from tacita.tables.uncertainty import Correlated, anchored
+from tacita.tables.uncertainty import anchored
 
-__all__ = ["CLASSES", "FittedTables", "Modelled", "fit_model", "measurements_of", "model"]
+__all__ = ["CLASSES", "FittedTables", "Modelled", "fit_model", "model", "settle_small"]
 
 Array = NDArray[np.float64]
 Tables = dict[Key, Cells]
 
-CLASSES = (1, 2, 3, 4, 6)
-"""Numbers of classes that are tried."""
-
-
-def measurements_of(evidence: Evidence) -> list[Measurement]:
-    """Every table of one or two attributes that was asked, and every pair of a larger one, with its variance."""
-    found = [pair for key in evidence.larger() for pair in _pairs(evidence, key)]
-    for key, values in evidence.values.items():
-        if len(key) <= 2:
-            at = partial(_variance_at, evidence, key)
-            even = np.full(values.shape, 1 / values.size)
-            found.append(Measurement(attributes=key, values=values, variance=at(even), variance_at=at))
-    return found
-
-
-def _pairs(evidence: Evidence, key: Key) -> list[Measurement]:
-    """The pairs of a larger table, each as if it had been measured by itself."""
-    found, domain = [], evidence.domain.project(key)
-    table, error = Cells(domain, evidence.values[key]), Correlated(covariance=evidence.covariance(key))
-    for pair in itertools.combinations(key, 2):
-        margin = table.project(pair)
-        variance = error.project(domain, pair).std(margin) ** 2
-        found.append(Measurement(attributes=pair, values=margin.values, variance=variance))
-    return found
-
-
-def _variance_at(evidence: Evidence, key: Key, table: Array) -> Array:
-    variance = evidence.sources[key].covariance(table.reshape(-1)).variance()
-    return np.asarray(variance).reshape(table.shape)
+_TRACE = 1e-9
+"""Of the uniform table, so that no margin needs a cell that scaling cannot move."""
+_SCALINGS = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedTables:
-    """Models fitted to some evidence, and the tables that the best of them gives.
+    """Models fitted to some evidence, and the tables that their average gives.
 
     Attributes:
-        best: The fit with the number of classes that Akaike's rule takes.
-        fits: One for each number of classes that was tried, the smallest first.
-        tables: Of all tables that were asked; corrected where one stands out of its noise, before they are settled.
+        averaged: The average of the fits.
+        tables: Of all tables that were asked, and of those wanted inside larger ones; corrected where one stands out of
+            its noise, before they are settled.
+        parameters: The effective number, of the fits and of what was added back.
     """
 
-    best: Fitted
-    fits: tuple[Fitted, ...]
+    averaged: Averaged
     tables: Tables = field(repr=False)
+    parameters: float
+
+    @property
+    def model(self) -> Mixture:
+        """All classes of all fits."""
+        return self.averaged.model
 
     @property
     def one(self) -> Mixture:
         """The model of one class: all attributes independent."""
-        return self.fits[0].model
+        return self.averaged.one
 
 
-def fit_model(
-    evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0, near: Sequence[Mixture] = ()
-) -> FittedTables:
+def fit_model(evidence: Evidence, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> FittedTables:
     """Fit latent classes to all tables, and correct each table by what stands out of its noise.
 
     Args:
         evidence: What was measured.
-        classes: Numbers of classes to try.
+        classes: Numbers of classes to try, beside one.
         seed: Of the fits' starts.
-        near: Fits to similar evidence, one for each number of classes: fits begin there.
     """
-    measurements = measurements_of(evidence)
-    if not measurements:
-        raise InvalidInput("holds no table of one or two attributes", field="tally")
-    domain = evidence.domain
-    fits = tuple(
-        (fit_latent_classes(domain, measurements, classes=model.components, near=model) for model in near)
-        if near
-        else _fits(domain, measurements, classes, seed)
-    )
-    best = min(fits, key=_akaike)
-    tables = {m.attributes: _corrected(domain, best.model, m) for m in measurements if m.attributes in evidence.values}
-    larger = {key: project_table(Cells(domain.project(key), evidence.values[key])) for key in evidence.larger()}
-    return FittedTables(best=best, fits=fits, tables=tables | larger)
+    if not evidence.values:
+        raise InvalidInput("holds no table", field="tally")
+    measured = shrink_singles(Interactions.of(evidence))
+    found = average_classes(measured, classes=classes, seed=seed)
+    # weighted once more, by the noise that measurements of the model itself would have
+    precisions = part_precisions(evidence, {key: found.model.project(key).values for key in evidence.values})
+    measured = shrink_singles(Interactions.of(evidence, precisions))
+    found = average_classes(measured, near=found.fits)
+    rests = Rests(evidence, measured, found.model)
+    tables = {key: rests.corrected(key) for key in (*evidence.values, *evidence.inside)}
+    return FittedTables(averaged=found, tables=tables, parameters=found.parameters + rests.parameters)
 
 
-def _fits(domain: Domain, measurements: Sequence[Measurement], classes: Iterable[int], seed: int) -> Iterator[Fitted]:
-    """Fits with more and more classes, until more are no better."""
-    least = math.inf
-    for number in sorted(classes):
-        fit = fit_latent_classes(domain, measurements, classes=number, seed=seed)
-        yield fit
-        if _akaike(fit) > least:
-            return
-        least = _akaike(fit)
+def settle_small(tables: Tables, variances: dict[Key, float]) -> Tables:
+    """Make tables of one and two attributes agree, then scale larger ones to them.
 
-
-def _akaike(fit: Fitted) -> float:
-    return fit.misfit + fit.model.parameters
-
-
-def _corrected(domain: Domain, fitted: Mixture, measured: Measurement) -> Cells:
-    table = fitted.project(measured.attributes).values
-    if len(measured.attributes) == 2:
-        variance = np.asarray(measured.reweighted(table).variance)
-        table = table + shrink_weighted(measured.values - table, variance)
-    return project_table(Cells(domain.project(measured.attributes), table))
+    Args:
+        tables: Non-negative, each with a sum of 1.
+        variances: Variance of one cell of each table; of a table that was not measured by itself, the largest.
+    """
+    most = max(variances.values())
+    weights = {key: variances.get(key, most) for key in tables}
+    small = {key: table for key, table in tables.items() if len(key) <= 2}
+    large = {key: table for key, table in tables.items() if len(key) > 2}
+    if any(len(set(one) & set(two)) > 2 for one, two in itertools.combinations(large, 2)) or not small:
+        large = settle(large, weights) if large else large
+    found = settle(small, weights) if small else {}
+    single = {name: found.get((name,)) for key in large for name in key}
+    for key, table in large.items():
+        inside = [held for other, held in found.items() if len(other) == 2 and set(other) <= set(key)]
+        for name in key:
+            if single[name] is None:
+                single[name] = next((held.project((name,)) for held in inside if name in held.attributes), None)
+        ends = [held for name in key if (held := single[name]) is not None]
+        traced = Cells(table.domain, (1 - _TRACE) * table.values + _TRACE / table.domain.size)
+        found[key] = rake(rake(traced, inside), ends, rounds=_SCALINGS) if ends else table
+    return {key: found[key] for key in tables}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,6 +131,7 @@ class Modelled:
 
     domain: Domain = field(repr=False)
     latent: Mixture
+    classes: int
     corrected: Tables = field(repr=False)
     pooled: Releases = field(repr=False)
     event: Event
@@ -170,8 +153,8 @@ class Modelled:
         return Releases(self._publish(key, table) for key, table in self.corrected.items())
 
     def _publish(self, key: tuple[str, ...], table: Cells) -> Release:
-        source = self.pooled[key]
-        recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.latent.components}
+        source = self.pooled.project(key)
+        recipe = dict(source.provenance.recipe) | {"published": "modelled", "classes": self.classes}
         provenance = replace(source.provenance, recipe=recipe)
         # every table was made from all reports, so it costs what the dearest question does
         uncertainty = anchored(source.estimate, source.uncertainty)
@@ -190,6 +173,13 @@ def model(tally: Tally, *, classes: Iterable[int] = CLASSES, seed: int = 0) -> M
     fitted = fit_model(evidence, classes=classes, seed=seed)
     pooled = pool_tables(tally)
     variances = {key: float(np.mean(evidence.covariance(key).variance())) for key in evidence.values}
-    agreed = settle(fitted.tables, variances)
+    agreed = settle_small(fitted.tables, variances)
     cost = Pure(epsilon=tally.design.epsilon_upper)
-    return Modelled(domain=tally.design.domain, latent=fitted.best.model, corrected=agreed, pooled=pooled, event=cost)
+    return Modelled(
+        domain=tally.design.domain,
+        latent=fitted.model,
+        classes=fitted.averaged.classes,
+        corrected=agreed,
+        pooled=pooled,
+        event=cost,
+    )

@@ -33,6 +33,7 @@ from tacita.collect.channels.oracles import best_oracle
 from tacita.collect.channels.protocol import Channel
 from tacita.collect.estimating.consistency import complete
 from tacita.collect.planning.design import Asked, CollectionDesign
+from tacita.collect.planning.planes import ORDERS, plane_lines
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.tables.cells import Cells
@@ -44,6 +45,7 @@ __all__ = ["ChosenViews", "PredictedTable", "choose_views", "cover", "table_of"]
 Key = tuple[str, ...]
 
 _STARTS = 4  # greedy covers tried for each size; the one with the fewest views is kept
+_MANY = 300  # tables above which one greedy cover is tried
 _LARGEST = 8
 
 
@@ -219,7 +221,8 @@ def cover(domain: Domain, workload: Workload, size: int, *, most_cells: int = 40
     """Views of at most `size` attributes that hold every wanted table, or every part of `size` attributes of it.
 
     Greedy: a view starts with what is still missing and takes in, one by one, the attribute that completes most of what
-    is missing. Several random orders are tried, and the cover with the fewest views is kept.
+    is missing. Several random orders are tried, and the cover with the fewest views is kept. Where all pairs of some
+    attributes are wanted, the lines of an affine plane are one of the covers (`planes`).
 
     Args:
         domain: The attributes. workload: The tables wanted. size: Most attributes of a view.
@@ -229,11 +232,27 @@ def cover(domain: Domain, workload: Workload, size: int, *, most_cells: int = 40
         {tuple(sorted(part)) for key in workload for part in itertools.combinations(key, min(size, len(key)))}
     )
     wanted = [frozenset(target) for target in targets]
-    orders = [np.random.default_rng(seed + start).permutation(len(wanted)) for start in range(_STARTS)]
+    orders = [
+        np.random.default_rng(seed + start).permutation(len(wanted))
+        for start in range(_STARTS if len(wanted) <= _MANY else 1)
+    ]
     covers = [_greedy(domain, [wanted[i] for i in order], size, most_cells) for order in orders]
-    fewest = min(covers, key=len)
+    fewest = min([*covers, *_planes(domain, wanted, size, most_cells)], key=len)
     place = {name: number for number, name in enumerate(domain.names)}
     return tuple(tuple(sorted(view, key=place.__getitem__)) for view in _most_first(fewest))
+
+
+def _planes(
+    domain: Domain, wanted: Sequence[frozenset[str]], size: int, most_cells: int
+) -> Iterator[list[frozenset[str]]]:
+    """The lines of the affine plane of this order, where it has room for all pairs of the attributes."""
+    names = sorted({name for target in wanted for name in target}, key=domain.names.index)
+    if size not in ORDERS or size**2 < len(names) or any(len(target) != 2 for target in wanted):
+        return
+    lines = [frozenset(line) for line in plane_lines(names, size)]
+    fits = all(math.prod(domain[name].size for name in line) <= most_cells for line in lines)
+    if fits and set(wanted) == {frozenset(pair) for pair in itertools.combinations(names, 2)}:
+        yield lines
 
 
 def _greedy(domain: Domain, wanted: Sequence[frozenset[str]], size: int, most_cells: int) -> list[frozenset[str]]:

@@ -258,9 +258,18 @@ def ask(
         domain: The attributes. keys: The combinations. epsilon: Of each answer. answers: To all questions together.
         oracle: Gives the channel of each; the best one for its table by default.
     """
-    oracle = oracle or best_for
-    channels = [oracle(domain.project(key), epsilon, max(answers // len(keys), 1)) for key in keys]
-    costs = [_cost(domain, key, channel) for key, channel in zip(keys, channels, strict=True)]
+    oracle, each = oracle or best_for, max(answers // len(keys), 1)
+    if oracle is best_for:  # it looks at the number of cells alone: the same for many tables
+        known = {cells: best_oracle(cells, epsilon, each) for cells in {domain.project(key).size for key in keys}}
+        channels: list[Randomizer] = [known[domain.project(key).size] for key in keys]
+    else:
+        channels = [oracle(domain.project(key), epsilon, each) for key in keys]
+    prices: dict[tuple[int, int, int], float] = {}
+    for key, channel in zip(keys, channels, strict=True):
+        kind = id(channel), channel.levels, _directions(domain, key)
+        if kind not in prices:
+            prices[kind] = _cost(domain, key, channel)
+    costs = [prices[id(c), c.levels, _directions(domain, key)] for key, c in zip(keys, channels, strict=True)]
     weights = np.array(costs) ** (2 / 3)
     return [
         Asked(attributes=tuple(key), channel=channel, share=float(weight))

@@ -1,8 +1,15 @@
-"""Planning a collection: both ways of asking are rehearsed, and the better one is taken, with the reason."""
+"""Planning a collection: several ways of asking are compared by their expected errors, and the best one is taken.
+
+Ways: single attributes only; the wanted tables, with a share of the respondents for single attributes; fewer, larger
+views that hold the wanted tables, with such a share or without. Their errors are expected in closed form over a range
+of dependence (`expected`), so that no single guess decides. The chosen design is rehearsed once, for the error to
+expect.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -12,7 +19,7 @@ from tacita.collect.channels.fourier import fourier_for
 from tacita.collect.channels.protocol import Randomizer
 from tacita.collect.channels.wiring import make_channel
 from tacita.collect.device.channels import ChannelName, Penalty
-from tacita.collect.planning.calm import choose_views
+from tacita.collect.planning.calm import choose_views, cover
 from tacita.collect.planning.design import (
     FEWEST,
     SINGLES_SHARE,
@@ -23,7 +30,8 @@ from tacita.collect.planning.design import (
     best_for,
     scaled,
 )
-from tacita.collect.planning.rehearse import rehearse
+from tacita.collect.planning.expected import judge
+from tacita.collect.planning.rehearse import MOST_PEOPLE, rehearse
 from tacita.collect.planning.views import packed_views
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
@@ -34,8 +42,12 @@ __all__ = ["DEPENDENCE", "plan_collection", "planning_seconds"]
 DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
 
-_MANY = 100_000  # with so many respondents one rehearsal is accurate enough
-_MANY_ATTRIBUTES = 10  # from here on larger views are worth a rehearsal of their own
+_MANY_ATTRIBUTES = 6  # from here on larger views are worth a look
+_LARGEST_VIEW = 6
+_MOST_CELLS = 1024
+"""Of a view."""
+_SHARES = (0.0, 0.2, 0.4)
+"""Shares of the respondents who are asked one attribute, that are tried: margins come cheap and help every table."""
 
 
 def plan_collection(
@@ -60,7 +72,7 @@ def plan_collection(
         epsilon: What each may spend.
         mode: "tables" asks for the tables themselves, "singles" only for single attributes whose tables are then
             multiplied, "views" for fewer, larger tables that hold those wanted (`choose_views`); "auto" takes what
-            comes nearest to the truth in a rehearsal.
+            is expected to come nearest to the truth over a range of dependence (`expected`).
         answers: "one" question for each respondent with the whole epsilon, or a "view" of several about different
             attributes, each with a share of it. The first is nearly always better: `compare_budgets`.
         channel: "auto" for the best for each question; "mixed" for records of several kinds, whose numbers are asked
@@ -69,7 +81,7 @@ def plan_collection(
             "piecewise", "hybrid" for its mean; "fourier" asks yes-or-no attributes together for a random parity;
             "optimal" fits a matrix to the penalty, and in blocks refits it to what was learnt.
         dependence: How far from independent the tables are expected to be, as total variation. A guess of the owner's,
-            not a fact from data.
+            not a fact from data; designs are judged at dependences from 0 to twice of it.
         penalty: For "optimal", and for "matrix" in blocks: what it costs to report one cell for another.
         floor: For "optimal": least share of plain randomized response in the matrix.
     """
@@ -121,17 +133,42 @@ def _planned(
         return choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence).design()
     if not wide:
         return replace(single, why="only single attributes are asked for")
-    questions = scaled(ask(domain, wide, epsilon, respondents, oracle=oracle), 1 - SINGLES_SHARE)
-    questions += scaled(ask(domain, singles, epsilon, respondents, oracle=oracle), SINGLES_SHARE)
-    tables = replace(single, questions=tuple(questions), views=(), mode="tables")
+    tables = _tables(domain, wide, single, SINGLES_SHARE, oracle)
     if mode != "auto":
         return replace(single if mode == "singles" else tables, why="chosen by the owner")
-    candidates = {"multiplying single attributes": single, "asking for tables": tables}
+    return _best(_candidates(domain, workload, wide, single, oracle), workload, dependence)
+
+
+def _tables(
+    domain: Domain, keys: Sequence[tuple[str, ...]], single: CollectionDesign, share: float, oracle: Oracle
+) -> CollectionDesign:
+    """Questions about tables, and for a share of the respondents about single attributes."""
+    people, epsilon = single.respondents, single.epsilon
+    questions = scaled(ask(domain, keys, epsilon, people, oracle=oracle), 1 - share)
+    if share:
+        held = {frozenset(key) for key in keys}
+        alone = [question.attributes for question in single.questions if frozenset(question.attributes) not in held]
+        questions += scaled(ask(domain, alone, epsilon, people, oracle=oracle), share)
+    return replace(single, questions=tuple(questions), views=(), mode="tables")
+
+
+def _candidates(
+    domain: Domain, workload: Workload, wide: Sequence[tuple[str, ...]], single: CollectionDesign, oracle: Oracle
+) -> dict[str, CollectionDesign]:
+    """Ways of asking, by their names."""
+    found = {"multiplying single attributes": single}
+    covers: dict[str, Sequence[tuple[str, ...]]] = {"tables": wide}
     if len(workload.attributes) >= _MANY_ATTRIBUTES and oracle is best_for:
-        chosen = choose_views(domain, workload, respondents=respondents, epsilon=epsilon, dependence=dependence)
-        if chosen.size > 1:
-            candidates["asking for larger views"] = chosen.design()
-    return _best(candidates, workload, dependence)
+        for size in range(max(len(key) for key in wide) + 1, _LARGEST_VIEW + 1):
+            views = cover(domain, workload, size, most_cells=_MOST_CELLS)
+            if max(len(view) for view in views) < size:
+                break  # larger ones do not fit into the cells
+            covers[f"{len(views)} views of up to {size} attributes"] = views
+    for name, keys in covers.items():
+        for share in _SHARES:
+            way = f"asking for {name}" + (f" with {share:.0%} for single attributes" if share else "")
+            found[way] = _tables(domain, keys, single, share, oracle)
+    return found
 
 
 def planning_seconds(
@@ -139,19 +176,16 @@ def planning_seconds(
 ) -> float:
     """Estimate how many seconds `plan_collection` computes; the order of magnitude, measured on one core.
 
-    A rehearsal fits a model to all tables: its time grows with the tables and their cells. Choosing views tries covers
-    of all tables.
+    The rehearsal fits a model to all tables: its time grows with the tables and their cells. Choosing views tries
+    covers of all tables.
     """
     wide = [key for key in workload if len(key) > 1]
     if answers == "view" or not wide or mode in ("singles", "tables"):
         return 0.001 * len(workload)
-    attributes = len(workload.attributes)
-    choosing = 0.05 * len(wide) if attributes >= _MANY_ATTRIBUTES or mode == "views" else 0.0
     if mode == "views":
-        return choosing
+        return 0.01 * len(wide)
     cells = float(sum(math.prod(domain[name].size for name in key) for key in workload))
-    runs = 1 if respondents > _MANY else 2.0  # of three, each is a little faster than one alone
-    return choosing + runs * (0.3 + 0.15 * len(wide) + 0.025 * cells)
+    return 0.35 + 0.006 * len(wide) + 1e-4 * cells + 1e-6 * min(respondents, MOST_PEOPLE)
 
 
 def _oracle(channel: ChannelName, penalty: Penalty, floor: float) -> Oracle:
@@ -228,7 +262,7 @@ def _split(domain: Domain, workload: Workload, respondents: int, epsilon: float,
 
 
 def _best(candidates: dict[str, CollectionDesign], workload: Workload, dependence: float) -> CollectionDesign:
-    """The design that comes nearest to the truth in a rehearsal, without those whose questions get too few answers."""
+    """The design with the least regret, without those whose questions get too few answers; rehearsed once."""
     fair = {
         way: design
         for way, design in candidates.items()
@@ -237,10 +271,10 @@ def _best(candidates: dict[str, CollectionDesign], workload: Workload, dependenc
     if len(fair) == 1:
         (only,) = fair.values()
         return replace(only, why=f"some table would get fewer than {FEWEST} answers")
-    runs = 1 if next(iter(fair.values())).respondents > _MANY else 3
-    errors = {way: rehearse(design, workload, dependence=dependence, runs=runs) for way, design in fair.items()}
-    best = min(errors, key=lambda way: errors[way])
-    missed = [f"{way} by {errors[way]:.3f}" for way in sorted(errors, key=lambda way: errors[way])]
-    why = f"in a rehearsal with tables {dependence:g} away from independent, {missed[0].replace(' by ', ' missed by ')}"
-    why += f" and {' and '.join(missed[1:])}"
-    return replace(fair[best], why=why, rehearsed=errors[best])
+    judged = judge(fair, workload, dependence=dependence)
+    best, low, high = judged.best, judged.dependences[0], judged.dependences[-1]
+    order = sorted(judged.regrets, key=lambda way: judged.regrets[way])
+    others = [way for way in order if fair[way].mode != fair[best].mode][:1] or order[1:2]
+    missed = [f"{way} misses by {judged.errors[way][0]:.3f} to {judged.errors[way][-1]:.3f}" for way in (best, *others)]
+    why = f"with tables {low:g} to {high:g} away from independent, {' and '.join(missed)}"
+    return replace(fair[best], why=why, rehearsed=rehearse(fair[best], workload, dependence=dependence, runs=1))

@@ -49,7 +49,7 @@ _START = (
 )
 _MODES = {
     "tables": "Ask for each table directly",
-    "auto": "Automatic: the mode with the smallest error in a rehearsal",
+    "auto": "Automatic: the mode with the smallest expected error",
     "singles": "Ask for single attributes only",
     "views": "Ask for fewer, larger tables",
 }

@@ -49,8 +49,9 @@ Reader = Annotated[Token, Depends(allow("steward", "analyst"))]
 async def plan_campaign(
     body: CollectionPlan, token: Reader, services: Services_, request: Request
 ) -> PlannedCollection:
-    """Asks no one. With the mode `auto` the ways of asking are rehearsed on synthetic respondents, which may take
-    minutes: 422 when the estimate is beyond the token's role, 429 when the token plans too much at once."""
+    """Asks no one. With the mode `auto` ways of asking are compared and the best one is rehearsed on synthetic
+    respondents, which may take long for many tables: 422 when the estimate is beyond the token's role, 429 when the
+    token plans too much at once."""
     return PlannedCollection.model_validate((await design_of(body, token, services, request)).as_dict())
 
 
