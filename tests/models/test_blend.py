@@ -53,7 +53,7 @@ def test_weights_are_shares(weights):
 def test_networks_are_over_the_same_attributes():
     other = Domain(attributes=[Boolean(name="z")])
     alone = BayesianNetwork(domain=other, parents={"z": ()}, conditionals={"z": Cells(other, np.array([0.5, 0.5]))})
-    with pytest.raises(InvalidInput, match="networks"):
+    with pytest.raises(InvalidInput, match="models"):
         Blend(models=(BLEND.models[0], alone), weights=(0.5, 0.5))
     with pytest.raises(InvalidInput, match="blend/1"):
         Blend.from_dict({"tacita": "network/1"})

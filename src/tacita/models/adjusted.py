@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain, code_dtype
 from tacita.errors import InvalidInput
-from tacita.models.matching import LEAST_ROWS, match_rows
+from tacita.models.matching import LEAST_ROWS, SWEEPS, match_rows
 from tacita.models.pair_shares import coded, pair_shares, put_table
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import rake
@@ -91,7 +91,7 @@ class Adjusted:
         drawn = self.model.sample(rows, rng)
         if rows < LEAST_ROWS:
             return dict(drawn)
-        moved = match_rows(self.domain, coded(self.domain, drawn), self._shares, rng)
+        moved = match_rows(self.domain, coded(self.domain, drawn), self._shares, rng, sweeps=2 * SWEEPS)
         return {
             name: moved[:, place].astype(code_dtype(self.domain[name].size))
             for place, name in enumerate(self.domain.names)
@@ -105,9 +105,10 @@ class Adjusted:
         """The table of shares over these attributes."""
         names = tuple(attributes)
         table = self.model.project(names)
-        ordered = [name for name in self.domain.names if name in names]
-        better = [self.tables[pair] for pair in combinations(ordered, 2) if pair in self.tables]
-        return rake(table, better) if better else table
+        pairs = list(combinations([name for name in self.domain.names if name in names], 2))
+        if not any(pair in self.tables for pair in pairs):
+            return table
+        return rake(table, [self.tables.get(pair) or self.model.project(pair) for pair in pairs])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, rounded to nine digits after the point."""

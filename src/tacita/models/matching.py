@@ -26,15 +26,16 @@ from tacita.common.compiled import compiled
 from tacita.domain import Domain, code_dtype
 from tacita.models.pair_shares import Drawn, blocks_of, coded, count_pairs, pair_shares
 
-__all__ = ["LEAST_ROWS", "MOST_ROWS", "MatchedDraws", "draw_matched", "match_rows"]
+__all__ = ["LEAST_ROWS", "MOST_ROWS", "SWEEPS", "MatchedDraws", "draw_matched", "match_rows"]
 
 LEAST_ROWS = 100
 """Fewer rows are left as they were drawn: there is nothing to match in cells of less than a row."""
 MOST_ROWS = 1 << 17
 """More rows are left as they were drawn: the error of drawing is small beside that of the model."""
 
+SWEEPS = 5
+
 _MOST_LEVELS = 2048  # of all attributes together: tables of all pairs are held at once
-_SWEEPS = 5
 _WORK = 2_000_000_000  # look-ups; fewer sweeps are made of many rows with many attributes
 _NEVER = 1e6  # weight of a cell of share 0
 
@@ -63,7 +64,12 @@ class MatchedDraws:
 
 
 def match_rows(
-    domain: Domain, rows: NDArray[np.int32], shares: NDArray[np.float64], rng: np.random.Generator
+    domain: Domain,
+    rows: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    sweeps: int = SWEEPS,
 ) -> NDArray[np.int32]:
     """Move rows until their tables of two attributes are near these shares.
 
@@ -72,6 +78,7 @@ def match_rows(
         rows: Codes, a column for each attribute.
         shares: As `pair_shares` has them.
         rng: For the order of moves; it needs no secrecy.
+        sweeps: In each, one level is tried for each attribute of each row. Fewer are made of very many rows.
     """
     count, attributes = rows.shape
     wanted = np.maximum(shares, 0.0) * count
@@ -84,8 +91,7 @@ def match_rows(
     moved = np.ascontiguousarray(rows)
     if moved is rows:
         moved = rows.copy()
-    sweeps = min(_SWEEPS, max(1, _WORK // (count * attributes * attributes)))
-    for _ in range(sweeps):
+    for _ in range(min(sweeps, max(1, _WORK // (count * attributes * attributes)))):
         order = rng.permutation(count).astype(np.int32)
         for attribute in rng.permutation(attributes):
             levels = rng.integers(0, sizes[attribute], count).astype(np.int32)

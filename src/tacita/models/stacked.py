@@ -87,6 +87,8 @@ def fit_stacked(
         components, fits, steps: See `fit_mixture`.
     """
     fitted = fit_mixture(domain, measurements, rng, components=components, fits=fits, steps=steps)
+    if len(domain.names) == 1:
+        return Stacked(model=fitted.model, loss=fitted.loss, hidden=fitted.hidden)
     if fitted.hidden or len(domain.names) < 3:
         return _adjusted(domain, measurements, fitted, fitted.model, 0.0)
     share = _share(domain, measurements, rng, components, steps)

@@ -2,15 +2,15 @@
 
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
-    noise that drowns a mean cell of a pair           single attributes
-    a pure epsilon, and noise over a mean cell        a tree of chosen pairs
-    otherwise                                         all pairs
+    a delta, and noise that drowns a mean cell        single attributes
+    a delta                                           all pairs
+    a pure epsilon                                    by expected error, see `choice`
 
 With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
-there few tables are worth what choosing them costs.
+there few tables are often worth more than all, and how dependent the data is decides.
 
-Privacy:  the choice reads the schema, the budget and what the caller states is public; never data.
-          Claim: docs/claims/marginal-synthesis.md
+Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may look
+          at data too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.choice import plan_choice
 from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.kinds import METHODS, QUALITY, Method, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
@@ -36,8 +37,8 @@ __all__ = ["Synthesize"]
 _MOST_PAIRS = 5000
 _DROWNED = 0.1
 """A mean cell of this many standard errors, or fewer, is not worth measuring."""
-_HIDDEN = 1.0
-"""With a pure epsilon, a mean cell of fewer standard errors makes few pairs worth more than all."""
+_LEAST_SPLIT = 1e-3
+"""A smaller pure epsilon is not split between a choice and what is chosen."""
 _QUICK = 5.0
 
 
@@ -97,13 +98,10 @@ class Synthesize:
         recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
         known = self.people is not None
         reason = "All pairs are measured" + (": they stand out from the noise." if known else ".")
+        if budget.currency == "pure":
+            return self._by_dependence(recipe, domain, budget, unit, neighbours, names)
         plan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
         signal = self._signal(plan) if known else math.inf
-        if budget.currency == "pure" and _DROWNED <= signal < _HIDDEN:
-            reason = f"At {budget} the noise on all pairs hides {self.people} rows: a tree of pairs is chosen."
-            return SpanningTree(attributes=names).calibrate(
-                domain, budget, unit=unit, neighbours=neighbours, reason=reason
-            )
         if signal < _DROWNED:
             reason = (
                 f"At {budget} the noise on pairs drowns {self.people} rows: only single attributes are measured, "
@@ -112,6 +110,32 @@ class Synthesize:
             return Independent(attributes=names).calibrate(
                 domain, budget, unit=unit, neighbours=neighbours, reason=reason
             )
+        return plan
+
+    def _by_dependence(
+        self, pairs: Pairs, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
+    ) -> SynthesisPlan:
+        if budget.amount < _LEAST_SPLIT:
+            reason = f"At {budget} only single attributes are measured: the budget is too small to split."
+            return Independent(attributes=names).calibrate(
+                domain, budget, unit=unit, neighbours=neighbours, reason=reason
+            )
+        choice = plan_choice(
+            self,
+            domain,
+            budget,
+            unit=unit,
+            neighbours=neighbours,
+            names=names,
+            people=self.people,
+            all_pairs=pairs,
+        )
+        decided = choice.decided(self.people) if self.people is not None else None
+        if decided is None:
+            return choice
+        recipe, words = decided
+        reason = f"At {budget} and about {self.people} rows, {words}: the best choice however dependent pairs are."
+        plan: SynthesisPlan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
         return plan
 
     def _signal(self, plan: PairsPlan) -> float:

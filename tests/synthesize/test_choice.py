@@ -1,0 +1,170 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.support.networks import random_network
+
+from tacita.domain import Boolean, Categorical, Domain
+from tacita.engines.local import LocalEngine
+from tacita.models.synthetic import synthetic_rows
+from tacita.noise import SeededSource
+from tacita.privacy.accountant import pure_epsilon
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import NonPrivate
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize import Independent, Pairs, SpanningTree, Synthesize
+from tacita.synthesize.choice import MOVES, MethodChoicePlan, dependence, mean_of_tree
+
+ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
+DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in "abcdef"])
+
+
+def planned(epsilon, domain=DOMAIN, unit=ROW, neighbours=ADD, **options):
+    return Synthesize(**options).calibrate(domain, Budget.pure(epsilon), unit=unit, neighbours=neighbours)
+
+
+# -- the statistic ----------------------------------------------------------------------------------------------------
+
+
+def tables(cells, most):
+    """All tables of counts with so many cells and at most so many rows."""
+    for counts in itertools.product(range(most + 1), repeat=cells):
+        if sum(counts) <= most:
+            yield counts
+
+
+@pytest.mark.parametrize(("shape", "most"), [((2, 2), 6), ((2, 3), 4)])
+def test_one_row_moves_the_dependence_by_no_more_than_is_said(shape, most):
+    """All tables with few rows, and all rows that could be added."""
+    worst = 0.0
+    for counts in tables(shape[0] * shape[1], most):
+        table = np.array(counts, float).reshape(shape)
+        before = dependence(table)
+        for cell in np.ndindex(shape):
+            more = table.copy()
+            more[cell] += 1
+            worst = max(worst, abs(dependence(more) - before))
+    assert 0.5 < worst <= MOVES
+
+
+def test_large_tables_move_no_further():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        shape = tuple(rng.integers(2, 7, 2))
+        table = rng.poisson(rng.gamma(0.3, 30, shape)).astype(float)
+        before = dependence(table)
+        for cell in np.ndindex(shape):
+            more = table.copy()
+            more[cell] += 1
+            assert abs(dependence(more) - before) <= MOVES
+
+
+def test_dependence_by_hand():
+    assert dependence(np.array([[10.0, 0], [0, 10]])) == pytest.approx(10)
+    assert dependence(np.array([[5.0, 5], [5, 5]])) == 0
+    assert dependence(np.zeros((2, 2))) == 0
+
+
+def test_the_tree_is_the_best_of_all_trees():
+    rng = np.random.default_rng(1)
+    pairs = list(itertools.combinations(range(5), 2))
+    for _ in range(20):
+        weights = rng.random(10).tolist()
+        best = 0.0
+        for edges in itertools.combinations(range(10), 4):
+            reached = {0}
+            for _ in range(4):
+                reached |= {end for at in edges if set(pairs[at]) & reached for end in pairs[at]}
+            if len(reached) == 5:
+                best = max(best, sum(weights[at] for at in edges))
+        assert mean_of_tree(5, weights) == pytest.approx(best / 4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_score_moves_by_more_than_one_row_may(seed):
+    """Neighbouring tables of people, through all of what is scored."""
+    plan = planned(0.1)
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (40, 6))
+    codes[:, 1] = np.where(rng.random(40) < 0.9, codes[:, 0], codes[:, 1])
+
+    def scores(rows):
+        each = []
+        for a, b in itertools.combinations(range(6), 2):
+            table = np.zeros((3, 3))
+            np.add.at(table, (rows[:, a], rows[:, b]), 1)
+            each.append(dependence(table))
+        return np.array(plan.expected(sum(each) / len(each), mean_of_tree(6, each)))
+
+    whole = scores(codes)
+    for gone in range(40):
+        assert np.abs(scores(np.delete(codes, gone, axis=0)) - whole).max() <= MOVES
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("unit", [ROW, Unit.of_person("who", max_rows=3)])
+@pytest.mark.parametrize("epsilon", [0.05, 0.1, 1.0])
+def test_every_method_costs_the_budget_at_most(epsilon, unit, neighbours):
+    whose = Domain(attributes=[Categorical(name="who", levels=["p", "q"]), *DOMAIN.attributes], person="who")
+    plan = planned(epsilon, domain=DOMAIN if unit == ROW else whose, attributes=tuple("abcdef"), unit=unit, neighbours=neighbours)
+    assert isinstance(plan, MethodChoicePlan)
+    cost = float(pure_epsilon(plan.event, neighbours))
+    assert 0.999 * epsilon < cost <= epsilon
+    for option in (plan.independent, plan.tree, plan.pairs):
+        assert pure_epsilon(option.event, neighbours) <= plan.rest
+    assert plan.choice.epsilon <= Fraction(1, 10) * Fraction(str(epsilon))
+
+
+def people(kind, rows, seed=0):
+    network = random_network(kind, attributes=6, seed=seed)
+    table = synthetic_rows(network.domain, network, rows, np.random.default_rng(seed), event=NonPrivate(reason="test"))
+    return network.domain, LocalEngine(network.domain, table)
+
+
+def test_much_noise_takes_single_attributes_and_little_takes_pairs():
+    domain, engine = people("dense", 20_000)
+    found = {}
+    for epsilon in (0.002, 3.0):
+        plan = planned(epsilon, domain=domain)
+        notes = [plan.run(engine, SeededSource(seed)).notes[1] for seed in range(5)]
+        found[epsilon] = {note.removeprefix("Chosen by a private look at the data: ") for note in notes}
+    assert found[0.002] == {"single attributes, taken as independent."}
+    assert found[3.0] == {"all pairs."}
+
+
+def test_where_one_method_is_best_for_all_nothing_is_spent_on_choosing():
+    for epsilon, kind in ((1e-3, Independent), (50.0, Pairs)):
+        plan = planned(epsilon, people=20_000)
+        assert not isinstance(plan, MethodChoicePlan)
+        assert isinstance(plan.recipe, kind)
+        assert "best choice" in plan.reason
+
+
+def test_a_chain_takes_a_tree_where_all_pairs_would_be_noise():
+    domain = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(24)])
+    rng = np.random.default_rng(0)
+    columns = {"x0": rng.integers(0, 4, 30_000)}
+    for i in range(1, 24):
+        columns[f"x{i}"] = np.where(rng.random(30_000) < 0.5, columns[f"x{i - 1}"], rng.integers(0, 4, 30_000))
+    engine = LocalEngine(domain, pa.table({name: codes.astype(str) for name, codes in columns.items()}))
+    plan = planned(0.3, domain=domain)
+    notes = [plan.run(engine, SeededSource(seed)).notes[1] for seed in range(4)]
+    assert all("tree" in note for note in notes)
+
+
+def test_a_budget_too_small_to_split_goes_to_single_attributes():
+    plan = planned(0.0002)
+    assert isinstance(plan.recipe, Independent)
+    assert "single attributes" in plan.reason
+    assert pure_epsilon(plan.event, ADD) <= Fraction(2, 10_000)
+
+
+def test_a_single_pair():
+    plan = planned(1.0, domain=Domain(attributes=[Boolean(name="x"), Boolean(name="y")]))
+    assert isinstance(plan.tree.recipe, SpanningTree)
+    assert plan.expected(100.0, 100.0)[0] > 100
