@@ -11,7 +11,7 @@ expects 0.3 rows has one in about three draws of ten. A cell of share 0 stays em
 Privacy: post-processing of the model; looks at nothing else.
 Utility: on Adult (32,561 rows, 13 columns) the mean distance of pairs from the model falls from .0105 to .0009, that of
 triples from .022 to .012. Rows are not independent draws: a mean over them varies less than its usual standard error.
-Cost: some sweeps of attributes squared for each row.   Measured by `bench/matching.py`.
+Cost: some sweeps of attributes squared for each row.   Measured by `bench/frontier.py`.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
-    a delta, and noise that drowns a mean cell        single attributes
-    a delta                                           all pairs
-    a pure epsilon                                    by expected error, see `choice`
+    a delta, and no public number of rows             all pairs
+    otherwise                                         by expected error, see `choice`
 
 With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
-there few tables are often worth more than all, and how dependent the data is decides.
+there few tables are often worth more than all, and data is looked at to decide.
 
 Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may look
           at data too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacita import check
@@ -25,18 +24,16 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize.choice import plan_choice
+from tacita.synthesize.choice import Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.kinds import METHODS, QUALITY, Method, SynthesisMethod
-from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
+from tacita.synthesize.marginals import Independent, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.select import SpanningTree
 
 __all__ = ["Synthesize"]
 
 _MOST_PAIRS = 5000
-_DROWNED = 0.1
-"""A mean cell of this many standard errors, or fewer, is not worth measuring."""
 _LEAST_SPLIT = 1e-3
 """A smaller pure epsilon is not split between a choice and what is chosen."""
 _QUICK = 5.0
@@ -96,21 +93,14 @@ class Synthesize:
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
     ) -> SynthesisPlan:
         recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
-        known = self.people is not None
-        reason = "All pairs are measured" + (": they stand out from the noise." if known else ".")
         if budget.currency == "pure":
             return self._by_dependence(recipe, domain, budget, unit, neighbours, names)
-        plan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        signal = self._signal(plan) if known else math.inf
-        if signal < _DROWNED:
-            reason = (
-                f"At {budget} the noise on pairs drowns {self.people} rows: only single attributes are measured, "
-                "and they are independent."
-            )
-            return Independent(attributes=names).calibrate(
-                domain, budget, unit=unit, neighbours=neighbours, reason=reason
-            )
-        return plan
+        if self.people is None:
+            reason = "All pairs are measured."
+            return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
+        plan, words = Candidates.of(domain, budget, unit, neighbours, names, recipe).usual(self.people)
+        reason = f"At {budget} and about {self.people} rows, {words}: the least expected error."
+        return replace(plan, reason=reason)
 
     def _by_dependence(
         self, pairs: Pairs, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
@@ -137,12 +127,6 @@ class Synthesize:
         reason = f"At {budget} and about {self.people} rows, {words}: the best choice however dependent pairs are."
         plan: SynthesisPlan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
         return plan
-
-    def _signal(self, plan: PairsPlan) -> float:
-        """Standard errors that a mean cell of a mean pair is worth."""
-        predictions = plan.tables.predict()
-        noise = sum(each.cells * each.std for each in predictions) / len(predictions)
-        return (self.people or 0) / noise
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

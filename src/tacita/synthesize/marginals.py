@@ -1,6 +1,6 @@
 """Synthesis from all pairs, or from single attributes alone, measured once.
 
-    Pairs         every pair of attributes with noise, and the model that fits them all: a mixture of products and a tree
+    Pairs         every pair of attributes with noise, and the mixture of products and the tree that fit them
     Independent   every attribute with noise, and their product
 
 Privacy:  that of the noisy tables; which tables are measured does not depend on data, so nothing is spent on choosing,
