@@ -18,7 +18,7 @@ def network(first, same):
     return BayesianNetwork(domain=DOMAIN, parents={"x": (), "y": ("x",)}, conditionals={"x": x, "y": y})
 
 
-BLEND = Blend(networks=(network(0.9, 0.9), network(0.2, 0.5)), weights=(0.25, 0.75))
+BLEND = Blend(models=(network(0.9, 0.9), network(0.2, 0.5)), weights=(0.25, 0.75))
 
 
 def test_tables_are_weighted_sums():
@@ -47,13 +47,13 @@ def test_it_travels():
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.6), (1.5, -0.5), (float("nan"), 1.0)])
 def test_weights_are_shares(weights):
     with pytest.raises(InvalidInput, match="weights"):
-        Blend(networks=BLEND.networks, weights=weights)
+        Blend(models=BLEND.models, weights=weights)
 
 
 def test_networks_are_over_the_same_attributes():
     other = Domain(attributes=[Boolean(name="z")])
     alone = BayesianNetwork(domain=other, parents={"z": ()}, conditionals={"z": Cells(other, np.array([0.5, 0.5]))})
-    with pytest.raises(InvalidInput, match="networks"):
-        Blend(networks=(BLEND.networks[0], alone), weights=(0.5, 0.5))
+    with pytest.raises(InvalidInput, match="models"):
+        Blend(models=(BLEND.models[0], alone), weights=(0.5, 0.5))
     with pytest.raises(InvalidInput, match="blend/1"):
         Blend.from_dict({"tacita": "network/1"})

@@ -2,22 +2,21 @@
 
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
-    noise that drowns a mean cell of a pair           single attributes
-    a pure epsilon, and noise over a mean cell        a tree of chosen pairs
-    otherwise                                         all pairs
+    a delta, and no public number of rows             all pairs
+    otherwise                                         by expected error, see `choice`
 
 With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
-there few tables are worth what choosing them costs.
+there few tables are often worth more than all, and data is looked at to decide.
 
-Privacy:  the choice reads the schema, the budget and what the caller states is public; never data.
-          Claim: docs/claims/marginal-synthesis.md
+Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may look
+          at data too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacita import check
@@ -25,19 +24,18 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.choice import Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
 from tacita.synthesize.kinds import METHODS, QUALITY, Method, SynthesisMethod
-from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
+from tacita.synthesize.marginals import Independent, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.select import SpanningTree
 
 __all__ = ["Synthesize"]
 
 _MOST_PAIRS = 5000
-_DROWNED = 0.1
-"""A mean cell of this many standard errors, or fewer, is not worth measuring."""
-_HIDDEN = 1.0
-"""With a pure epsilon, a mean cell of fewer standard errors makes few pairs worth more than all."""
+_LEAST_SPLIT = 1e-3
+"""A smaller pure epsilon is not split between a choice and what is chosen."""
 _QUICK = 5.0
 
 
@@ -95,30 +93,40 @@ class Synthesize:
         self, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
     ) -> SynthesisPlan:
         recipe = Pairs(attributes=names, fits=1 if self.seconds < _QUICK else 3, seconds=self.seconds)
-        known = self.people is not None
-        reason = "All pairs are measured" + (": they stand out from the noise." if known else ".")
-        plan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        signal = self._signal(plan) if known else math.inf
-        if budget.currency == "pure" and _DROWNED <= signal < _HIDDEN:
-            reason = f"At {budget} the noise on all pairs hides {self.people} rows: a tree of pairs is chosen."
-            return SpanningTree(attributes=names).calibrate(
-                domain, budget, unit=unit, neighbours=neighbours, reason=reason
-            )
-        if signal < _DROWNED:
-            reason = (
-                f"At {budget} the noise on pairs drowns {self.people} rows: only single attributes are measured, "
-                "and they are independent."
-            )
+        if budget.currency == "pure":
+            return self._by_dependence(recipe, domain, budget, unit, neighbours, names)
+        if self.people is None:
+            reason = "All pairs are measured."
+            return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
+        plan, words = Candidates.of(domain, budget, unit, neighbours, names, recipe).usual(self.people)
+        reason = f"At {budget} and about {self.people} rows, {words}: the least expected error."
+        return replace(plan, reason=reason)
+
+    def _by_dependence(
+        self, pairs: Pairs, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key
+    ) -> SynthesisPlan:
+        if budget.amount < _LEAST_SPLIT:
+            reason = f"At {budget} only single attributes are measured: the budget is too small to split."
             return Independent(attributes=names).calibrate(
                 domain, budget, unit=unit, neighbours=neighbours, reason=reason
             )
+        choice = plan_choice(
+            self,
+            domain,
+            budget,
+            unit=unit,
+            neighbours=neighbours,
+            names=names,
+            people=self.people,
+            all_pairs=pairs,
+        )
+        decided = choice.decided(self.people) if self.people is not None else None
+        if decided is None:
+            return choice
+        recipe, words = decided
+        reason = f"At {budget} and about {self.people} rows, {words}: the best choice however dependent pairs are."
+        plan: SynthesisPlan = recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
         return plan
-
-    def _signal(self, plan: PairsPlan) -> float:
-        """Standard errors that a mean cell of a mean pair is worth."""
-        predictions = plan.tables.predict()
-        noise = sum(each.cells * each.std for each in predictions) / len(predictions)
-        return (self.people or 0) / noise
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as plain data."""

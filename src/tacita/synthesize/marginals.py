@@ -1,6 +1,6 @@
 """Synthesis from all pairs, or from single attributes alone, measured once.
 
-    Pairs         every pair of attributes with noise, and the mixture of products that fits them all
+    Pairs         every pair of attributes with noise, and the mixture of products and the tree that fit them
     Independent   every attribute with noise, and their product
 
 Privacy:  that of the noisy tables; which tables are measured does not depend on data, so nothing is spent on choosing,
@@ -23,8 +23,8 @@ from tacita.common.plain import plain_fields
 from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.models.measurement import singles_of
-from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
+from tacita.models.stacked import fit_stacked
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, Family, NoisyTables
 from tacita.privacy.budget import Budget
@@ -165,7 +165,7 @@ class PairsPlan(SynthesisPlan):
             bare = BayesianNetwork(domain=domain, parents=dict.fromkeys(domain.names, ()), conditionals=tables)
             return bare, people, error, (*notes, HIDDEN)
         recipe = self.recipe
-        fitted = fit_mixture(
+        fitted = fit_stacked(
             domain,
             targets,
             generator(source),
@@ -176,6 +176,10 @@ class PairsPlan(SynthesisPlan):
         notes += (
             f"All {len(releases)} pairs were measured; the fit leaves {fitted.loss:.2f} of the noise's variance.",
         )
+        if fitted.share:
+            notes += (f"A tree of pairs has a share of {fitted.share:.2f} in the model, the mixture has the rest.",)
+        if fitted.adjusted:
+            notes += (f"{fitted.adjusted} pairs that the fit misses by more than noise follow their own tables.",)
         if fitted.hidden:
             notes += (HIDDEN,)
         return fitted.model, people, error, notes

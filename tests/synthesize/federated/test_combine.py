@@ -49,7 +49,7 @@ def test_models_are_weighed_by_what_holders_released(make_terms, domain, engine_
     blend, people, error = blend_models(models)
     assert blend.weights[0] == pytest.approx(0.75, abs=0.02)
     assert people == pytest.approx(4000, abs=5 * error)
-    assert all(isinstance(network, BayesianNetwork) for network in blend.networks)
+    assert all(isinstance(network, BayesianNetwork) for network in blend.models)
 
 
 def test_holders_whose_size_noise_hides_weigh_the_same(make_terms, domain, engine_of):

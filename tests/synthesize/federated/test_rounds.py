@@ -169,7 +169,7 @@ def test_a_model_over_other_attributes_is_dropped(sites, make_terms, domain, mak
 
     parties = [*[site.party for site in sites[:4]], Party(name="h4", ask=wrong)]
     result = federate(make_terms(method="SL3", quorum=4), domain, parties, deadline=WIDE, rng=np.random.default_rng(0))
-    assert len(result.model.networks) == 4
+    assert len(result.model.models) == 4
 
 
 def test_parties_must_be_those_of_the_terms(sites, make_terms, domain):

@@ -108,4 +108,4 @@ def blend_models(models: Sequence[Synthesized], most: int | None = None) -> tupl
     networks = tuple(model.model for model in models if isinstance(model.model, BayesianNetwork))
     error = math.sqrt(sum(float(model.people_std) ** 2 for model in models))
     people = sum(min(float(model.people), top) for model in models)
-    return Blend(networks=networks, weights=tuple(weights)), people, error
+    return Blend(models=networks, weights=tuple(weights)), people, error

@@ -1,0 +1,276 @@
+"""Choose between single attributes, a tree of pairs, and all pairs by expected error.
+
+With a pure epsilon the noise of a table grows with the number of tables, and which method is best depends on the data.
+What decides is how dependent a pair is, in rows:
+
+    D = 1/2 sum over cells |n_uv - n_u n_v / n|         F: its mean over all pairs
+                                                        T: its mean over the spanning tree with the largest sum
+
+    expected error, in rows                of           noise of a pair, in rows           with a delta
+    F + 0.3 A                              independent  A: two singles
+    max(0.77 F - 0.135 T, 0.2 F) + 0.27 B  mst          B: two of its singles              0.45 B
+    0.7 c^-0.3 C                           pairs        C: a pair of c cells on average    0.1 n (C / n)^0.65, or more
+
+A cell's noise counts with its mean absolute value. Where all pairs follow from a tree, F is small beside T: the second
+line is 1.1 F^2 / T, made linear. The factors were read off five tables (Adult, credit default, Child, Alarm, latent
+classes). With a delta, F and T are taken as they usually are of so many rows n and columns. With a pure epsilon they
+matter more, and data is looked at: the number of rows, F and T are released with noise and drawn towards what is usual
+of so many rows, by as much as the noise asks for. Then the least expected error decides.
+
+Privacy:  one more or one fewer row moves D by at most 2: n_uv by 1, and n_u n_v / n by 3 in all, halved. So do F and T.
+          The three numbers are rounded to a grid, and Laplace noise covers a step more for rounding and one for
+          floating point. They and what is chosen add up; every method costs at most what is left.
+          Claim: docs/claims/marginal-synthesis.md
+Utility:  the look takes a tenth of the budget or less.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacita.domain import Domain
+from tacita.engines.base import Engine
+from tacita.noise import DiscreteLaplace, Law, Source
+from tacita.plans.split import BudgetSplit, in_sequence
+from tacita.privacy.budget import Budget, exact
+from tacita.privacy.event import Event, Pure
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize.marginals import Independent, Pairs, PairsPlan
+from tacita.synthesize.plan import Key, SynthesisPlan
+from tacita.synthesize.result import Model
+from tacita.synthesize.select import ChosenPlan, SpanningTree
+from tacita.tables.consistency import weighted_mean
+from tacita.tables.workload import Workload
+
+__all__ = ["MOVES", "Candidates", "MethodChoicePlan", "dependence", "mean_of_tree", "plan_choice"]
+
+MOVES = 2
+"""Most that one row moves the dependence of a pair."""
+
+_MOST_SHARE = Fraction(1, 10)
+_ROWS = Fraction(800)  # epsilon of the look times rows: errors of well under a percent of the rows
+_USUAL = 10_000  # rows, where their number is not public
+_LIKELY = (0.03, 0.25)  # F as a share of rows: where one method is best for all, data is not looked at
+WORDS = ("single attributes, taken as independent", "a tree of pairs", "all pairs")
+_GRID = 16  # steps of a row
+_PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the look: rows, F, T
+_MEAN, _MEAN_STD = 0.08, 0.05  # F as a share of rows, as it usually is
+_FEW = 25  # columns; of more, a pair is dependent less, as one in so many is
+_TREE, _TREE_STD = 0.35, 0.4  # F / T as it usually is, and the relative spread of T
+
+
+def dependence(table: NDArray[Any]) -> float:
+    """Rows of a table of counts that independence of its attributes does not explain."""
+    total = float(table.sum())
+    if total <= 0:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+    return float(np.abs(table - expected).sum()) / 2
+
+
+def mean_of_tree(attributes: int, each: Sequence[float]) -> float:
+    """Mean weight of the edges of the spanning tree with the largest sum.
+
+    Args:
+        attributes: Number of attributes.
+        each: Weight of each pair, in the order of `itertools.combinations`.
+    """
+    weights = np.full((attributes, attributes), -np.inf)
+    weights[np.triu_indices(attributes, 1)] = each
+    weights = np.maximum(weights, weights.T)
+    best, total = weights[0].copy(), 0.0  # Prim: the strongest link of each attribute to the tree so far
+    best[0] = -np.inf
+    for _ in range(attributes - 1):
+        at = int(np.argmax(best))
+        total += float(best[at])
+        joined = best == -np.inf
+        best = np.maximum(best, weights[at])
+        best[joined] = -np.inf
+        best[at] = -np.inf
+    return total / (attributes - 1)
+
+
+def _missed(mean: float, strongest: float) -> float:
+    """Rows of a pair that a tree does not explain."""
+    return max(0.77 * mean - 0.135 * strongest, 0.2 * mean)
+
+
+def _noise(laws: Iterable[tuple[Law, int]]) -> float:
+    """Mean over tables of half the sum of the absolute noise, in rows."""
+    sums = [math.sqrt(2 / math.pi) / 2 * law.std * cells for law, cells in laws]
+    return sum(sums) / len(sums)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The three methods with their noise fixed."""
+
+    independent: PairsPlan
+    tree: ChosenPlan
+    pairs: PairsPlan
+
+    @classmethod
+    def of(
+        cls, domain: Domain, budget: Budget, unit: Unit, neighbours: Neighbours, names: Key, all_pairs: Pairs
+    ) -> Candidates:
+        """Calibrate each for the whole budget."""
+        given: dict[str, Any] = {"budget": budget, "unit": unit, "neighbours": neighbours}
+        return cls(
+            independent=Independent(attributes=names).calibrate(domain, **given),
+            tree=SpanningTree(attributes=names).calibrate(domain, **given),
+            pairs=all_pairs.calibrate(domain, **given),
+        )
+
+    @cached_property
+    def noise(self) -> tuple[float, float, float, float]:
+        """A, B and C above, and c."""
+        shape = self.pairs.domain.project(self.pairs.names).shape
+        cells = [one * other for one, other in itertools.combinations(shape, 2)]
+        return (
+            2 * _noise(zip(self.independent.tables.laws, shape, strict=True)),
+            2 * _noise((self.tree.ones, size) for size in shape),
+            _noise(zip(self.pairs.tables.laws, cells, strict=True)),
+            sum(cells) / len(cells),
+        )
+
+    def expected(self, mean: float, strongest: float) -> tuple[float, float, float]:
+        """Expected errors of the methods with a pure epsilon, in rows.
+
+        Args:
+            mean: F above.
+            strongest: T above.
+        """
+        singles, of_tree, of_pairs, cells = self.noise
+        return mean + 0.3 * singles, _missed(mean, strongest) + 0.27 * of_tree, 0.7 * cells**-0.3 * of_pairs
+
+    def expected_usually(self, people: int) -> tuple[float, float, float]:
+        """Expected errors of the methods with a delta, in rows, for what is usual of so many rows."""
+        singles, of_tree, of_pairs, _ = self.noise
+        mean = _MEAN * people * min(1.0, _FEW / len(self.pairs.names))
+        missed = _missed(mean, mean / _TREE)
+        each = of_pairs / people
+        of_all = people * max(0.1 * each**0.65, 0.16 * each - 0.06)
+        return mean + 0.3 * singles, missed + 0.45 * of_tree, of_all
+
+    def best(self, mean: float, strongest: float) -> int:
+        """Place of the method with the least expected error."""
+        return int(np.argmin(self.expected(mean, strongest)))
+
+    def usual(self, people: int) -> tuple[SynthesisPlan, str]:
+        """The best method for what is usual of so many rows, and its name in words."""
+        at = int(np.argmin(self.expected_usually(people)))
+        return self[at], WORDS[at]
+
+    def __getitem__(self, at: int) -> SynthesisPlan:
+        return (self.independent, self.tree, self.pairs)[at]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodChoicePlan(SynthesisPlan):
+    """Methods with their noise fixed, and the look at data that decides between them."""
+
+    look: tuple[DiscreteLaplace, DiscreteLaplace, DiscreteLaplace]
+    looking: Fraction
+    rest: Fraction
+    methods: Candidates
+
+    @property
+    def event(self) -> Event:
+        """The look at rows and dependence, then a method that costs at most the rest."""
+        return in_sequence(Pure(epsilon=self.looking), Pure(epsilon=self.rest))
+
+    def decided(self, people: int) -> tuple[Any, str] | None:
+        """The recipe that is best for all likely dependence of so many rows, if one is, and its name in words."""
+        best = {self.methods.best(mean * people, mean * people / _TREE) for mean in _LIKELY}
+        if len(best) > 1:
+            return None
+        at = best.pop()
+        return self.methods[at].recipe, WORDS[at]
+
+    def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
+        """Look, choose, run."""
+        keys = list(itertools.combinations(self.names, 2))
+        exact_tables = engine.tables(Workload.of(*keys), self.unit)
+        each = [dependence(exact_tables[key].project(key).values) for key in keys]
+        rows = max(float(exact_tables[key].values.sum()) for key in keys)
+        seen = self._noisy((rows, sum(each) / len(each), mean_of_tree(len(self.names), each)), source)
+        at = self.methods.best(*self._usual(*seen))
+        model, people, error, notes = self.methods[at].model(engine, source)
+        return model, people, error, (f"Chosen by a private look at the data: {WORDS[at]}.", *notes)
+
+    def _noisy(self, numbers: tuple[float, float, float], source: Source) -> list[float]:
+        """The numbers on the grid, with noise."""
+        pairs = zip(numbers, self.look, strict=True)
+        return [(round(number * _GRID) + int(law.draw(1, source)[0])) / _GRID for number, law in pairs]
+
+    def _usual(self, rows: float, mean: float, strongest: float) -> tuple[float, float]:
+        """F and T, drawn towards what is usual of so many rows."""
+        errors = [law.std / _GRID for law in self.look]
+        people = self.recipe.people or max(rows, 1.0)
+        usual = [_MEAN * people, mean], [(_MEAN_STD * people) ** 2, errors[1] ** 2]
+        found = max(float(weighted_mean(*usual)[0]), 0.0)
+        tree = found / _TREE
+        usual = [tree, strongest], [(_TREE_STD * max(tree, 1.0)) ** 2, errors[2] ** 2]
+        return found, max(float(weighted_mean(*usual)[0]), found)
+
+
+def plan_choice(
+    recipe: Any,
+    domain: Domain,
+    budget: Budget,
+    *,
+    unit: Unit,
+    neighbours: Neighbours,
+    names: Key,
+    people: int | None,
+    all_pairs: Pairs,
+) -> MethodChoicePlan:
+    """Fix the look and the noise of all methods so that either costs at most the budget; reads no data.
+
+    Args:
+        recipe: What was asked for.
+        domain: Public description of the data.
+        budget: A pure one.
+        unit: Unit that is protected.
+        neighbours: Notion of neighbours.
+        names: At least two attributes.
+        people: Approximate number of rows, where that is public.
+        all_pairs: The recipe for all pairs.
+    """
+    amount = exact(budget.amount)
+    looking = Fraction(repr(float(min(_MOST_SHARE * amount, _ROWS / (people or _USUAL)))))
+    moves = BudgetSplit.of(budget, unit, neighbours).moves
+    moved = (moves, MOVES * moves, MOVES * moves)
+    look = [
+        DiscreteLaplace.at_least((_GRID * most + 2) / (part * looking))
+        for most, part in zip(moved, _PARTS, strict=True)
+    ]
+    rest = _float_at_most(amount - looking)
+    return MethodChoicePlan(
+        recipe=recipe,
+        domain=domain,
+        unit=unit,
+        neighbours=neighbours,
+        budget=budget,
+        names=names,
+        reason="The method is chosen by a private look at how dependent pairs are.",
+        look=(look[0], look[1], look[2]),
+        looking=looking,
+        rest=exact(rest),
+        methods=Candidates.of(domain, Budget.pure(rest), unit, neighbours, names, all_pairs),
+    )
+
+
+def _float_at_most(value: Fraction) -> float:
+    """The largest float that is written as a decimal of at most this."""
+    near = float(value)
+    return near if exact(near) <= value else math.nextafter(near, 0.0)

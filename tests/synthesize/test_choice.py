@@ -1,0 +1,208 @@
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.support.networks import random_network
+
+from tacita.domain import Boolean, Categorical, Domain, Identifier
+from tacita.engines.local import LocalEngine
+from tacita.models.synthetic import synthetic_rows
+from tacita.noise import SeededSource
+from tacita.privacy.accountant import pure_epsilon
+from tacita.privacy.budget import Budget
+from tacita.privacy.event import NonPrivate
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.synthesize import Independent, Pairs, SpanningTree, Synthesize
+from tacita.synthesize.choice import MOVES, MethodChoicePlan, dependence, mean_of_tree
+
+ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
+DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in "abcdef"])
+
+
+def planned(epsilon, domain=DOMAIN, unit=ROW, neighbours=ADD, **options):
+    return Synthesize(**options).calibrate(domain, Budget.pure(epsilon), unit=unit, neighbours=neighbours)
+
+
+# -- the statistic ----------------------------------------------------------------------------------------------------
+
+
+def tables(cells, most):
+    """All tables of counts with so many cells and at most so many rows."""
+    for counts in itertools.product(range(most + 1), repeat=cells):
+        if sum(counts) <= most:
+            yield counts
+
+
+@pytest.mark.parametrize(("shape", "most"), [((2, 2), 6), ((2, 3), 4)])
+def test_one_row_moves_the_dependence_by_no_more_than_is_said(shape, most):
+    """All tables with few rows, and all rows that could be added."""
+    worst = 0.0
+    for counts in tables(shape[0] * shape[1], most):
+        table = np.array(counts, float).reshape(shape)
+        before = dependence(table)
+        for cell in np.ndindex(shape):
+            more = table.copy()
+            more[cell] += 1
+            worst = max(worst, abs(dependence(more) - before))
+    assert 0.5 < worst <= MOVES
+
+
+def test_large_tables_move_no_further():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        shape = tuple(rng.integers(2, 7, 2))
+        table = rng.poisson(rng.gamma(0.3, 30, shape)).astype(float)
+        before = dependence(table)
+        for cell in np.ndindex(shape):
+            more = table.copy()
+            more[cell] += 1
+            assert abs(dependence(more) - before) <= MOVES
+
+
+def test_dependence_by_hand():
+    assert dependence(np.array([[10.0, 0], [0, 10]])) == pytest.approx(10)
+    assert dependence(np.array([[5.0, 5], [5, 5]])) == 0
+    assert dependence(np.zeros((2, 2))) == 0
+
+
+def test_the_tree_is_the_best_of_all_trees():
+    rng = np.random.default_rng(1)
+    pairs = list(itertools.combinations(range(5), 2))
+    for _ in range(20):
+        weights = rng.random(10).tolist()
+        best = 0.0
+        for edges in itertools.combinations(range(10), 4):
+            reached = {0}
+            for _ in range(4):
+                reached |= {end for at in edges if set(pairs[at]) & reached for end in pairs[at]}
+            if len(reached) == 5:
+                best = max(best, sum(weights[at] for at in edges))
+        assert mean_of_tree(5, weights) == pytest.approx(best / 4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_the_noise_covers_what_one_row_moves(seed, neighbours):
+    """Neighbouring tables of people: the three numbers on their grid, against the noise and what is charged."""
+    plan = planned(0.1, neighbours=neighbours)
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (40, 6))
+    codes[:, 1] = np.where(rng.random(40) < 0.9, codes[:, 0], codes[:, 1])
+
+    def numbers(rows):
+        each = []
+        for a, b in itertools.combinations(range(6), 2):
+            table = np.zeros((3, 3))
+            np.add.at(table, (rows[:, a], rows[:, b]), 1)
+            each.append(dependence(table))
+        return np.round(np.array([len(rows), sum(each) / len(each), mean_of_tree(6, each)]) * 16)
+
+    whole = numbers(codes)
+    for gone in range(40):
+        if neighbours is ADD:
+            other = np.delete(codes, gone, axis=0)
+        else:
+            other = codes.copy()
+            other[gone] = rng.integers(0, 3, 6)
+        moved = np.abs(numbers(other) - whole)
+        cost = sum(Fraction(int(most)) / law.scale for most, law in zip(moved, plan.look, strict=True))
+        assert cost <= plan.looking
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("unit", [ROW, Unit.of_person("who", max_rows=3)])
+@pytest.mark.parametrize("epsilon", [0.05, 0.1, 1.0])
+def test_every_method_costs_the_budget_at_most(epsilon, unit, neighbours):
+    whose = Domain(attributes=[Identifier(name="who"), *DOMAIN.attributes], person="who")
+    plan = planned(
+        epsilon, domain=DOMAIN if unit == ROW else whose, attributes=tuple("abcdef"), unit=unit, neighbours=neighbours
+    )
+    assert isinstance(plan, MethodChoicePlan)
+    cost = float(pure_epsilon(plan.event, neighbours))
+    assert 0.999 * epsilon < cost <= epsilon
+    for option in (plan.methods[at] for at in range(3)):
+        assert pure_epsilon(option.event, neighbours) <= plan.rest
+    assert plan.looking <= Fraction(1, 10) * Fraction(str(epsilon))
+
+
+def people(kind, rows, seed=0):
+    network = random_network(kind, attributes=6, seed=seed)
+    table = synthetic_rows(network.domain, network, rows, np.random.default_rng(seed), event=NonPrivate(reason="test"))
+    return network.domain, LocalEngine(network.domain, table)
+
+
+def test_a_plan_that_looks_for_too_little_is_found_out():
+    """The test above sees a plan whose noise is for half of what one row moves."""
+    plan = planned(0.1)
+    table = np.zeros((3, 3))
+    table[:2, :2] = 500
+    more = table.copy()
+    more[2, 2] += 1
+    moved = abs(round(dependence(more) * 16) - round(dependence(table) * 16))
+    law = plan.look[1]
+    assert Fraction(moved) / law.scale <= plan.looking * Fraction(2, 5) < 2 * Fraction(moved) / law.scale
+
+
+def test_much_noise_takes_single_attributes_and_little_takes_pairs():
+    domain, engine = people("dense", 20_000)
+    found = {}
+    for epsilon in (0.01, 3.0):
+        plan = planned(epsilon, domain=domain)
+        notes = [plan.run(engine, SeededSource(seed)).notes[1] for seed in range(5)]
+        found[epsilon] = {note.removeprefix("Chosen by a private look at the data: ") for note in notes}
+    assert found[0.01] == {"single attributes, taken as independent."}
+    assert found[3.0] == {"all pairs."}
+
+
+def test_where_one_method_is_best_for_all_nothing_is_spent_on_choosing():
+    for epsilon, kind in ((1e-3, Independent), (50.0, Pairs)):
+        plan = planned(epsilon, people=20_000)
+        assert not isinstance(plan, MethodChoicePlan)
+        assert isinstance(plan.recipe, kind)
+        assert "best choice" in plan.reason
+
+
+def test_a_chain_takes_a_tree_where_all_pairs_would_be_noise():
+    domain = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(24)])
+    rng = np.random.default_rng(0)
+    columns = {"x0": rng.integers(0, 4, 30_000)}
+    for i in range(1, 24):
+        columns[f"x{i}"] = np.where(rng.random(30_000) < 0.5, columns[f"x{i - 1}"], rng.integers(0, 4, 30_000))
+    engine = LocalEngine(domain, pa.table({name: codes.astype(str) for name, codes in columns.items()}))
+    plan = planned(0.3, domain=domain)
+    notes = [plan.run(engine, SeededSource(seed)).notes[1] for seed in range(4)]
+    assert all("tree" in note for note in notes)
+
+
+@pytest.mark.parametrize(("epsilon", "kind"), [(0.001, Independent), (1.0, Pairs)])
+def test_with_a_delta_what_is_usual_of_so_many_rows_decides(epsilon, kind):
+    recipe = Synthesize(people=20_000)
+    plan = recipe.calibrate(DOMAIN, Budget.approx(epsilon, 1e-9), unit=ROW, neighbours=ADD)
+    assert isinstance(plan.recipe, kind)
+    assert "least expected error" in plan.reason
+    assert plan.as_dict()["reason"] == plan.reason
+
+
+def test_with_a_delta_many_columns_take_a_tree():
+    wide = Domain(attributes=[Categorical(name=f"x{i}", levels=list("0123")) for i in range(100)])
+    recipe = Synthesize(people=20_000)
+    plan = recipe.calibrate(wide, Budget.approx(1.0, 1e-9), unit=ROW, neighbours=ADD)
+    assert isinstance(plan.recipe, SpanningTree)
+
+
+def test_a_budget_too_small_to_split_goes_to_single_attributes():
+    plan = planned(0.0002)
+    assert isinstance(plan.recipe, Independent)
+    assert "single attributes" in plan.reason
+    assert pure_epsilon(plan.event, ADD) <= Fraction(2, 10_000)
+
+
+def test_a_single_pair():
+    plan = planned(1.0, domain=Domain(attributes=[Boolean(name="x"), Boolean(name="y")]))
+    assert isinstance(plan.methods.tree.recipe, SpanningTree)
+    assert plan.methods.expected(100.0, 100.0)[0] > 100
