@@ -1,4 +1,4 @@
-"""Figures behind automatic choices that follow from public numbers, and the error rate of comparisons (docs/choosing.md).
+"""Figures behind automatic choices that follow from public numbers, and error rates of comparisons (docs/choosing.md).
 
 Noise of both families and variances of frequency oracles are computed by the plans themselves, not simulated. Rates of
 false findings are simulated: comparisons of equal releases, looked at as `tacita compare` does.
