@@ -39,7 +39,7 @@ ROOMS = {
 # test file: the modules beside the one of its name that it tests, relative to its room where no room is named
 TOGETHER = {
     "anonymize/test_loss.py": ("labels",),
-    "assess/compare/test_compare.py": ("page", "plan", "run"),
+    "assess/compare/test_compare.py": ("comparison", "page", "plan", "reasons", "run"),
     "assess/decisions/test_asked.py": ("page",),
     "assess/test_assessment.py": ("options", "assess/utility/registry"),
     "assess/test_disclosure.py": ("scenario",),

@@ -38,7 +38,8 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
     expect(page.get_by_role("alert")).to_contain_text("line 1")
     page.get_by_role("button", name="Close").click()
     page.get_by_label("Releases", exact=True).fill("statistics: {epsilon: 1.0}\nsynthesize: {epsilon: 1.0}")
-    page.get_by_label("Trials of each attack").fill("100")
+    page.get_by_label("Guesses of each attack").fill("100")
+    page.get_by_label("Most trials").fill("6")
     console.slide(page, "Largest risk allowed", 3)
     expect(page.get_by_text("Largest risk allowed: 30 %")).to_be_visible()
     picture(page, "console-comparison-form", full_page=True)
@@ -49,6 +50,8 @@ def test_a_steward_compares_releases(page, service, console, check_accessible, p
         page.get_by_role("heading", name=re.compile("Recommended: (statistics|synthesize) epsilon 1"))
     ).to_be_visible()
     expect(page.get_by_text("It has a guarantee that does not depend on what an intruder knows")).to_be_visible()
+    expect(page.get_by_role("heading", name="Differences")).to_be_visible()
+    expect(page.get_by_text(re.compile("^6: ")).first).to_be_visible()
     made = page.get_by_role("link", name="Make this release").get_attribute("href")
     assert f"/console/releases/new?dataset={SAMPLE}&kind=" in made
     expect(page.locator("svg[aria-label^='Risk and utility']")).to_be_visible()

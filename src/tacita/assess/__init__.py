@@ -12,7 +12,7 @@ _HOMES = {
     "Assessment": "assessment",
     "AssessmentOptions": "options",
     "ComparePlan": "compare.plan",
-    "Comparison": "compare.run",
+    "Comparison": "compare.comparison",
     "Disclosure": "disclosure",
     "MicrodataRisk": "risk.microdata",
     "RiskOptions": "risk.measure",

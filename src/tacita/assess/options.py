@@ -28,6 +28,7 @@ class AssessmentOptions:
         scenario: An intruder scenario, for releases whose rows belong to people.
         kind: How several releases are combined.
         attacks: Names of the attacks to run, as in `attacks.registry`; by default all that apply.
+        measures: Keys of the utility measures to compute, as in `utility.registry`; by default all.
     """
 
     attempts: int = 1000
@@ -39,6 +40,7 @@ class AssessmentOptions:
     scenario: Scenario | None = None
     kind: CombiningKind = "plain"
     attacks: tuple[str, ...] = ()
+    measures: tuple[str, ...] | None = None
 
     def settled(self, case: Case) -> AssessmentOptions:
         """Fill in all defaults; refuse options that do not fit the case."""

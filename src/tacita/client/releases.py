@@ -225,7 +225,14 @@ class ReleaseCalls(Calls):
     def compare(
         self, dataset: str, releases: Sequence[Mapping[str, Any]], *, key: str | None = None, **more: Any
     ) -> JobInfo:
-        """Compare releases in simulation: a job, for `wait_comparison`; `releases` as in `tacita compare`."""
+        """Compare releases in simulation: a job, for `wait_comparison`.
+
+        Args:
+            dataset: The dataset.
+            releases: As in `tacita compare`.
+            key: The same key again gives the same job.
+            more: Other members of the request: `most_risk`, `most_trials`, `indifference`, `attempts`, `target`, ...
+        """
         body = {"dataset": dataset, "releases": [dict(each) for each in releases]} | more
         return JobInfo.model_validate_json(self._post("/v1/comparisons", body, key=key or uuid.uuid4().hex))
 

@@ -8,7 +8,17 @@ from pydantic import Field
 
 from tacita.wire.base import Name, RequestModel, ResponseModel
 
-__all__ = ["AssessmentInfo", "AssessmentRequest", "AttackInfo", "AttackName", "ComparisonInfo", "ComparisonRequest"]
+__all__ = [
+    "AssessmentInfo",
+    "AssessmentRequest",
+    "AttackInfo",
+    "AttackName",
+    "ComparisonInfo",
+    "ComparisonRequest",
+    "DifferenceInfo",
+    "RepeatedInfo",
+    "VerdictInfo",
+]
 
 AttackName = Literal[
     "singling-out",
@@ -85,15 +95,56 @@ class ComparisonRequest(RequestModel):
     attributes: list[str] = Field(default_factory=list)
     target: str | None = None
     group: str | None = None
-    attempts: int = Field(default=2000, ge=97, le=100_000, description="Trials of each attack on each release.")
+    attempts: int = Field(default=2000, ge=97, le=100_000, description="Guesses of each attack on each release.")
     attacks: list[AttackName] = Field(default_factory=list, description="Attacks to run; by default all that apply.")
     most_risk: float = Field(default=0.1, gt=0, le=1)
+    most_trials: int = Field(
+        default=24,
+        ge=1,
+        le=1000,
+        description="The most trials, each with a new split and new noise; the figures decide how many are needed.",
+    )
+    indifference: float = Field(
+        default=0.02, gt=0, lt=1, description="A difference of what is kept, or of risk, that does not matter."
+    )
     seed: int = Field(default=0, ge=0)
 
     def plan(self) -> dict[str, Any]:
         """Return the request as the content of a plan file."""
         given = self.model_dump(exclude={"dataset"}, exclude_none=True)
         return given | {"data": self.dataset, "schema": self.dataset}
+
+
+class RepeatedInfo(ResponseModel):
+    """The trials of a comparison."""
+
+    trials: int = Field(description="Trials that were made of at least one release.")
+    most: int
+    looks: list[int] = Field(description="Trials after which the figures were looked at, if it came to that.")
+    level: float | None = Field(description="Confidence of all intervals together; null after one trial.")
+    indifference: float
+    enough: bool = Field(description="Whether more trials would not change the recommendation.")
+
+
+class VerdictInfo(ResponseModel):
+    """The best release by one figure."""
+
+    figure: Literal["kept", "risk"]
+    best: list[str] = Field(description="The best estimate first, then those that cannot be distinguished from it.")
+    trials: int
+    words: str
+
+
+class DifferenceInfo(ResponseModel):
+    """Excess of one release over another in a figure."""
+
+    figure: Literal["kept", "risk"]
+    one: str
+    other: str
+    value: float
+    low: float
+    high: float
+    trials: int
 
 
 class ComparisonInfo(ResponseModel):
@@ -104,9 +155,16 @@ class ComparisonInfo(ResponseModel):
     people: int
     control: int
     most_risk: float
-    trials: str = Field(default="", description="How often each attack was tried, and what that can show.")
-    results: list[dict[str, Any]]
+    trials: str = Field(default="", description="The trials and guesses of the plan, and what they can show.")
+    results: list[dict[str, Any]] = Field(
+        description="Each with `kept` and `risk`: value, low, high and trials. `assessment` is that of the first trial."
+    )
     references: list[dict[str, Any]]
+    repeated: RepeatedInfo | None = Field(default=None, description="Null in comparisons from before.")
+    verdicts: list[VerdictInfo] = Field(default=[], description="Which release is best by each figure.")
+    differences: list[DifferenceInfo] = Field(
+        default=[], description="Of each pair of releases, paired by trial; intervals hold together."
+    )
     ranking: list[list[str]] = Field(default=[], description="By growing risk; releases in one group tie.")
     front: list[str]
     recommended: str | None

@@ -220,7 +220,16 @@ def test_comparing(folder):
     found = run("compare", "plan.yaml", "-o", "c.html", "--json-file", "c.json")
     assert found.code == 0, found.err
     assert "anonymize k 20" in found.out
-    assert json.loads((folder / "c.json").read_text())["tacita"] == "comparison/1"
+    plain = json.loads((folder / "c.json").read_text())
+    assert plain["tacita"] == "comparison/1"
+    assert plain["repeated"]["trials"] >= 6
+    words = " ".join(found.out.split())
+    assert "trials were enough" in words or "more trials (`most_trials`) could change" in words
+    assert "less" in words  # the table of differences from the recommended release
+    again = run("compare", "plan.yaml", "--json")
+    same = json.loads(again.out)
+    for key in ("verdicts", "differences", "reasons", "repeated"):
+        assert same[key] == plain[key]  # no figure depends on a clock
     assert (folder / "c.html").read_text().count("<svg") > 4
 
 

@@ -45,8 +45,12 @@ def test_synthetic_rows_from_plan_to_assessment(client: Client, world: Any) -> N
     found = client.wait_assessment(client.assess(job.id, attempts=50, attacks=[named]).id, every=0.01)
     assert [each["name"] for each in found.attacks if each["ran"]] == [named]
     wanted = [{"synthesize": {"epsilon": 1.0}}, {"statistics": {"epsilon": 1.0}}]
-    compared = client.wait_comparison(client.compare("patients", wanted, attempts=97).id, every=0.01)
+    compared = client.wait_comparison(client.compare("patients", wanted, attempts=97, most_trials=6).id, every=0.01)
     assert len(compared.results) == 2
+    assert compared.repeated is not None
+    assert compared.repeated.trials == 6
+    assert {(each.figure, each.trials) for each in compared.differences} == {("kept", 6), ("risk", 6)}
+    assert compared.verdicts[-1].words in compared.reasons
 
 
 def test_more_rows_and_shares_come_from_the_model(client: Client, world: Any) -> None:

@@ -174,7 +174,15 @@ def test_a_comparison(world) -> None:
     world.work()
     found = world.call("GET", place, token=steward)
     assert found.status_code == 200, found.text
-    assert len(found.json()["results"]) == 2
+    plain = found.json()
+    assert len(plain["results"]) == 2
+    assert plain["repeated"]["trials"] in plain["repeated"]["looks"] == [6, 10, 16, 24]
+    assert [each["figure"] for each in plain["verdicts"]][-1] == "risk"
+    assert all(each["words"] in plain["reasons"] for each in plain["verdicts"])
+    for each in plain["differences"]:
+        assert -1 <= each["low"] <= each["value"] <= each["high"] <= 1
+    assert all(each["kept"]["trials"] >= 6 for each in plain["results"])
+    assert "hold together with 95%" in world.call("GET", f"{place}/page", token=steward).text
     assert "<svg" in world.call("GET", f"{place}/page", token=steward).text
     assert world.call("GET", place, token=world.token("analyst")).status_code == 403
     assert world.call("GET", place.replace("comparisons", "assessments"), token=steward).status_code == 404
@@ -182,7 +190,15 @@ def test_a_comparison(world) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"releases": []}, {"releases": [{"magic": {}}]}, {"dataset": "nobody"}, {"control": 2}, {"colour": 1}]
+    "change",
+    [
+        {"releases": []},
+        {"releases": [{"magic": {}}]},
+        {"dataset": "nobody"},
+        {"control": 2},
+        {"colour": 1},
+        {"most_trials": 0},
+    ],
 )
 def test_a_bad_comparison(world, change) -> None:
     world.register()

@@ -20,6 +20,8 @@ from tacita.assess.rates import Rate
 __all__ = ["none_and_one", "worked_out"]
 
 _TIMES = 3
+_NARROW, _WIDE = 1 + 1e-12, 1e9
+"""Ends of the search for s, as multiples of r."""
 
 
 def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, float]:
@@ -30,9 +32,16 @@ def none_and_one(counts: NDArray[np.float64], times: float) -> tuple[float, floa
     if none == 0:
         return 0.0, one / times  # every guess fits someone: among more people, fewer are unique
     r = one / none
-    if none >= np.exp(-r):  # no more spread than Poisson has
+
+    def excess(s: float) -> float:
+        return float(s * np.log1p(-r / s) - np.log(none))
+
+    if excess(r * _WIDE) <= 0:  # no more spread than Poisson has
         return float(np.exp(-r * times)), float(r * times * np.exp(-r * times))
-    shape = optimize.brentq(lambda s: s * np.log1p(-r / s) - np.log(none), r * (1 + 1e-12), r * 1e9)
+    if excess(r * _NARROW) >= 0:  # the limit of s at r, where m is far above s
+        none *= times**-r
+        return none, none * r
+    shape = optimize.brentq(excess, r * _NARROW, r * _WIDE)
     mean = r * shape / (shape - r) * times
     none = float((shape / (shape + mean)) ** shape)
     return none, float(none * shape * mean / (shape + mean))

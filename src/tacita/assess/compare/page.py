@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tacita.assess.assessment import Assessment
-from tacita.assess.compare.run import Comparison, Result
+from tacita.assess.compare.comparison import Comparison, Result
+from tacita.assess.compare.trials import LEVEL
 from tacita.assess.utility.marginals import Margins
 from tacita.common.whole import write_text
 from tacita.figures.charts import Interval, Point, heatmap, interval_bars, scatter, twin_bars
@@ -162,8 +163,10 @@ def comparison_sections(found: Comparison) -> list[Section]:
     """Build the sections with the recommendation, the Pareto front, and one line for each release."""
     front = {each.name for each in found.front}
     numbered = {each.name: f"{place}" for place, each in enumerate((*found.results, *found.references), start=1)}
-    points = [_point(each, numbered[each.name], "release", each.name in front) for each in found.good]
-    points += [_point(each, numbered[each.name], "reference", False) for each in found.references if each.assessment]
+    points = [_point(found, each, numbered[each.name], "release", each.name in front) for each in found.good]
+    points += [
+        _point(found, each, numbered[each.name], "reference", False) for each in found.references if each.assessment
+    ]
     text = " ".join(found.reasons())
     facts = [
         ("people used", f"{found.people:,}"),
@@ -171,7 +174,7 @@ def comparison_sections(found: Comparison) -> list[Section]:
         ("risk that you allow", f"{found.plan.most_risk:g}"),
         ("trials", found.plan.trials),
         *(
-            (f"rank {place}" + (", a tie" if len(group) > 1 else ""), "; ".join(each.name for each in group))
+            (f"risk, rank {place}" + (", a tie" if len(group) > 1 else ""), "; ".join(each.name for each in group))
             for place, group in enumerate(found.ranking, start=1)
         ),
     ]
@@ -181,36 +184,65 @@ def comparison_sections(found: Comparison) -> list[Section]:
         Section(
             title="Side by side",
             text="To the left is safer, up is more useful; the numbers are those of the table below. The line joins "
-            "releases that no other beats: where intervals of risk overlap, the one that keeps more does. Open "
+            "releases that no other beats: where risks cannot be distinguished, the one that keeps more does. Open "
             "circles are references: a copy of the rows, and columns shuffled.",
             picture=picture,
             facts=[
-                (f"{numbered[each.name]}  {each.name}", _line(each)) for each in (*found.results, *found.references)
+                (f"{numbered[each.name]}  {each.name}", _line(found, each))
+                for each in (*found.results, *found.references)
             ],
         ),
+        *_intervals(found),
     ]
     for each in found.good:
         assert each.assessment is not None
         assert each.made is not None
         for place, section in enumerate(assessment_sections(each.assessment, promise=each.made.promise)):
             title = each.name if place == 0 else f"{each.name}: {section.title.lower()}"
-            sections.append(Section(title=title, text=section.text, facts=section.facts, picture=section.picture))
+            note = "Figures of the first trial. " if place == 0 and found.trials is not None else ""
+            sections.append(
+                Section(title=title, text=f"{note}{section.text}", facts=section.facts, picture=section.picture)
+            )
     return sections
 
 
-def _point(each: Result, label: str, kind: str, best: bool) -> Point:
-    assert each.assessment is not None
-    return Point(label=label, x=each.assessment.risk, y=each.assessment.kept, kind=kind, best=best)
+def _intervals(found: Comparison) -> list[Section]:
+    """Draw what each release keeps, and list the differences from the recommended one; nothing after one trial."""
+    if found.trials is None or not found.good:
+        return []
+    base = found.recommended or found.good[0]
+    bars, facts = [], []
+    for each in found.good:
+        value, low, high, _ = found.estimate(each, "kept")
+        bars.append(Interval(label=each.name, value=value, low=low, high=high))
+        kept, risk = found.difference(each, base, "kept"), found.difference(each, base, "risk")
+        if each is not base and kept is not None and risk is not None:
+            words = (
+                f"kept {kept.value:+.3f} ({kept.words}), risk {risk.value:+.3f} ({risk.words}); {kept.trials} trials"
+            )
+            facts.append((f"{each.name}, less {base.name}", words))
+    text = (
+        f"Means over trials. All intervals, those of the differences in each trial too, hold together with {LEVEL:.0%} "
+        "confidence, whenever the trials ended. They are about these rows: other splits and other noise, not other "
+        "people. A difference whose interval contains 0 may be chance."
+    )
+    return [
+        Section(title="Trials", text=text, facts=facts, picture=interval_bars(bars, title="What releases keep")),
+    ]
 
 
-def _line(each: Result) -> str:
+def _point(found: Comparison, each: Result, label: str, kind: str, best: bool) -> Point:
+    return Point(label=label, x=found.risk(each), y=found.kept(each), kind=kind, best=best)
+
+
+def _line(found: Comparison, each: Result) -> str:
     if each.assessment is None or each.made is None:
         return f"could not be made: {each.error}"
-    found = each.assessment
-    learned = "" if found.learned is None else f"; accuracy lost {found.learned.lost:.3f}"
-    low, high = found.interval
+    assessed, risk, kept = each.assessment, found.estimate(each, "risk"), found.estimate(each, "kept")
+    learned = "" if assessed.learned is None else f"; accuracy lost {assessed.learned.lost:.3f}"
+    times = f", {kept.words}; {kept.trials} trials" if kept.trials > 1 else ""
     return (
-        f"risk {found.risk:.3f}, {low:.3f} to {high:.3f} ({found.worst}); kept {found.kept:.3f}{learned}; "
+        f"risk {risk.value:.3f}, {risk.words} ({assessed.worst}); kept {kept.value:.3f}{times}{learned}; "
         f"{each.made.promise}; trusts {each.made.trust}; {each.seconds:.0f} s"
     )
 

@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tacita import check
 from tacita.assess.assessment import LEAST_GUESSES, AssessmentOptions
 from tacita.assess.attacks.registry import select
 from tacita.assess.compare.makers import ReleaseSpec
+from tacita.assess.compare.trials import look_sizes
 from tacita.assess.rates import Rate
 from tacita.assess.scenario import Scenario
 from tacita.common.yaml_text import load_yaml
 from tacita.errors import InvalidInput
 
-__all__ = ["ComparePlan"]
+__all__ = ["MOST_TRIALS", "ComparePlan"]
+
+MOST_TRIALS = 1000
+"""Largest maximum of trials that a plan may state."""
 
 _KEYS = {
     "data",
@@ -32,6 +37,8 @@ _KEYS = {
     "scenario",
     "releases",
     "most_risk",
+    "most_trials",
+    "indifference",
 }
 
 
@@ -47,8 +54,11 @@ class ComparePlan:
         sensitive: Sensitive attributes.
         releases: The releases to compare.
         attacks: Names of the attacks to run on each release; by default all that apply.
-        attempts: Trials of each attack on each release; `trials` states their precision.
+        attempts: Guesses of each attack on each release; `trials` states their precision.
         most_risk: The largest risk of a recommended release.
+        most_trials: The most trials, each with a new split and new noise; the figures decide how many are needed. With
+            1 each release is made once.
+        indifference: A difference of what is kept, or of risk, that does not matter.
     """
 
     data: Path
@@ -65,6 +75,8 @@ class ComparePlan:
     seed: int = 0
     scenario: Scenario | None = None
     most_risk: float = 0.1
+    most_trials: int = 24
+    indifference: float = 0.02
     options: AssessmentOptions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,10 +92,13 @@ class ComparePlan:
             raise InvalidInput("must be above 0 and at most 1", field="most_risk", value=self.most_risk)
         if type(self.attempts) is not int or self.attempts < LEAST_GUESSES:
             raise InvalidInput(
-                f"must be a whole number of at least {LEAST_GUESSES}: fewer trials cannot rank releases",
+                f"must be a whole number of at least {LEAST_GUESSES}: fewer guesses cannot rank releases",
                 field="attempts",
                 value=self.attempts,
             )
+        check.whole(self.most_trials, "most_trials", least=1, most=MOST_TRIALS)
+        if not 0 < self.indifference < 1:
+            raise InvalidInput("must be between 0 and 1", field="indifference", value=self.indifference)
         select(self.attacks)
         names = [each.name for each in self.releases]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -101,12 +116,22 @@ class ComparePlan:
 
     @property
     def trials(self) -> str:
-        """Number of trials of each attack and their precision, in words; to be shown before anything runs."""
+        """Number of trials and of guesses, with their precision, in words; to be shown before anything runs."""
         low, high = Rate(successes=self.attempts // 2, trials=self.attempts).interval()
+        if self.most_trials == 1:
+            times = "One trial: each release is made once, and releases whose intervals of risk overlap tie."
+        else:
+            looks = ", ".join(map(str, look_sizes(self.most_trials)))
+            times = (
+                f"Up to {self.most_trials} trials, looked at after {looks}: each has a new split of the rows and new "
+                "noise, the same for all releases. Intervals hold with 95 % "
+                f"confidence for all releases, pairs and looks together; differences below {self.indifference:g} do "
+                "not matter."
+            )
         return (
-            f"{self.attempts:,} trials of each attack on each release: an attack's success is known to within "
-            f"{(high - low) / 2:.3f}, with 95 % confidence. Releases whose intervals overlap tie; an attack that can "
-            f"make fewer than {LEAST_GUESSES} guesses does not rank."
+            f"{times} {self.attempts:,} guesses of each attack on each release: an attack's success in a trial is "
+            f"known to within {(high - low) / 2:.3f}. An attack that can make fewer than {LEAST_GUESSES} guesses does "
+            "not rank."
         )
 
     @classmethod
@@ -150,11 +175,11 @@ def _names(field_name: str, given: Any) -> tuple[str, ...]:
 
 def _plain(name: str, value: Any) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if name in ("control", "most_risk") and number:
+    if name in ("control", "most_risk", "indifference") and number:
         return float(value)
     if name in ("target", "group") and isinstance(value, str):
         return value
-    if name in ("attempts", "seed") and type(value) is int:
+    if name in ("attempts", "seed", "most_trials") and type(value) is int:
         return value
     raise InvalidInput("is of the wrong kind", field=name, value=value)
 

@@ -233,6 +233,9 @@ def compare(
 ) -> None:
     """Simulate several releases, assess them in the same way, and recommend one with reasons.
 
+    Releases are made in paired trials until they can be distinguished, or the difference does not matter, or the most
+    trials of the plan are reached. No budget is spent.
+
     [dim]tacita compare plan.yaml -o comparison.html[/]
     """
     from tacita.assess.compare.page import comparison_sections, write_comparison
@@ -256,6 +259,8 @@ def compare(
     sections = comparison_sections(found)
     show.say(sections[0].text)
     show.grid(sections[0].title, ("", ""), sections[0].facts)
-    show.grid(sections[1].title, ("", ""), sections[1].facts)
+    for section in sections[1:3]:
+        if section.title in ("Side by side", "Trials"):
+            show.grid(section.title, ("", ""), section.facts)
     if not found.good:
         raise typer.Exit(3)

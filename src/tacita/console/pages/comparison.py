@@ -77,6 +77,7 @@ async def _show(visit: Visit, id: str, room: ui.element) -> None:
         _recommend(found, id)
         _front(found)
         _lines(found)
+        _differences(found)
 
 
 def _recommend(found: dict[str, Any], id: str) -> None:
@@ -92,6 +93,7 @@ def _recommend(found: dict[str, Any], id: str) -> None:
                 "Control rows": f"{found['control']:,}",
                 "Largest risk allowed": f"{found['most_risk']:g}",
             }
+            | _trials(found)
         )
         with kit.row():
             path = make_path(dataset, best) if best else None
@@ -105,6 +107,26 @@ def _recommend(found: dict[str, Any], id: str) -> None:
         )
 
 
+def _trials(found: dict[str, Any]) -> dict[str, str]:
+    """The number of trials; nothing for comparisons of earlier versions."""
+    repeated = found.get("repeated")
+    if not repeated:
+        return {}
+    end = "enough" if repeated["enough"] else "the most that was allowed"
+    return {"Trials": f"{repeated['trials']}: {end}" if repeated["level"] else "1"}
+
+
+def _figure(each: dict[str, Any], name: str) -> dict[str, Any]:
+    """A figure with its interval; without one in comparisons of earlier versions and in references."""
+    return each.get(name) or {"value": each["assessment"][name], "low": None, "high": None}
+
+
+def _shown(figure: dict[str, Any]) -> str:
+    if figure["low"] is None:
+        return f"{figure['value']:.3f}"
+    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
+
+
 def _numbered(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
     """(number, result, kind) of all that were made or tried."""
     kinds = [("release", each) for each in found["results"]] + [("reference", each) for each in found["references"]]
@@ -115,8 +137,8 @@ def _front(found: dict[str, Any]) -> None:
     points = [
         Point(
             label=number,
-            x=each["assessment"]["risk"],
-            y=each["assessment"]["kept"],
+            x=_figure(each, "risk")["value"],
+            y=_figure(each, "kept")["value"],
             kind=kind,
             best=kind == "release" and each["name"] in found["front"],
         )
@@ -136,7 +158,10 @@ def _front(found: dict[str, Any]) -> None:
 
 def _lines(found: dict[str, Any]) -> None:
     columns = [">no.", "release", ">risk", "worst attack", ">utility", "guarantee", ">seconds", ""]
-    with kit.panel("All releases"):
+    words = (
+        "Intervals are of means over trials, at 95 % for all releases together. The worst attack is that of trial 1."
+    )
+    with kit.panel("All releases", words if found.get("differences") else ""):
         kit.table(
             columns,
             [_row(number, each, kind, found["dataset"]) for number, each, kind in _numbered(found)],
@@ -154,7 +179,29 @@ def _row(number: str, each: dict[str, Any], kind: str, dataset: str) -> list[obj
     make = partial(_make, each["name"], path) if path else ""
     promise = each["promise"] if kind == "release" else f"reference: {each['promise']}"
     name = each["name"] if kind == "reference" else f"{each['name']} ({about})"
-    return [number, name, f"{found['risk']:.3f}", found["worst"], f"{found['kept']:.3f}", promise, seconds, make]
+    risk, kept = _shown(_figure(each, "risk")), _shown(_figure(each, "kept"))
+    return [number, name, risk, found["worst"], kept, promise, seconds, make]
+
+
+def _differences(found: dict[str, Any]) -> None:
+    """Differences of each pair of releases; nothing after one trial."""
+    if not found.get("differences"):
+        return
+    names = {"kept": "utility", "risk": "risk"}
+    rows = [
+        [each["one"], each["other"], names[each["figure"]], _shown(each), f"{each['trials']}", _finding(each)]
+        for each in found["differences"]
+    ]
+    words = "Both releases of a pair have the same split and the same seed in each trial."
+    with kit.panel("Differences", words):
+        columns = ["release", "less", "figure", ">difference", ">trials", "finding"]
+        kit.table(columns, rows, caption="Differences")
+
+
+def _finding(each: dict[str, Any]) -> str:
+    if each["low"] <= 0 <= each["high"]:
+        return "cannot be distinguished"
+    return "more" if each["low"] > 0 else "less"
 
 
 def _make(name: str, path: str) -> None:

@@ -75,9 +75,14 @@ class _Form:
                 self.target = kit.choice("Target", {}, None, words=hint)
             with kit.row("level"):
                 self.risk = kit.slider("Largest risk allowed", _RISKS, 0.1, shown=share)
-                hint = "More trials are slower and more precise"
-                self.attempts = kit.number("Trials of each attack", 500, low=100, high=100_000, step=50, words=hint)
-            kit.note("The risk is the advantage of the best attack over a guess: 0 is no advantage, 1 is certainty.")
+                hint = "More guesses are slower and more precise"
+                self.attempts = kit.number("Guesses of each attack", 500, low=100, high=100_000, step=50, words=hint)
+                hint = "Trials end earlier if more would not change the recommendation"
+                self.trials = kit.number("Most trials", 24, low=1, high=1000, step=1, words=hint)
+            kit.note(
+                "The risk is the advantage of the best attack over a guess: 0 is no advantage, 1 is certainty. A trial "
+                "makes every release again with a new split of the rows and new noise."
+            )
             kit.button("Compare", self._compare, main=True)
         await self._roles()
 
@@ -113,6 +118,7 @@ class _Form:
             "target": self.target.value or None,
             "most_risk": self.risk(),
             "attempts": int(self.attempts.value or 0),
+            "most_trials": int(self.trials.value or 0),
         }
         job = await self._visit.api.post("/v1/comparisons", body, key=self._key)
         kit.draft().forget()
