@@ -219,10 +219,10 @@ def _scored(name: str, epsilon: float, train: np.ndarray, test: np.ndarray, size
         def once(seed: int = seed, made: list[Any] = made) -> None:
             plan = RECIPES[name].calibrate(engine.domain, Budget.approx(epsilon, DELTA), unit=ROW, neighbours=ADD)
             result = plan.run(engine, SeededSource(seed))
-            made.append(result.model.sample(len(train), np.random.default_rng(seed)))
+            made.append(result.sample(len(train), np.random.default_rng(seed)))
 
         seconds, _ = cpu(once, 1)
-        rows = np.stack([made[0][each] for each in NAMES], axis=1).astype(np.int64)
+        rows = np.stack([np.asarray(made[0].column(each)).astype(np.int64) for each in NAMES], axis=1)
         found.append((mean_variation(train, rows, sizes), *areas(rows, test, sizes), seconds))
     variation, logistic, boosting, seconds = np.mean(found, axis=0)
     goal = GOALS.get(name, {}).get(epsilon, ("shown", "shown", "shown"))

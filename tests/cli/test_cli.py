@@ -192,7 +192,7 @@ def test_collect(folder):
     ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "3000", "--epsilon", "2")
     shown = good("collect", "plan", *ask)
     assert "most 2" in shown
-    assert "rehearsal" in shown
+    assert "Expected distance of a published table" in shown
     assert json.loads(good("collect", "plan", *ask, "--mode", "singles", "--json"))["mode"] == "singles"
     simulated = json.loads(good("collect", "simulate", "people.csv", *ask, "--json"))
     assert simulated["simulated"]

@@ -1,5 +1,7 @@
 """Cells of SQL in a notebook, in a real IPython shell."""
 
+import sys
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -19,7 +21,8 @@ class Recording:
 
 
 @pytest.fixture
-def shell():
+def shell(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "tacita")
     shell.user_ns["client"] = Recording()

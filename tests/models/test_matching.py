@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from tacita.domain import Categorical, Domain
-from tacita.models.matching import LEAST_ROWS, MOST_ROWS, MatchedDraws, draw_matched, match_rows
+from tacita.models.blend import Blend
+from tacita.models.matching import LEAST_ROWS, MOST_ROWS, MatchedDraws, can_match, draw_matched, match_rows
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.pair_shares import coded, count_pairs, pair_shares
@@ -93,3 +94,19 @@ def test_the_rows_that_were_given_stay_as_they_are():
     before = rows.copy()
     match_rows(DOMAIN, rows, pair_shares(mixture(2)), np.random.default_rng(0))
     assert np.array_equal(rows, before)
+
+
+def test_networks_with_several_parents_are_not_matched():
+    """Three attributes, the last the parity of the others: no pair shows it, and a move would break it."""
+    even = {name: Cells(DOMAIN.project([name]), np.full(size, 1 / size)) for name, size in SIZES.items()}
+    parents = dict.fromkeys(SIZES, ())
+    tree = BayesianNetwork(domain=DOMAIN, parents=parents, conditionals=even)
+    three = DOMAIN.project(("b", "c", "a"))
+    parity = np.fromfunction(lambda b, c, a: ((b + c) % 2 == a).astype(float), three.shape)
+    odd = BayesianNetwork(
+        domain=DOMAIN, parents=parents | {"a": ("b", "c")}, conditionals=even | {"a": Cells(three, parity)}
+    )
+    assert can_match(tree)
+    assert can_match(Blend(models=(tree, mixture()), weights=(0.5, 0.5)))
+    assert not can_match(odd)
+    assert not can_match(Blend(models=(tree, odd), weights=(0.5, 0.5)))

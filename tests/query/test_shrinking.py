@@ -124,6 +124,11 @@ def test_few_groups_unknown_centres_and_noise_without_rows_are_refused():
         design_of([(str(at),) for at in range(20)], "additive")
     with pytest.raises(InvalidInput, match="overall or additive"):
         design_of([("a",)] * 50, "parents")
-    ones = np.ones(20)
-    with pytest.raises(InvalidInput, match="exceeds the rows"):
-        ratio_values(ones, -ones, ones, ones, ones)
+
+
+def test_ratios_are_unknown_where_noise_hides_the_rows():
+    ones = np.ones(12)
+    for rows in (-1.0, 0.1):
+        assert all(np.isnan(each).all() for each in ratio_values(ones, rows * ones, ones, ones, ones))
+    value, _ = ratio_values(40 * ones, 4 * ones, ones, 0 * ones, ones)
+    assert np.allclose(value, 10)

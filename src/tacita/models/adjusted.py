@@ -66,7 +66,7 @@ class Adjusted:
                 raise InvalidInput("must be two attributes in the order of the domain", field="tables", value=pair)
             if table.attributes != pair or table.shape != self.domain.project(pair).shape:
                 raise InvalidInput("must be over its two attributes", field="tables", value=pair)
-            if (table.values < 0).any() or abs(float(table.values.sum()) - 1) > _ROUNDING:
+            if not ((table.values >= 0).all() and abs(float(table.values.sum()) - 1) <= _ROUNDING):
                 raise InvalidInput("must be non-negative and sum to 1", field="tables", value=pair)
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 

@@ -5,6 +5,9 @@ So drawn rows are moved: set one attribute of one row to another level if this l
 
     sum over cells of (count - wanted)^2 / (n p + 1)          wanted: n p, rounded up or down at random
 
+Only pairs are looked at, so rows of a network in which an attribute has several parents are left as they were drawn:
+its structure is in larger tables, and a move could make a row that the network rules out.
+
 The weight keeps rows out of rare cells, and the random rounding keeps rare cells from being emptied: a cell that
 expects 0.3 rows has one in about three draws of ten. A cell of share 0 stays empty.
 
@@ -24,9 +27,12 @@ from numpy.typing import NDArray
 
 from tacita.common.compiled import compiled
 from tacita.domain import Domain, code_dtype
+from tacita.models.blend import Blend
+from tacita.models.mixture import Mixture
+from tacita.models.network import BayesianNetwork
 from tacita.models.pair_shares import Drawn, blocks_of, coded, count_pairs, pair_shares
 
-__all__ = ["LEAST_ROWS", "MOST_ROWS", "SWEEPS", "MatchedDraws", "draw_matched", "match_rows"]
+__all__ = ["LEAST_ROWS", "MOST_ROWS", "SWEEPS", "MatchedDraws", "can_match", "draw_matched", "match_rows"]
 
 LEAST_ROWS = 100
 """Fewer rows are left as they were drawn: there is nothing to match in cells of less than a row."""
@@ -50,6 +56,15 @@ def draw_matched(model: Drawn, rows: int, rng: np.random.Generator) -> dict[str,
         name: matched[:, place].astype(code_dtype(model.domain[name].size))
         for place, name in enumerate(model.domain.names)
     }
+
+
+def can_match(model: Any) -> bool:
+    """Whether tables of two attributes hold all of a model's structure: a mixture, a tree, or a blend of these."""
+    if isinstance(model, BayesianNetwork):
+        return all(len(above) <= 1 for above in model.parents.values())
+    if isinstance(model, Blend):
+        return all(can_match(each) for each in model.models)
+    return isinstance(model, Mixture)
 
 
 @dataclass(frozen=True)

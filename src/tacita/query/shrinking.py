@@ -53,6 +53,8 @@ Shrinkage = Literal["none", "overall", "additive"]
 _FEWEST_GROUPS = 10
 """Below this, the variance between groups cannot be estimated from them."""
 _GRID, _KNOTS, _LEAST_KURTOSIS, _FARTHEST = 240, 8, 3.0, 1000.0
+_HIDDEN = 3.0
+"""Standard errors of the rows of all groups together, below which ratios are unknown."""
 _CAUTION = 1.28
 """Standard errors by which variance and kurtosis of the groups are taken larger than they were estimated."""
 
@@ -132,20 +134,25 @@ class _Fit:
         return self.unit * (self.centre + self.w * self.off)
 
 
-def ratio_values(top: Array, bottom: Array, aa: Array, ab: Array, bb: Array) -> tuple[Array, Array]:
+def ratio_values(
+    top: Array, bottom: Array, aa: Array, ab: Array, bb: Array, within: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[Array, Array]:
     """Ratios of noisy sums as values with additive noise, and its standard error.
 
     top - m bottom, with m the ratio of all groups together, is (ratio - m) times the true divisor, and noise of known
     variance. It is divided by the shrunk divisor and not by the noisy one, which may be near 0 or below.
 
+    Where noise hides the total of all divisors, the ratios are unknown: NaN.
+
     Args:
         top, bottom: Noisy sums of each group.
         aa, ab, bb: Variances and covariance of their noise.
+        within: Public range of the ratio, where there is one.
     """
     total = float(bottom.sum())
-    if total <= 0:
-        raise InvalidInput("the noise exceeds the rows of all groups together", field="shrink", value=total)
-    m = float(top.sum()) / total
+    if total <= _HIDDEN * math.sqrt(float(bb.sum())):
+        return np.full_like(top, math.nan), np.full_like(top, math.nan)
+    m = float(np.clip(top.sum() / total, *within))
     divisor = np.maximum(_Fit.of(bottom, np.sqrt(bb), np.ones((len(top), 1))).values(), np.sqrt(bb))
     return m + (top - m * bottom) / divisor, np.sqrt(aa - 2 * m * ab + m**2 * bb) / divisor
 

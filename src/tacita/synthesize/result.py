@@ -25,7 +25,7 @@ from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
 from tacita.models.adjusted import Adjusted
 from tacita.models.blend import Blend
-from tacita.models.matching import MatchedDraws
+from tacita.models.matching import MatchedDraws, can_match
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.synthetic import synthetic_rows
@@ -121,11 +121,10 @@ class Synthesized(Envelope, Tabular):
     def sample(self, rows: int, rng: np.random.Generator, *, policy: Decode = "label") -> pa.Table:
         """Draw synthetic rows, decoded; `policy` says how bins are decoded.
 
-        Up to 131,072 rows have the model's tables of two attributes nearly without the error of drawing, see
-        `tacita.models.matching`.
+        Up to 131,072 rows of a mixture or a tree have the model's tables of two attributes nearly without the error of
+        drawing, see `tacita.models.matching`.
         """
-        matched = isinstance(self.model, Mixture | BayesianNetwork | Blend)
-        model = MatchedDraws(self.model) if matched else self.model
+        model = MatchedDraws(self.model) if can_match(self.model) else self.model
         simulated = self.provenance.simulated
         return synthetic_rows(self.domain, model, rows, rng, event=self.event, policy=policy, simulated=simulated)
 

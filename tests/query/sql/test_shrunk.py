@@ -138,3 +138,26 @@ def test_two_attributes_have_effects_of_their_own(sales):
         sales, SeededSource(1)
     )
     assert answer["n_shrunk"].value.shape == (2 * GROUPS,)
+
+
+@pytest.mark.parametrize("rows", [0, 3000])
+def test_shrunk_means_stay_within_the_public_bounds_or_are_unknown(rows):
+    rng = np.random.default_rng(rows)
+    shops = [f"s{at:02d}" for at in rng.integers(0, GROUPS, rows)]
+    table = pa.table(
+        {
+            "shop": pa.array(shops, pa.string()),
+            "paid": pa.array(rng.choice([0.0, 100.0], rows), pa.float64()),
+            "card": pa.array(["true"] * rows, pa.string()),
+            "half": pa.array(["a"] * rows, pa.string()),
+            "code": pa.array([str(at) for at in range(rows)], pa.string()),
+        }
+    )
+    seen = []
+    for seed in range(12):
+        plan = plan_of("SELECT shop, AVG(paid) AS m FROM sales GROUP BY shop", budget=Budget.pure(0.2))
+        held = plan.run(LocalEngine(SHOPS, table), SeededSource(seed)).columns["m_shrunk"]
+        seen.append(held)
+        for each in (held.value, held.low, held.high):
+            assert np.isnan(each).all() or ((each >= 0) & (each <= 100)).all()
+    assert any(np.isnan(held.value).all() for held in seen) == (rows == 0)

@@ -138,13 +138,14 @@ def _repeat(first: Comparison, trial: Callable[[int], _Trial], notify: Progress)
     figures = {each.name: [_figures(each.assessment)] for each in first.good if each.assessment}
     faults: dict[str, str] = {}
     going: Iterable[str] = tuple(figures)
-    comparison = first
+    comparison, reached = first, 0
     for size in look_sizes(plan.most_trials):
         for place in range(1, size):
             late = [name for name in going if len(figures[name]) == place and name not in faults]
             if not late:
                 continue
-            notify(_FIRST + (1 - _FIRST) * place / plan.most_trials, f"trial {place + 1}: {', '.join(late)}")
+            reached = max(reached, place)  # a release that was settled for a while catches up
+            notify(_FIRST + (1 - _FIRST) * reached / plan.most_trials, f"trial {place + 1}: {', '.join(late)}")
             now = trial(place)
             for name in late:
                 try:

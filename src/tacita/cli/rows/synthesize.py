@@ -190,10 +190,8 @@ def _sections(result: Synthesized, rows: int) -> list[Section]:
         ("noise", "simulated: NOT private" if result.provenance.simulated else "secure randomness"),
     ]
     notes = [(f"{place}", note) for place, note in enumerate(result.notes, start=1)]
-    return [
-        Section(title="What was released", text=f"{result.statement()} {_NOTE}", facts=facts),
-        Section(title="What the method did", facts=notes),
-    ]
+    made = Section(title="What was released", text=f"{result.statement()} {_NOTE}", facts=facts)
+    return [made, Section(title="What the method did", facts=notes)] if notes else [made]
 
 
 def _picture(result: Synthesized) -> Section:

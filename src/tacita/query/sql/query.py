@@ -293,8 +293,11 @@ class CalibratedQuery(CalibratedPlan[Answer]):
             found = self.plan.column(wanted, measured, level)
             return found.low, found.high
 
-        parts = _parts_of_mean(measure, sums, noise, slopes) if wanted.kind == "mean" else None
-        return Quantity(noise=noise, value=column.value, slopes=slopes, kind="own", ends=ends, parts=parts)
+        found = Quantity(noise=noise, value=column.value, slopes=slopes, kind="own", ends=ends)
+        if wanted.kind != "mean":
+            return found
+        within = float(measure.low), float(measure.low + measure.range)
+        return replace(found, parts=_parts_of_mean(measure, sums, noise, slopes), within=within)
 
 
 def _parts_of_mean(measure: Any, sums: Array, noise: Noise, slopes: Any) -> tuple[Quantity, Quantity]:

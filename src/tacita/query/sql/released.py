@@ -71,7 +71,7 @@ class Noise:
 class Quantity:
     """A number for each row, with its error. `leaves` counts the intervals that must hold together.
 
-    A ratio of linear quantities has these as its `parts`.
+    A ratio of linear quantities has these as its `parts`. `within` is the public range of the number.
     """
 
     noise: Noise
@@ -81,6 +81,7 @@ class Quantity:
     ends: Ends
     leaves: int = 1
     parts: tuple[Quantity, Quantity] | None = None
+    within: tuple[float, float] = (-math.inf, math.inf)
 
     @classmethod
     def linear(cls, noise: Noise, value: Array, slopes: Slopes) -> Quantity:
@@ -114,6 +115,7 @@ class Quantity:
             ends=lambda level: tuple(end[rows] for end in self.ends(level)),  # type: ignore[arg-type, return-value]
             leaves=self.leaves,
             parts=None if self.parts is None else (self.parts[0].take(rows), self.parts[1].take(rows)),
+            within=self.within,
         )
 
     def is_linear(self) -> bool:

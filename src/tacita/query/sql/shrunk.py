@@ -73,10 +73,14 @@ def _shrunk(of: Quantity, design: Array, level: float) -> Column | None:
         top, bottom = of.parts
         pairs = ((top, top), (top, bottom), (bottom, bottom))
         aa, ab, bb = (spread(of.noise, one.slopes, two.slopes) for one, two in pairs)
-        value, std = ratio_values(top.value, bottom.value, aa, ab, bb)
+        value, std = ratio_values(top.value, bottom.value, aa, ab, bb, of.within)
+    if np.isnan(value).all():
+        return Column(value=value, std=std, low=value, high=value)
     if not (np.isfinite(value).all() and (std > 0).all()):
         return None
-    return shrink_values(value, std, design, level=level, heavy=heavy)
+    found = shrink_values(value, std, design, level=level, heavy=heavy)
+    value, low, high = (np.clip(each, *of.within) for each in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
 
 
 def _is_heavy(noise: Noise) -> bool:
