@@ -13,7 +13,7 @@ from tacita.collect.device.device import Device
 from tacita.domain import Boolean, Domain, Numeric
 
 SETTINGS = {"TACITA_ANONYMOUS_RATE_LIMIT": "0", "TACITA_WORKER": "false"}
-REPORTS = 300
+REPORTS = 400
 
 
 def answer(service, id: str, count: int, seed: int) -> None:
@@ -61,14 +61,14 @@ def test_an_owner_runs_a_campaign(page, service, console, check_accessible, pict
     expect(page.locator(".read").first).to_contain_text("leave this device")
 
     page.get_by_label("Title").fill("How people live")
-    page.get_by_label("Minimum number of answers").fill("20")
+    page.get_by_label("Minimum number of answers").fill("10")
     page.get_by_role("button", name="Open the campaign").click()
     expect(page.get_by_text("Open this campaign?")).to_be_visible()
     console.settle(page)
     check_accessible(page)
     page.get_by_role("button", name="Open it").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("How people live")
-    expect(page.get_by_text("This table is shown after 20 answers")).to_be_visible()
+    expect(page.get_by_text("This table is shown after 10 answers")).to_be_visible()
 
     id = page.url.rsplit("/", 1)[1]
     expect(page.get_by_text(f"{service.url}/{id}", exact=True)).to_be_visible()
@@ -278,7 +278,7 @@ def test_a_schema_is_pasted_and_many_tables_are_rehearsed_on_demand(page, servic
     expect(page.get_by_label("Name 3")).to_have_value("age")
     expect(page.get_by_label("Answers 3")).to_have_value("0..29, 30..99")
     page.get_by_label("Larger tables").fill("works + drives + age")
-    console.choose(page, "Mode", "Automatic: the mode with the smallest error in a rehearsal")
+    console.choose(page, "Mode", "Automatic: the mode with the smallest expected error")
     expect(page.get_by_text("too many tables for an automatic rehearsal")).to_be_visible()
     page.get_by_text("And 8 more").click()
     expect(page.locator(".read").last).to_be_visible()
