@@ -37,7 +37,7 @@ from tacita.models.search import Search, total_score
 from tacita.noise import SeededSource
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.network import NumericNetwork
+from tacita.query.models.network import NumericNetwork
 
 FUEL = "fuel_per_km"
 OPTIMUM = 276262.99

@@ -15,7 +15,7 @@ from tacita.learn.structure.columns import read_columns
 from tacita.learn.structure.learned import learn_network
 from tacita.models import LinkRules, Search, compare_links, draw_comparison, draw_network
 from tacita.models.continuous import Moments, effects_on
-from tacita.query.network import NumericNetwork
+from tacita.query.models.network import NumericNetwork
 
 rng = np.random.default_rng(1)
 slope, load = rng.normal(0, 2, 20_000), rng.normal(20, 3, 20_000)

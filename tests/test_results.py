@@ -23,7 +23,7 @@ from tacita.learn.models import recipe_of
 from tacita.noise import SeededSource
 from tacita.plans import NoisyTables
 from tacita.query.aggregates import Aggregate, Aggregates
-from tacita.query.kmeans import KMeans
+from tacita.query.models.kmeans import KMeans
 from tacita.synthesize.auto import Synthesize
 from tacita.tables.workload import Workload
 

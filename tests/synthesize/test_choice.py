@@ -18,7 +18,8 @@ from tacita.synthesize import Independent, Pairs, SpanningTree, Synthesize
 from tacita.synthesize.choice import MOVES, MethodChoicePlan, dependence, mean_of_tree
 
 ROW, ADD = Unit.row(), Neighbours.ADD_REMOVE
-DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in "abcdef"])
+NAMES = tuple("abcdef")
+DOMAIN = Domain(attributes=[Categorical(name=name, levels=["0", "1", "2"]) for name in NAMES])
 
 
 def planned(epsilon, domain=DOMAIN, unit=ROW, neighbours=ADD, **options):
@@ -71,7 +72,7 @@ def test_the_tree_is_the_best_of_all_trees():
     rng = np.random.default_rng(1)
     pairs = list(itertools.combinations(range(5), 2))
     for _ in range(20):
-        weights = rng.random(10).tolist()
+        weights = rng.random(10)
         best = 0.0
         for edges in itertools.combinations(range(10), 4):
             reached = {0}
@@ -79,7 +80,8 @@ def test_the_tree_is_the_best_of_all_trees():
                 reached |= {end for at in edges if set(pairs[at]) & reached for end in pairs[at]}
             if len(reached) == 5:
                 best = max(best, sum(weights[at] for at in edges))
-        assert mean_of_tree(5, weights) == pytest.approx(best / 4)
+        named = {(NAMES[one], NAMES[other]): weight for (one, other), weight in zip(pairs, weights, strict=True)}
+        assert mean_of_tree(NAMES[:5], named) == pytest.approx(best / 4)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -92,12 +94,12 @@ def test_the_noise_covers_what_one_row_moves(seed, neighbours):
     codes[:, 1] = np.where(rng.random(40) < 0.9, codes[:, 0], codes[:, 1])
 
     def numbers(rows):
-        each = []
+        each = {}
         for a, b in itertools.combinations(range(6), 2):
             table = np.zeros((3, 3))
             np.add.at(table, (rows[:, a], rows[:, b]), 1)
-            each.append(dependence(table))
-        return np.round(np.array([len(rows), sum(each) / len(each), mean_of_tree(6, each)]) * 16)
+            each[NAMES[a], NAMES[b]] = dependence(table)
+        return np.round(np.array([len(rows), sum(each.values()) / len(each), mean_of_tree(NAMES, each)]) * 16)
 
     whole = numbers(codes)
     for gone in range(40):
@@ -107,8 +109,8 @@ def test_the_noise_covers_what_one_row_moves(seed, neighbours):
             other = codes.copy()
             other[gone] = rng.integers(0, 3, 6)
         moved = np.abs(numbers(other) - whole)
-        cost = sum(Fraction(int(most)) / law.scale for most, law in zip(moved, plan.look, strict=True))
-        assert cost <= plan.looking
+        for most, law, charged in zip(moved, plan.laws, plan.measuring, strict=True):
+            assert Fraction(int(most)) / law.scale <= charged.epsilon
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def test_every_method_costs_the_budget_at_most(epsilon, unit, neighbours):
     assert 0.999 * epsilon < cost <= epsilon
     for option in (plan.methods[at] for at in range(3)):
         assert pure_epsilon(option.event, neighbours) <= plan.rest
-    assert plan.looking <= Fraction(1, 10) * Fraction(str(epsilon))
+    assert sum(event.epsilon for event in plan.measuring) <= Fraction(1, 10) * Fraction(str(epsilon))
 
 
 def people(kind, rows, seed=0):
@@ -136,16 +138,15 @@ def people(kind, rows, seed=0):
     return network.domain, LocalEngine(network.domain, table)
 
 
-def test_a_plan_that_looks_for_too_little_is_found_out():
-    """The test above sees a plan whose noise is for half of what one row moves."""
+def test_a_plan_that_pays_for_half_of_what_one_row_moves_is_found_out():
     plan = planned(0.1)
     table = np.zeros((3, 3))
     table[:2, :2] = 500
     more = table.copy()
     more[2, 2] += 1
     moved = abs(round(dependence(more) * 16) - round(dependence(table) * 16))
-    law = plan.look[1]
-    assert Fraction(moved) / law.scale <= plan.looking * Fraction(2, 5) < 2 * Fraction(moved) / law.scale
+    cost = Fraction(moved) / plan.laws[1].scale
+    assert cost <= plan.measuring[1].epsilon < 2 * cost
 
 
 def test_much_noise_takes_single_attributes_and_little_takes_pairs():
@@ -154,7 +155,7 @@ def test_much_noise_takes_single_attributes_and_little_takes_pairs():
     for epsilon in (0.01, 3.0):
         plan = planned(epsilon, domain=domain)
         notes = [plan.run(engine, SeededSource(seed)).notes[1] for seed in range(5)]
-        found[epsilon] = {note.removeprefix("Chosen by a private look at the data: ") for note in notes}
+        found[epsilon] = {note.removeprefix("Chosen after a private measurement of dependence: ") for note in notes}
     assert found[0.01] == {"single attributes, taken as independent."}
     assert found[3.0] == {"all pairs."}
 
@@ -180,7 +181,7 @@ def test_a_chain_takes_a_tree_where_all_pairs_would_be_noise():
 
 
 @pytest.mark.parametrize(("epsilon", "kind"), [(0.001, Independent), (1.0, Pairs)])
-def test_with_a_delta_what_is_usual_of_so_many_rows_decides(epsilon, kind):
+def test_with_a_delta_the_number_of_rows_decides(epsilon, kind):
     recipe = Synthesize(people=20_000)
     plan = recipe.calibrate(DOMAIN, Budget.approx(epsilon, 1e-9), unit=ROW, neighbours=ADD)
     assert isinstance(plan.recipe, kind)
@@ -205,4 +206,17 @@ def test_a_budget_too_small_to_split_goes_to_single_attributes():
 def test_a_single_pair():
     plan = planned(1.0, domain=Domain(attributes=[Boolean(name="x"), Boolean(name="y")]))
     assert isinstance(plan.methods.tree.recipe, SpanningTree)
-    assert plan.methods.expected(100.0, 100.0)[0] > 100
+    assert plan.methods.expected_pure(100.0, 100.0)[0] > 100
+
+
+@pytest.mark.parametrize("people", [2, 10**6, 10**12, 10**15])
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 1000.0])
+def test_any_number_of_rows_gives_a_plan(people, epsilon):
+    plan = planned(epsilon, people=people)
+    assert pure_epsilon(plan.event, ADD) <= Fraction(str(epsilon))
+
+
+def test_the_plan_states_what_the_measurement_costs():
+    parts = planned(1.0).as_dict()
+    assert 0 < parts["dependence"]["epsilon"] <= 0.1
+    assert len(parts["methods"]) == 3

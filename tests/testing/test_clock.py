@@ -16,9 +16,9 @@ from tacita.learn.models import recipe_of
 from tacita.plans import NoisyTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.bayes import NaiveBayes
-from tacita.query.kmeans import KMeans
-from tacita.query.pca import PCA
+from tacita.query.models.bayes import NaiveBayes
+from tacita.query.models.kmeans import KMeans
+from tacita.query.models.pca import PCA
 from tacita.query.sql import compile_sql
 from tacita.synthesize import Adaptive, Pairs, PateGan, Synthesize, Wgan
 from tacita.synthesize.kinds import METHODS, QUALITY

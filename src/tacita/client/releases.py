@@ -42,9 +42,9 @@ __all__ = ["ReleaseCalls"]
 _ANSWERS = {
     "releases/1": "tacita.tables.release:Releases",
     "statistics/1": "tacita.query.answer:Answer",
-    "model/1": "tacita.query.model:PointModel",
+    "model/1": "tacita.query.models.point_model:PointModel",
     "bounds/1": "tacita.query.bounds:Bounds",
-    "numeric-network/1": "tacita.query.released_network:ReleasedNetwork",
+    "numeric-network/1": "tacita.query.models.released_network:ReleasedNetwork",
 }
 """Classes of paid answers by their mark; loaded on use, because a client needs few of them."""
 _LIST_ATTACKS = TypeAdapter(list[AttackInfo])

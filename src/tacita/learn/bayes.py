@@ -1,4 +1,4 @@
-"""Naive Bayes as a model that takes rows: the tables and the classifier of `query.bayes`, with its promise.
+"""Naive Bayes as a model that takes rows: the tables and the classifier of `query.models.bayes`, with its promise.
 
 Privacy:  that of the noisy tables of the target by each feature; of several runs, all of them together.
           Claim: docs/claims/models.md
@@ -24,7 +24,7 @@ from tacita.plans.additive import CalibratedTables
 from tacita.privacy.budget import Budget
 from tacita.privacy.event import Event, NonPrivate, Sequence
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.bayes import BayesModel, NaiveBayes
+from tacita.query.models.bayes import BayesModel, NaiveBayes
 from tacita.tables.envelope import Stated
 from tacita.tables.release import Provenance, Release, Releases
 from tacita.tables.tabular import Tabular

@@ -17,7 +17,7 @@ from tacita.domain import Domain
 from tacita.errors import InvalidInput
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import pair_shares
+from tacita.models.pairs.pair_shares import pair_shares
 from tacita.tables.cells import Cells
 
 __all__ = ["Blend"]

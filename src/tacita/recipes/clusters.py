@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
-from tacita.query.kmeans import KMeans
+from tacita.query.models.kmeans import KMeans
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
-from tacita.query.pca import PCA
+from tacita.query.models.pca import PCA
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import ModelInfo, PaidRequest
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tacita.domain import Domain
 from tacita.plans.additive import Family
-from tacita.query.network import NetworkSearch, NumericNetwork
+from tacita.query.models.network import NetworkSearch, NumericNetwork
 from tacita.recipes.kind import RecipeKind
 from tacita.wire import NumericNetworkInfo, PaidRequest
 

@@ -6,10 +6,10 @@
     otherwise                                         by expected error, see `choice`
 
 With a pure epsilon the noise of a table grows with the number of tables, with a delta by its root only. So
-there few tables are often worth more than all, and data is looked at to decide.
+there few tables are often worth more than all, and dependence is measured to decide.
 
-Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may look
-          at data too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
+Privacy:  the choice reads the schema, the budget and what the caller states is public. With a pure epsilon it may
+          measure dependence too, and is charged for it.   Claim: docs/claims/marginal-synthesis.md
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Synthesize:
         if self.people is None:
             reason = "All pairs are measured."
             return recipe.calibrate(domain, budget, unit=unit, neighbours=neighbours, reason=reason)
-        plan, words = Candidates.of(domain, budget, unit, neighbours, names, recipe).usual(self.people)
+        plan, words = Candidates.of(domain, budget, unit, neighbours, names, recipe).best_delta(self.people)
         reason = f"At {budget} and about {self.people} rows, {words}: the least expected error."
         return replace(plan, reason=reason)
 

@@ -13,22 +13,22 @@ What decides is how dependent a pair is, in rows:
 
 A cell's noise counts with its mean absolute value. Where all pairs follow from a tree, F is small beside T: the second
 line is 1.1 F^2 / T, made linear. The factors were read off five tables (Adult, credit default, Child, Alarm, latent
-classes). With a delta, F and T are taken as they usually are of so many rows n and columns. With a pure epsilon they
-matter more, and data is looked at: the number of rows, F and T are released with noise and drawn towards what is usual
-of so many rows, by as much as the noise asks for. Then the least expected error decides.
+classes). With a delta, F and T have typical values for so many rows n and columns. With a pure epsilon they matter more
+and are measured: the number of rows, F and T with noise, then shrunk towards typical values, the more the larger the
+noise. The least expected error decides.
 
 Privacy:  one more or one fewer row moves D by at most 2: n_uv by 1, and n_u n_v / n by 3 in all, halved. So do F and T.
           The three numbers are rounded to a grid, and Laplace noise covers a step more for rounding and one for
-          floating point. They and what is chosen add up; every method costs at most what is left.
+          floating point. Measurement and method add up; every method costs at most what is left.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  the look takes a tenth of the budget or less.
+Utility:  the measurement takes a tenth of the budget or less.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain
 from tacita.engines.base import Engine
+from tacita.models.chow_liu import chow_liu
 from tacita.noise import DiscreteLaplace, Law, Source
 from tacita.plans.split import BudgetSplit, in_sequence
 from tacita.privacy.budget import Budget, exact
@@ -56,16 +57,16 @@ __all__ = ["MOVES", "Candidates", "MethodChoicePlan", "dependence", "mean_of_tre
 MOVES = 2
 """Most that one row moves the dependence of a pair."""
 
-_MOST_SHARE = Fraction(1, 10)
-_ROWS = Fraction(800)  # epsilon of the look times rows: errors of well under a percent of the rows
-_USUAL = 10_000  # rows, where their number is not public
-_LIKELY = (0.03, 0.25)  # F as a share of rows: where one method is best for all, data is not looked at
+_MOST_SHARE, _LEAST_SHARE = Fraction(1, 10), Fraction(1, 1000)  # of the budget, for the measurement
+_ROWS = Fraction(800)  # epsilon of the measurement times rows: errors of well under a percent of the rows
+_TYPICAL_ROWS = 10_000  # where their number is not public
+_LIKELY = (0.03, 0.25)  # F as a share of rows: where one method is best for all, nothing is measured
 WORDS = ("single attributes, taken as independent", "a tree of pairs", "all pairs")
 _GRID = 16  # steps of a row
-_PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the look: rows, F, T
-_MEAN, _MEAN_STD = 0.08, 0.05  # F as a share of rows, as it usually is
-_FEW = 25  # columns; of more, a pair is dependent less, as one in so many is
-_TREE, _TREE_STD = 0.35, 0.4  # F / T as it usually is, and the relative spread of T
+_PARTS = (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))  # of the measurement: rows, F, T
+_MEAN, _MEAN_STD = 0.08, 0.05  # typical F as a share of rows, and its spread
+_FEW = 25  # columns; with more, the typical F falls as one over their number
+_TREE, _TREE_STD = 0.35, 0.4  # typical F / T, and the relative spread of T
 
 
 def dependence(table: NDArray[Any]) -> float:
@@ -77,26 +78,16 @@ def dependence(table: NDArray[Any]) -> float:
     return float(np.abs(table - expected).sum()) / 2
 
 
-def mean_of_tree(attributes: int, each: Sequence[float]) -> float:
+def mean_of_tree(names: Sequence[str], each: Mapping[Key, float]) -> float:
     """Mean weight of the edges of the spanning tree with the largest sum.
 
     Args:
-        attributes: Number of attributes.
-        each: Weight of each pair, in the order of `itertools.combinations`.
+        names: At least two attributes.
+        each: Weight of each pair.
     """
-    weights = np.full((attributes, attributes), -np.inf)
-    weights[np.triu_indices(attributes, 1)] = each
-    weights = np.maximum(weights, weights.T)
-    best, total = weights[0].copy(), 0.0  # Prim: the strongest link of each attribute to the tree so far
-    best[0] = -np.inf
-    for _ in range(attributes - 1):
-        at = int(np.argmax(best))
-        total += float(best[at])
-        joined = best == -np.inf
-        best = np.maximum(best, weights[at])
-        best[joined] = -np.inf
-        best[at] = -np.inf
-    return total / (attributes - 1)
+    parents = chow_liu(names, lambda one, other: each[one, other], least=-math.inf)
+    edges = [(name, above[0]) for name, above in parents.items() if above]
+    return sum(each[edge] if edge in each else each[edge[::-1]] for edge in edges) / len(edges)
 
 
 def _missed(mean: float, strongest: float) -> float:
@@ -142,7 +133,7 @@ class Candidates:
             sum(cells) / len(cells),
         )
 
-    def expected(self, mean: float, strongest: float) -> tuple[float, float, float]:
+    def expected_pure(self, mean: float, strongest: float) -> tuple[float, float, float]:
         """Expected errors of the methods with a pure epsilon, in rows.
 
         Args:
@@ -152,8 +143,8 @@ class Candidates:
         singles, of_tree, of_pairs, cells = self.noise
         return mean + 0.3 * singles, _missed(mean, strongest) + 0.27 * of_tree, 0.7 * cells**-0.3 * of_pairs
 
-    def expected_usually(self, people: int) -> tuple[float, float, float]:
-        """Expected errors of the methods with a delta, in rows, for what is usual of so many rows."""
+    def expected_delta(self, people: int) -> tuple[float, float, float]:
+        """Expected errors of the methods with a delta, in rows, for typical data of so many rows."""
         singles, of_tree, of_pairs, _ = self.noise
         mean = _MEAN * people * min(1.0, _FEW / len(self.pairs.names))
         missed = _missed(mean, mean / _TREE)
@@ -161,13 +152,13 @@ class Candidates:
         of_all = people * max(0.1 * each**0.65, 0.16 * each - 0.06)
         return mean + 0.3 * singles, missed + 0.45 * of_tree, of_all
 
-    def best(self, mean: float, strongest: float) -> int:
-        """Place of the method with the least expected error."""
-        return int(np.argmin(self.expected(mean, strongest)))
+    def best_pure(self, mean: float, strongest: float) -> int:
+        """Place of the method with the least expected error, with a pure epsilon."""
+        return int(np.argmin(self.expected_pure(mean, strongest)))
 
-    def usual(self, people: int) -> tuple[SynthesisPlan, str]:
-        """The best method for what is usual of so many rows, and its name in words."""
-        at = int(np.argmin(self.expected_usually(people)))
+    def best_delta(self, people: int) -> tuple[SynthesisPlan, str]:
+        """The method with the least expected error, with a delta, and its name in words."""
+        at = int(np.argmin(self.expected_delta(people)))
         return self[at], WORDS[at]
 
     def __getitem__(self, at: int) -> SynthesisPlan:
@@ -176,51 +167,67 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodChoicePlan(SynthesisPlan):
-    """Methods with their noise fixed, and the look at data that decides between them."""
+    """Methods with their noise fixed, and the measurement of dependence that decides between them.
 
-    look: tuple[DiscreteLaplace, DiscreteLaplace, DiscreteLaplace]
-    looking: Fraction
+    Attributes:
+        laws: Noise of the number of rows, of F and of T, in steps of the grid.
+        rest: Epsilon of each method.
+        methods: Of which one runs.
+    """
+
+    laws: tuple[DiscreteLaplace, ...]
     rest: Fraction
     methods: Candidates
 
     @property
     def event(self) -> Event:
-        """The look at rows and dependence, then a method that costs at most the rest."""
-        return in_sequence(Pure(epsilon=self.looking), Pure(epsilon=self.rest))
+        """The noise of the three numbers, as it is drawn; then a method that costs at most the rest."""
+        return in_sequence(*self.measuring, Pure(epsilon=self.rest))
+
+    @property
+    def measuring(self) -> tuple[Pure, ...]:
+        """Cost of each of the three numbers."""
+        steps = _steps(self.budget, self.unit, self.neighbours)
+        return tuple(Pure(epsilon=most / law.scale) for most, law in zip(steps, self.laws, strict=True))
 
     def decided(self, people: int) -> tuple[Any, str] | None:
         """The recipe that is best for all likely dependence of so many rows, if one is, and its name in words."""
-        best = {self.methods.best(mean * people, mean * people / _TREE) for mean in _LIKELY}
+        best = {self.methods.best_pure(mean * people, mean * people / _TREE) for mean in _LIKELY}
         if len(best) > 1:
             return None
         at = best.pop()
         return self.methods[at].recipe, WORDS[at]
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
-        """Look, choose, run."""
+        """Measure, choose, run."""
         keys = list(itertools.combinations(self.names, 2))
         exact_tables = engine.tables(Workload.of(*keys), self.unit)
-        each = [dependence(exact_tables[key].project(key).values) for key in keys]
+        each = {key: dependence(exact_tables[key].project(key).values) for key in keys}
         rows = max(float(exact_tables[key].values.sum()) for key in keys)
-        seen = self._noisy((rows, sum(each) / len(each), mean_of_tree(len(self.names), each)), source)
-        at = self.methods.best(*self._usual(*seen))
+        seen = self._noisy((rows, sum(each.values()) / len(each), mean_of_tree(self.names, each)), source)
+        at = self.methods.best_pure(*self._shrunk(*seen))
         model, people, error, notes = self.methods[at].model(engine, source)
-        return model, people, error, (f"Chosen by a private look at the data: {WORDS[at]}.", *notes)
+        return model, people, error, (f"Chosen after a private measurement of dependence: {WORDS[at]}.", *notes)
+
+    def parts(self) -> dict[str, Any]:
+        """Own parts of the plain data."""
+        measured = {"epsilon": float(sum(event.epsilon for event in self.measuring))}
+        return super().parts() | {"dependence": measured, "methods": list(WORDS)}
 
     def _noisy(self, numbers: tuple[float, float, float], source: Source) -> list[float]:
         """The numbers on the grid, with noise."""
-        pairs = zip(numbers, self.look, strict=True)
+        pairs = zip(numbers, self.laws, strict=True)
         return [(round(number * _GRID) + int(law.draw(1, source)[0])) / _GRID for number, law in pairs]
 
-    def _usual(self, rows: float, mean: float, strongest: float) -> tuple[float, float]:
-        """F and T, drawn towards what is usual of so many rows."""
-        errors = [law.std / _GRID for law in self.look]
+    def _shrunk(self, rows: float, mean: float, strongest: float) -> tuple[float, float]:
+        """F and T, shrunk towards typical values of so many rows."""
+        errors = [law.std / _GRID for law in self.laws]
         people = self.recipe.people or max(rows, 1.0)
-        usual = [_MEAN * people, mean], [(_MEAN_STD * people) ** 2, errors[1] ** 2]
-        found = max(float(weighted_mean(*usual)[0]), 0.0)
+        both = [_MEAN * people, mean], [(_MEAN_STD * people) ** 2, errors[1] ** 2]
+        found = max(float(weighted_mean(*both)[0]), 0.0)
         tree = found / _TREE
-        usual = [tree, strongest], [(_TREE_STD * max(tree, 1.0)) ** 2, errors[2] ** 2]
-        return found, max(float(weighted_mean(*usual)[0]), found)
+        both = [tree, strongest], [(_TREE_STD * max(tree, 1.0)) ** 2, errors[2] ** 2]
+        return found, max(float(weighted_mean(*both)[0]), found)
 
 
 def plan_choice(
@@ -234,7 +241,7 @@ def plan_choice(
     people: int | None,
     all_pairs: Pairs,
 ) -> MethodChoicePlan:
-    """Fix the look and the noise of all methods so that either costs at most the budget; reads no data.
+    """Fix the measurement and the noise of all methods so that together they cost at most the budget; reads no data.
 
     Args:
         recipe: What was asked for.
@@ -247,14 +254,10 @@ def plan_choice(
         all_pairs: The recipe for all pairs.
     """
     amount = exact(budget.amount)
-    looking = Fraction(repr(float(min(_MOST_SHARE * amount, _ROWS / (people or _USUAL)))))
-    moves = BudgetSplit.of(budget, unit, neighbours).moves
-    moved = (moves, MOVES * moves, MOVES * moves)
-    look = [
-        DiscreteLaplace.at_least((_GRID * most + 2) / (part * looking))
-        for most, part in zip(moved, _PARTS, strict=True)
-    ]
-    rest = _float_at_most(amount - looking)
+    measuring = min(_MOST_SHARE * amount, max(_ROWS / (people or _TYPICAL_ROWS), _LEAST_SHARE * amount))
+    steps = _steps(budget, unit, neighbours)
+    laws = [DiscreteLaplace.at_least(most / (part * measuring)) for most, part in zip(steps, _PARTS, strict=True)]
+    rest = _float_at_most(amount - measuring)
     return MethodChoicePlan(
         recipe=recipe,
         domain=domain,
@@ -262,12 +265,17 @@ def plan_choice(
         neighbours=neighbours,
         budget=budget,
         names=names,
-        reason="The method is chosen by a private look at how dependent pairs are.",
-        look=(look[0], look[1], look[2]),
-        looking=looking,
+        reason="The method is chosen after a private measurement of how dependent pairs are.",
+        laws=tuple(laws),
         rest=exact(rest),
         methods=Candidates.of(domain, Budget.pure(rest), unit, neighbours, names, all_pairs),
     )
+
+
+def _steps(budget: Budget, unit: Unit, neighbours: Neighbours) -> tuple[int, int, int]:
+    """Steps of the grid by which rows, F and T move at most, with one for rounding and one for floating point."""
+    moves = BudgetSplit.of(budget, unit, neighbours).moves
+    return _GRID * moves + 2, _GRID * MOVES * moves + 2, _GRID * MOVES * moves + 2
 
 
 def _float_at_most(value: Fraction) -> float:

@@ -24,7 +24,7 @@ from tacita.domain import Domain
 from tacita.engines.base import Engine
 from tacita.models.measurement import singles_of
 from tacita.models.network import BayesianNetwork
-from tacita.models.stacked import fit_stacked
+from tacita.models.pairs.stacked import fit_stacked
 from tacita.noise import Source
 from tacita.plans.additive import CalibratedTables, Family, NoisyTables
 from tacita.privacy.budget import Budget

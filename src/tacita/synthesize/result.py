@@ -23,11 +23,11 @@ from tacita.domain import Decode, Domain
 from tacita.errors import InvalidInput
 from tacita.figures.bars import estimate_bars
 from tacita.figures.charts import Interval
-from tacita.models.adjusted import Adjusted
 from tacita.models.blend import Blend
-from tacita.models.matching import MatchedDraws, can_match
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
+from tacita.models.pairs.adjusted import Adjusted
+from tacita.models.pairs.matching import MatchedDraws, can_match
 from tacita.models.synthetic import synthetic_rows
 from tacita.synthesize.gan.generator import Generator
 from tacita.synthesize.keys import with_keys
@@ -122,7 +122,7 @@ class Synthesized(Envelope, Tabular):
         """Draw synthetic rows, decoded; `policy` says how bins are decoded.
 
         Up to 131,072 rows of a mixture or a tree have the model's tables of two attributes nearly without the error of
-        drawing, see `tacita.models.matching`.
+        drawing, see `tacita.models.pairs.matching`.
         """
         model = MatchedDraws(self.model) if can_match(self.model) else self.model
         simulated = self.provenance.simulated
@@ -228,7 +228,13 @@ def _read_model(data: Mapping[str, Any]) -> Model:
     if kind == "ruled/1":
         return Ruled.from_dict(data, _read_model)
     if kind == "adjusted/1":
-        return Adjusted.from_dict(data, _read_model)
+        return Adjusted.from_dict(data, _read_plain)
+    return _read_plain(data)
+
+
+def _read_plain(data: Mapping[str, Any]) -> Model:
+    """A model that holds no other; files cannot nest without end."""
+    kind = data.get("tacita")
     if kind not in _READERS:
         known = ", ".join((*_READERS, "adjusted/1", "ruled/1"))
         raise InvalidInput(f"must be one of {known}", field="model.tacita", value=kind)

@@ -10,7 +10,7 @@ from tacita.learn.structure.learned import learn_network
 from tacita.models.bif import write_bif
 from tacita.models.search import Search
 from tacita.privacy.budget import Budget
-from tacita.query.released_network import ReleasedNetwork
+from tacita.query.models.released_network import ReleasedNetwork
 
 
 def test_every_kind_of_file_is_read(tmp_path):

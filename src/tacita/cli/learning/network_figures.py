@@ -19,7 +19,7 @@ from tacita.models.continuous import Moments, effects_on
 from tacita.models.continuous.agreement import FIGURES, Agreement, adjacency, rank
 from tacita.models.continuous.granger import granger as test_series
 from tacita.models.continuous.regression import cross_validate, fold_moments, ljung_box, vif
-from tacita.query.released_network import ReleasedNetwork
+from tacita.query.models.released_network import ReleasedNetwork
 
 __all__: list[str] = []
 

@@ -16,7 +16,7 @@ from tacita.console.parts.sample import OTHERS, SAMPLE
 from tacita.console.parts.taps import hours_curve, map_of_flows
 from tacita.figures.charts import Interval, interval_bars
 from tacita.models import draw_network
-from tacita.query.released_network import ReleasedNetwork
+from tacita.query.models.released_network import ReleasedNetwork
 from tacita.recipes.registry import RECIPES
 from tacita.report.report import bars
 from tacita.tables.release import Releases

@@ -18,7 +18,7 @@ from tacita.learn.structure.learned import LearnedNetwork
 from tacita.models.bif import read_bif
 from tacita.models.continuous import GaussianNetwork, MixedNetwork
 from tacita.models.network import BayesianNetwork, topological_order
-from tacita.query.released_network import ReleasedNetwork
+from tacita.query.models.released_network import ReleasedNetwork
 
 __all__ = ["NetworkFile", "read_network"]
 

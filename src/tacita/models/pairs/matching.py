@@ -30,7 +30,7 @@ from tacita.domain import Domain, code_dtype
 from tacita.models.blend import Blend
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import Drawn, blocks_of, coded, count_pairs, pair_shares
+from tacita.models.pairs.pair_shares import Drawn, blocks_of, coded, count_pairs, pair_shares
 
 __all__ = ["LEAST_ROWS", "MOST_ROWS", "SWEEPS", "MatchedDraws", "can_match", "draw_matched", "match_rows"]
 
@@ -42,14 +42,15 @@ MOST_ROWS = 1 << 17
 SWEEPS = 5
 
 _MOST_LEVELS = 2048  # of all attributes together: tables of all pairs are held at once
-_WORK = 2_000_000_000  # look-ups; fewer sweeps are made of many rows with many attributes
+_WORK = 2_000_000_000  # most look-ups: fewer sweeps, or none, for many rows with many attributes
 _NEVER = 1e6  # weight of a cell of share 0
 
 
 def draw_matched(model: Drawn, rows: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     """Draw codes of rows from a model and move them to its tables of two attributes, where that pays."""
     codes, shape = model.sample(rows, rng), model.domain.shape
-    if not LEAST_ROWS <= rows <= MOST_ROWS or len(shape) < 2 or sum(shape) > _MOST_LEVELS:
+    unfit = not LEAST_ROWS <= rows <= MOST_ROWS or len(shape) < 2 or sum(shape) > _MOST_LEVELS
+    if unfit or rows * len(shape) ** 2 > _WORK:
         return dict(codes)
     matched = match_rows(model.domain, coded(model.domain, codes), pair_shares(model), rng)
     return {

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tacita.domain import Domain, code_dtype
 from tacita.errors import InvalidInput
-from tacita.models.matching import LEAST_ROWS, SWEEPS, match_rows
-from tacita.models.pair_shares import coded, pair_shares, put_table
+from tacita.models.pairs.matching import LEAST_ROWS, SWEEPS, match_rows
+from tacita.models.pairs.pair_shares import coded, pair_shares, put_table
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import rake
 

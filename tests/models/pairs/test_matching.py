@@ -3,10 +3,10 @@ import pytest
 
 from tacita.domain import Categorical, Domain
 from tacita.models.blend import Blend
-from tacita.models.matching import LEAST_ROWS, MOST_ROWS, MatchedDraws, can_match, draw_matched, match_rows
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import coded, count_pairs, pair_shares
+from tacita.models.pairs.matching import LEAST_ROWS, MOST_ROWS, MatchedDraws, can_match, draw_matched, match_rows
+from tacita.models.pairs.pair_shares import coded, count_pairs, pair_shares
 from tacita.tables.cells import Cells
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 6, "e": 8}

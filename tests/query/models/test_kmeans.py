@@ -12,9 +12,9 @@ from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost, pure_epsilon, zcdp_rho
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.kmeans import KMeans, cell_counts, cluster_sums, far_apart
-from tacita.query.model import PointModel
-from tacita.query.points import STEPS, points
+from tacita.query.models.kmeans import KMeans, cell_counts, cluster_sums, far_apart
+from tacita.query.models.point_model import PointModel
+from tacita.query.models.points import STEPS, points
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()
 PLANE = Domain(attributes=[Numeric(name="x", bounds=(-10, 10), bins=5), Numeric(name="y", bounds=(0, 5), bins=5)])

@@ -7,7 +7,7 @@ from tests.support.networks import random_network
 from tacita.domain import Categorical, Domain
 from tacita.models.mixture import Mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import blocks_of, coded, count_pairs, pair_shares, put_table
+from tacita.models.pairs.pair_shares import blocks_of, coded, count_pairs, pair_shares, put_table
 from tacita.tables.cells import Cells
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2}

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tacita.domain import Categorical, Domain
-from tacita.models.adjusted import Adjusted
 from tacita.models.blend import Blend
 from tacita.models.measurement import Measurement
 from tacita.models.mixture import Mixture
 from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import pair_shares
-from tacita.models.stacked import _shrunk, fit_stacked, tree_of
+from tacita.models.pairs.adjusted import Adjusted
+from tacita.models.pairs.pair_shares import pair_shares
+from tacita.models.pairs.stacked import _shrunk, fit_stacked, tree_of
 from tacita.tables.cells import Cells
 
 NAMES = tuple("abcdefgh")

@@ -20,7 +20,7 @@ from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event, Repeated
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.query.counted import counted_rows
-from tacita.query.model import PointModel
+from tacita.query.models.point_model import PointModel
 from tacita.query.numbers import Array, bounds_of, measurable, numbers
 
 __all__ = ["STEPS", "CalibratedPoints", "box", "fit_noise", "points"]

@@ -48,10 +48,10 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.calibrate import smallest
 from tacita.privacy.event import Event
 from tacita.privacy.unit import Neighbours, Unit
+from tacita.query.models.pca import PCA, shorten, triangle
+from tacita.query.models.points import STEPS, box, points
+from tacita.query.models.released_network import ReleasedNetwork
 from tacita.query.numbers import Array
-from tacita.query.pca import PCA, shorten, triangle
-from tacita.query.points import STEPS, box, points
-from tacita.query.released_network import ReleasedNetwork
 from tacita.tables.release import Provenance
 
 __all__ = ["CalibratedNetwork", "NetworkSearch", "NumericNetwork", "column_sums"]

@@ -2,12 +2,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.models.test_pair_shares import DOMAIN, mixture
+from tests.models.pairs.test_pair_shares import DOMAIN, mixture
 
 from tacita.errors import InvalidInput
-from tacita.models.adjusted import Adjusted
 from tacita.models.mixture import Mixture
-from tacita.models.pair_shares import blocks_of
+from tacita.models.pairs.adjusted import Adjusted
+from tacita.models.pairs.pair_shares import blocks_of
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import rake
 

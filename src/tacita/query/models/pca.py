@@ -29,9 +29,9 @@ from tacita.plans.additive import Family
 from tacita.plans.recipe import check_engine
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.model import PointModel
+from tacita.query.models.point_model import PointModel
+from tacita.query.models.points import STEPS, CalibratedPoints, box, fit_noise, points
 from tacita.query.numbers import Array
-from tacita.query.points import STEPS, CalibratedPoints, box, fit_noise, points
 from tacita.tables.release import Provenance
 
 __all__ = ["PCA", "CalibratedPCA", "shorten", "triangle"]

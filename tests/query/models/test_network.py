@@ -19,10 +19,10 @@ from tacita.models.search import Search
 from tacita.noise import DiscreteLaplace, SeededSource, Stepped
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.network import NumericNetwork, column_sums, fair_reach, narrowed_ends
-from tacita.query.pca import shorten, triangle
-from tacita.query.points import STEPS
-from tacita.query.released_network import ReleasedNetwork
+from tacita.query.models.network import NumericNetwork, column_sums, fair_reach, narrowed_ends
+from tacita.query.models.pca import shorten, triangle
+from tacita.query.models.points import STEPS
+from tacita.query.models.released_network import ReleasedNetwork
 from tacita.testing.points import SQUARE, PointsContract
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()

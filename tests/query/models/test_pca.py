@@ -11,8 +11,8 @@ from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.model import PointModel
-from tacita.query.pca import PCA, shorten, triangle
+from tacita.query.models.pca import PCA, shorten, triangle
+from tacita.query.models.point_model import PointModel
 from tacita.testing.points import PointsContract
 
 ADD, REPLACE, ROW = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE, Unit.row()

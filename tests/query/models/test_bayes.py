@@ -9,7 +9,7 @@ from tacita.noise import SeededSource
 from tacita.privacy.accountant import cost, pure_epsilon
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.query.bayes import NaiveBayes
+from tacita.query.models.bayes import NaiveBayes
 from tacita.tables.workload import Workload
 
 ADD, ROW = Neighbours.ADD_REMOVE, Unit.row()

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacita.domain import Domain
-from tacita.models.adjusted import Adjusted
 from tacita.models.blend import Blend
 from tacita.models.chow_liu import chow_liu
 from tacita.models.fit import fit_network
@@ -34,7 +33,8 @@ from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
 from tacita.models.mixture_fit import Fitted, fit_mixture
 from tacita.models.network import BayesianNetwork
-from tacita.models.pair_shares import blocks_of, pair_shares
+from tacita.models.pairs.adjusted import Adjusted
+from tacita.models.pairs.pair_shares import blocks_of, pair_shares
 from tacita.tables.cells import Cells
 from tacita.tables.consistency import rake
 from tacita.tables.simplex import to_distribution
