@@ -78,7 +78,7 @@ def dependence(table: NDArray[Any]) -> float:
     return float(np.abs(table - expected).sum()) / 2
 
 
-def mean_of_tree(names: Sequence[str], each: Mapping[Key, float]) -> float:
+def mean_of_tree(names: Sequence[str], each: Mapping[tuple[str, str], float]) -> float:
     """Mean weight of the edges of the spanning tree with the largest sum.
 
     Args:
