@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.learn.structure.test_learned import levels, mixed, numbers
-from tests.query.test_network import people, released
+from tests.query.models.test_network import people, released
 
 from tacita.errors import InvalidInput, SourceUnavailable, TacitaError, UnknownName
 from tacita.learn.structure.files import read_network

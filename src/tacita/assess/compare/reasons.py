@@ -135,7 +135,7 @@ def _trials(found: Comparison) -> list[str]:
     count, near = found.trials.trials, found.plan.indifference
     if not found.unsettled:
         return [f"{count} trials were enough: more would not change what is recommended by more than {near:g}."]
-    return [f"The most of {count} trials was reached: more trials (`most_trials`) could change what is recommended."]
+    return [f"The most of {count} trials was reached: more trials could change what is recommended."]
 
 
 def _recommendation(found: Comparison, best: Result) -> list[str]:
