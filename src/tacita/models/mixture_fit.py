@@ -5,10 +5,11 @@ Weighted least squares: with y the measured shares and v their variances, minimi
     loss = mean over cells of (model - y)^2 / v
 
 over weights and tables written as softmax, by Adam [Kingma, Ba 2015] from near the product of the single attributes.
-The truth itself has a loss of 1. Two ways to use the one descent:
+The truth itself has a loss of 1. Three ways to use the one descent:
 
     fit_mixture          many components, stopped near a loss of 1, several fits averaged      little noise
     fit_latent_classes   few components, down to the minimum, the best of some starts          much noise
+    fit_near             from a model of similar data, stopped at a loss of 1                  much noise
 
 Many components can follow any table, so a closer fit would fit noise: the stop is what keeps it out. Few components
 cannot, so they may be fitted to the end, and their misfit says how many are needed (Akaike's rule).
@@ -36,7 +37,7 @@ from tacita.errors import InvalidInput
 from tacita.models.measurement import Measurement, singles_of
 from tacita.models.mixture import Mixture
 
-__all__ = ["Fitted", "fit_latent_classes", "fit_mixture"]
+__all__ = ["Fitted", "fit_latent_classes", "fit_mixture", "fit_near"]
 
 Array = NDArray[np.float32]
 Key = tuple[int, ...]
@@ -146,6 +147,17 @@ def fit_latent_classes(
         near = min(tries, key=lambda found: found.loss).model
     objective = _Objective(used, [each.reweighted(near.project(each.attributes).values) for each in measurements])
     return objective.descend(_Point.of(near), steps=steps, rate=_RATE_NEAR)
+
+
+def fit_near(near: Mixture, measurements: Sequence[Measurement], *, steps: int = 400) -> Fitted:
+    """Move a model towards measured tables until what is left is noise; it is returned as it is if that is so already.
+
+    Args:
+        near: A model of similar data; descent begins there.
+        measurements: Tables over one or two attributes of the model.
+        steps: Most steps of descent.
+    """
+    return _Objective(near.domain, measurements).descend(_Point.of(near), steps=steps, rate=_RATE_NEAR, enough=1.0)
 
 
 def _product(domain: Domain, measurements: Sequence[Measurement]) -> Mixture:

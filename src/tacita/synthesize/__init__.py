@@ -30,6 +30,7 @@ _HOMES = {
     "Synthesized": "result",
     "Synthesizer": "synthesizer",
     "SyntheticMobility": "mobility.result",
+    "Targeted": "targeted",
     "Tours": "mobility.tours",
     "Wgan": "gan.wgan",
 }

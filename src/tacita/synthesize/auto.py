@@ -1,5 +1,6 @@
 """Choose a method automatically, from public facts, with a reason.
 
+    a target                                          tables with the target, see `targeted`
     one attribute                                     its table
     more pairs than can be measured at once           a tree of chosen pairs
     a delta, and no public number of rows             all pairs
@@ -26,7 +27,7 @@ from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
 from tacita.synthesize.choice import Candidates, plan_choice
 from tacita.synthesize.effort import check_seconds
-from tacita.synthesize.kinds import METHODS, QUALITY, Method, SynthesisMethod
+from tacita.synthesize.kinds import METHODS, QUALITY, TARGETED, Method, SynthesisMethod
 from tacita.synthesize.marginals import Independent, Pairs
 from tacita.synthesize.plan import Key, SynthesisPlan, check_attributes
 from tacita.synthesize.select import SpanningTree
@@ -47,6 +48,7 @@ class Synthesize:
         method: One by name, or "quality" for the one that promises most.
         attributes: Attributes to synthesise; all that can be counted if None.
         people: Approximate number of rows, where that is public. It decides whether pairs stand out from noise.
+        target: An attribute that will be predicted from the others: for "quality" and "targeted".
         seconds: Approximate time of fitting; decides how many steps are planned, and no run reads a clock.
         options: Options of a named method, such as `degree` of PrivBayes: see `kinds.METHODS`.
     """
@@ -54,6 +56,7 @@ class Synthesize:
     method: Method = QUALITY
     attributes: Key | None = None
     people: int | None = None
+    target: str | None = None
     seconds: float = math.inf
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,18 +66,28 @@ class Synthesize:
             rule = "must be a whole number of at least 2: fewer rows give no statistics"
             raise InvalidInput(rule, field="people", value=self.people)
         check_seconds(self.seconds)
+        self._check_target()
         own = METHODS[self.method].options if self.method in METHODS else ()
         for name in self.options:
             if name not in own:
                 known = ", ".join(own) or "no options"
                 raise InvalidInput(f"is no option of {self.method}, which has {known}", field="options", value=name)
 
+    def _check_target(self) -> None:
+        """Refuse a target that the method has no use for, and a method that lacks one."""
+        named = METHODS.get(self.method)
+        if self.target is not None and named is not None and "target" not in named.shared:
+            some = ", ".join((QUALITY, *(name for name, each in METHODS.items() if "target" in each.shared)))
+            raise InvalidInput(f"goes with {some}, not with {self.method}", field="target", value=self.target)
+        if self.target is None and named is not None and "target" in named.needs:
+            raise InvalidInput(f"{self.method} needs the attribute that will be predicted", field="target")
+
     def calibrate(self, domain: Domain, budget: Budget, *, unit: Unit, neighbours: Neighbours) -> SynthesisPlan:
         """The plan of the method; reads no data. Its `reason` says why this one."""
         names = check_attributes(domain, self.attributes, unit)
         chosen: Any
-        if self.method != QUALITY:
-            chosen, reason = self._named(METHODS[self.method]), ""
+        if self.method != QUALITY or self.target is not None:
+            chosen, reason = self._named(METHODS[TARGETED if self.method == QUALITY else self.method]), ""
         elif len(names) == 1:
             chosen, reason = Independent(attributes=names), "There is one attribute: its table is released."
         elif len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
@@ -135,4 +148,4 @@ class Synthesize:
             "attributes": self.attributes and list(self.attributes),
             "people": self.people,
             "seconds": None if math.isinf(self.seconds) else self.seconds,
-        } | ({"options": dict(self.options)} if self.options else {})
+        } | {name: value for name, value in (("target", self.target), ("options", dict(self.options))) if value}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 __all__ = [
     "METHODS",
     "QUALITY",
+    "TARGETED",
     "FitOn",
     "Given",
     "ImputedKind",
@@ -31,7 +32,8 @@ class SynthesisMethod:
         home: Module in this room, and class of the recipe: `marginals.Pairs`.
         title: Name in words, for forms.
         options: Options that a user may set; see the class.
-        shared: Settings of every method that this one takes: `people`, `seconds`.
+        shared: Settings of every method that this one takes: `people`, `seconds`, `target`.
+        needs: Settings without which it cannot be planned.
         plan_seconds: Time to plan it on one core, where its accounting is slow.
         extra: Whether it needs an extra of the installation.
     """
@@ -40,6 +42,7 @@ class SynthesisMethod:
     title: str
     options: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     plan_seconds: float = 0.0
     extra: bool = False
 
@@ -52,6 +55,8 @@ class SynthesisMethod:
 
 QUALITY = "quality"
 """Name of the automatic choice."""
+TARGETED = "targeted"
+"""Name of the method that `quality` is where a target is given."""
 METHODS: dict[str, SynthesisMethod] = {
     "privbayes": SynthesisMethod(
         home="privbayes.PrivBayes",
@@ -65,6 +70,12 @@ METHODS: dict[str, SynthesisMethod] = {
     ),
     "pairs": SynthesisMethod(home="marginals.Pairs", title="all pairs", options=("family",), shared=("seconds",)),
     "independent": SynthesisMethod(home="marginals.Independent", title="single attributes", options=("family",)),
+    TARGETED: SynthesisMethod(
+        home="targeted.Targeted",
+        title="tables with one target",
+        shared=("people", "seconds", "target"),
+        needs=("target",),
+    ),
     "gan": SynthesisMethod(
         home="gan.conditional.ConditionalGan",
         title="conditional GAN",

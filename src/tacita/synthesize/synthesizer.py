@@ -54,6 +54,7 @@ class Synthesizer:
         method: As `Synthesize` has it.
         attributes: Attributes to synthesise; all that can be counted if None.
         people: About how many rows there are, where that is public.
+        target: An attribute that will be predicted from the others.
         seconds: About how long fitting may take; decides how many steps are planned.
         seed: For studies only: the same seed gives the same noise, and no guarantee.
 
@@ -73,11 +74,12 @@ class Synthesizer:
         method: Method = "quality",
         attributes: Key | None = None,
         people: int | None = None,
+        target: str | None = None,
         seconds: float = math.inf,
         seed: int | None = None,
     ) -> None:
         self.epsilon, self.delta, self.unit, self.neighbours = epsilon, delta, unit, neighbours
-        self.method, self.attributes, self.people = method, attributes, people
+        self.method, self.attributes, self.people, self.target = method, attributes, people, target
         self.seconds, self.seed = seconds, seed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -100,7 +102,13 @@ class Synthesizer:
         """
         if isinstance(data, pa.Table) != (domain is not None):
             raise InvalidInput("goes with a table, and with nothing else", field="domain")
-        recipe = Synthesize(method=self.method, attributes=self.attributes, people=self.people, seconds=self.seconds)
+        recipe = Synthesize(
+            method=self.method,
+            attributes=self.attributes,
+            people=self.people,
+            target=self.target,
+            seconds=self.seconds,
+        )
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
         asks = data if isinstance(data, _Asks) else None
         if asks is not None and self.seed is not None:
@@ -127,4 +135,4 @@ class Synthesizer:
         return f"Synthesizer({given})"
 
 
-_PARAMS = ("epsilon", "delta", "unit", "neighbours", "method", "attributes", "people", "seconds", "seed")
+_PARAMS = ("epsilon", "delta", "unit", "neighbours", "method", "attributes", "people", "target", "seconds", "seed")

@@ -264,6 +264,9 @@ class SyntheticRequest(RequestModel):
         default=None, ge=0, le=100_000_000, description="How many; about as many as the data has if not given."
     )
     people: int | None = Field(default=None, ge=2, description="About how many rows the data has, where it is public.")
+    target: str | None = Field(
+        default=None, description="An attribute that will be predicted from the others: for `quality` and `targeted`."
+    )
     seconds: float = Field(
         default=60.0,
         gt=0,

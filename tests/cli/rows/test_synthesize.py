@@ -57,6 +57,21 @@ def test_every_method_runs(method):
     assert method in shown.out
 
 
+def test_rows_for_one_target(folder):
+    shown = made("--epsilon", "0.5", "--for", "sex", "--people", "800", "--model", "m.json")
+    assert shown.code == 0, shown.err
+    assert "targeted" in shown.out
+    assert "is measured with sex alone" in shown.out
+    assert json.loads((folder / "m.json").read_text())["provenance"]["recipe"]["target"] == "sex"
+    paid = spent()
+    unknown = made("--epsilon", "0.5", "--for", "sax")
+    assert unknown.code == 2
+    assert "sex" in unknown.err, "the name that was meant is among those listed"
+    assert made("--epsilon", "0.5", "--for", "sex", "--method", "mst").code == 2
+    assert made("--epsilon", "0.5", "--method", "targeted").code == 2
+    assert spent() == paid
+
+
 def test_a_plan_charges_nothing():
     assert "cost" in made("--epsilon", "1", "--dry-run").out
     assert json.loads(made("--epsilon", "1", "--dry-run", "--json").out)["cost"] == pytest.approx(1)

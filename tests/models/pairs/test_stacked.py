@@ -11,7 +11,7 @@ from tacita.models.mixture_fit import fit_mixture
 from tacita.models.network import BayesianNetwork
 from tacita.models.pairs.adjusted import Adjusted
 from tacita.models.pairs.pair_shares import pair_shares
-from tacita.models.pairs.stacked import _shrunk, fit_stacked, tree_of
+from tacita.models.pairs.stacked import fit_stacked, shrink, tree_of
 from tacita.tables.cells import Cells
 
 NAMES = tuple("abcdefgh")
@@ -109,9 +109,9 @@ def test_shrinking_follows_its_formula():
     off = np.arange(9.0).reshape(3, 3) / 100
     measured = Measurement(attributes=("a", "b"), values=towards + off, variance=1e-4)
     kept = 1 - 1e-4 * (9 + 2 * np.sqrt(18)) / (off**2).sum()
-    assert np.allclose(_shrunk(measured, towards, sure=2.0), towards + kept * off)
+    assert np.allclose(shrink(measured, towards, sure=2.0), towards + kept * off)
     drowned = Measurement(attributes=("a", "b"), values=towards + off, variance=1.0)
-    assert np.array_equal(_shrunk(drowned, towards, sure=0.0), towards)
+    assert np.array_equal(shrink(drowned, towards, sure=0.0), towards)
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "b")])

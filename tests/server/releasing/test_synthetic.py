@@ -65,6 +65,22 @@ def test_from_plan_to_rows(world, buyer, tmp_path) -> None:
         assert world.call("GET", path, token=buyer).status_code == 409
 
 
+def test_rows_for_one_target(world, buyer) -> None:
+    plan = world.call("POST", "/v1/releases/synthetic/plan", token=buyer, json=BODY | {"target": "smokes"})
+    assert plan.status_code == 200, plan.text
+    assert "with smokes" in plan.json()["reason"]
+    place = make(world, buyer, target="smokes").headers["location"]
+    world.work()
+    known = world.call("GET", place, token=buyer).json()
+    assert known["rows"] == 500
+    spent = world.spent()
+    for changes in ({"target": "smoker"}, {"target": "age", "method": "mst"}, {"method": "targeted"}):
+        refused = make(world, buyer, **changes)
+        assert refused.status_code in (404, 422), refused.text  # a name that the schema lacks is not found
+        assert refused.json()["field"] == "target"
+    assert world.spent() == spent
+
+
 def test_a_job_that_is_killed_while_it_writes_is_charged_once(world, buyer, monkeypatch) -> None:
     place = make(world, buyer).headers["location"]
     jobs, id = world.services.jobs, make(world, buyer, key="once").json()["id"]

@@ -72,6 +72,10 @@ def synthesize(
     people: Annotated[
         int | None, typer.Option(help="Approximate number of rows of the data, if that is public.")
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--for", help="The attribute that will be predicted from the others: tables with it are kept."),
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option(help="About how long fitting may take; fixes the steps before data is read.")
     ] = None,
@@ -118,6 +122,7 @@ def synthesize(
         method=method,
         attributes=names,
         people=people,
+        target=target,
         seconds=math.inf if seconds is None else seconds,
         options=named_options(options or []),
     )

@@ -155,7 +155,9 @@ class SyntheticForm(ReleaseForm):
         with kit.row():
             self.spend_field()
             # a rehearsal would train those that need an extra
-            titles = {name: each.title for name, each in SYNTHESIS_METHODS.items() if not each.extra}
+            # what needs a target is the automatic choice where one is given, below
+            shown = {name: each for name, each in SYNTHESIS_METHODS.items() if not (each.extra or each.needs)}
+            titles = {name: each.title for name, each in shown.items()}
             options = {QUALITY: "automatic (recommended)"} | titles
             self.method = kit.choice("Method", options, self.query.get("method", QUALITY), change=self.change)
         with kit.row():
@@ -163,6 +165,12 @@ class SyntheticForm(ReleaseForm):
                 "Approximate number of people (if public)", None, low=2, step=1, change=self.change
             )
             self.names = kit.choice("Attributes", names, names, several=True, change=self.change)
+        with kit.row():
+            anything = {"": "no particular one"} | {name: name for name in names}
+            wanted = self.query.get("target", "")
+            self.target = kit.choice(
+                "Attribute to predict", anything, wanted if wanted in names else "", change=self.change
+            )
 
     def body(self) -> dict[str, Any]:
         """The request."""
@@ -172,6 +180,7 @@ class SyntheticForm(ReleaseForm):
         return {
             "dataset": self.dataset,
             "budget": self.budget(),
+            "target": self.target.value or None,
             "method": self.method.value,
             "attributes": list(self.names.value),
             "people": int(people) if people else None,
@@ -185,7 +194,11 @@ class SyntheticForm(ReleaseForm):
         cost, charged, affordable = self.paid(plan)
         people = min(body["people"] or 5000, _REHEARSED)
         recipe = Synthesize(
-            method=body["method"], attributes=tuple(body["attributes"]), people=body["people"], seconds=5.0
+            method=body["method"],
+            attributes=tuple(body["attributes"]),
+            people=body["people"],
+            target=body["target"],
+            seconds=5.0,
         )
         tried = await self.api.compute(partial(rehearse, recipe, self.domain, Budget(**body["budget"]), people=people))
         facts = {

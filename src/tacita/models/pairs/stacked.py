@@ -39,7 +39,7 @@ from tacita.tables.cells import Cells
 from tacita.tables.consistency import rake
 from tacita.tables.simplex import to_distribution
 
-__all__ = ["Stacked", "fit_stacked", "tree_of"]
+__all__ = ["Stacked", "fit_stacked", "shrink", "tree_of"]
 
 Matrix = NDArray[np.float64]
 
@@ -119,14 +119,14 @@ def tree_of(domain: Domain, measurements: Sequence[Measurement], shares: Matrix)
             return Cells(domain.project(names), singles[names[0]])
         found = by_set[frozenset(names)]
         one, other = found.attributes
-        shrunk = _shrunk(found, np.outer(singles[one], singles[other]), sure=0.0)
+        shrunk = shrink(found, np.outer(singles[one], singles[other]), sure=0.0)
         return Cells(domain.project(found.attributes), to_distribution(shrunk)).project(names)
 
     parents = chow_liu(domain.names, information, least=-math.inf)
     return fit_network(domain, parents, table, repair=lambda cells: cells)
 
 
-def _shrunk(measured: Measurement, towards: Matrix, *, sure: float) -> Matrix:
+def shrink(measured: Measurement, towards: Matrix, *, sure: float) -> Matrix:
     """James and Stein's estimate: the distance from some table, less what noise puts there and so many errors of it."""
     cells = measured.values.size
     if cells < _FEWEST:
@@ -173,7 +173,7 @@ def _adjusted(
     for each in measurements:
         one, other = each.attributes
         own = shares[blocks[one], blocks[other]]
-        shrunk = _shrunk(each, own, sure=_SURE)
+        shrunk = shrink(each, own, sure=_SURE)
         if shrunk is own or np.array_equal(shrunk, own):
             continue
         over = domain.project(each.attributes)

@@ -36,6 +36,7 @@ def make_synthesis(dataset: Dataset, request: SyntheticRequest) -> SynthesisPlan
         method=request.method,
         attributes=names,
         people=request.people,
+        target=request.target,
         seconds=request.seconds,
         options=request.options,
     )
