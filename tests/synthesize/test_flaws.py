@@ -15,14 +15,21 @@ from tacita.noise import DiscreteGaussian, DiscreteLaplace, SecureSource, Seeded
 from tacita.privacy.accountant import epsilon_at, zcdp_rho
 from tacita.privacy.budget import Budget
 from tacita.privacy.unit import Neighbours, Unit
-from tacita.synthesize import Adaptive, Independent, Pairs, PrivBayes, SpanningTree
+from tacita.synthesize import Adaptive, Independent, Pairs, PrivBayes, SpanningTree, Targeted
 from tacita.synthesize.scores import mi_score, mi_sensitivity, r_score
 from tacita.synthesize.select import distance
 from tacita.tables.table import Table
 from tacita.testing.mechanism import FixedEngine
 
 ROW, ADD, REPLACE = Unit.row(), Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
-RECIPES = (Pairs(components=30, fits=1, steps=40), Independent(), SpanningTree(), Adaptive(rounds=2), PrivBayes())
+RECIPES = (
+    Pairs(components=30, fits=1, steps=40),
+    Independent(),
+    SpanningTree(),
+    Adaptive(rounds=2),
+    PrivBayes(),
+    Targeted(target="d", components=30, fits=1, steps=40),
+)
 IDS = [recipe.as_dict()["method"] for recipe in RECIPES]
 each_recipe = pytest.mark.parametrize("recipe", RECIPES, ids=IDS)
 

@@ -75,7 +75,8 @@ def recipes():
     yield "naive bayes", NaiveBayes(target="ill", features=("smokes", "age"))
     for method in (QUALITY, *METHODS):
         if method not in NETS:
-            yield method, Synthesize(method=method, attributes=("job", "ill", "smokes", "age"), seconds=1.0)
+            needs = dict.fromkeys(METHODS[method].needs, "ill") if method in METHODS else {}
+            yield method, Synthesize(method=method, attributes=("job", "ill", "smokes", "age"), seconds=1.0, **needs)
     yield "aim in little time", Adaptive(attributes=("job", "ill", "smokes", "age"), seconds=0.05)
     yield "pairs in little time", Pairs(attributes=("job", "ill", "age"), seconds=0.05)
     for kind, target in (("linear", "pay"), ("logistic", "ill"), ("trees", "ill"), ("bayes", "ill")):
