@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     failed = []
     chosen = {"--lint": LINT, "--quick": QUICK, "--browser": BROWSER}
     # the linters leave a core idle, and on a fresh checkout the tests begin with half a minute of compiling
-    compiling = None if arguments else subprocess.Popen([sys.executable, "tools/compile_kernels.py"], cwd=ROOT)
+    compiling = None if arguments else subprocess.Popen([sys.executable, "-m", "tacita", "warm", "--quiet"], cwd=ROOT)
     for name, command in chosen[arguments[0]] if arguments else LINT + TESTS + BROWSER:
         print(f"== {name}", flush=True)
         if compiling is not None and name == "tests" and compiling.wait():

@@ -31,10 +31,10 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     class Popen:
         def __init__(self, command: list[str], **_: object) -> None:
             self.command = command
-            commands.append(f"begin {command[1]}")
+            commands.append(f"begin {' '.join(command[1:])}")
 
         def wait(self) -> int:
-            commands.append(f"wait for {self.command[1]}")
+            commands.append(f"wait for {' '.join(self.command[1:])}")
             return status(self.command)
 
     monkeypatch.setattr(check, "subprocess", SimpleNamespace(run=run, Popen=Popen))
@@ -43,8 +43,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_kernels_are_compiled_beside_the_linters(done: list[str]) -> None:
     assert check.main([]) == 0
-    assert done[0] == "begin tools/compile_kernels.py"
-    waited = done.index("wait for tools/compile_kernels.py")
+    assert done[0] == "begin -m tacita warm --quiet"
+    waited = done.index("wait for -m tacita warm --quiet")
     assert done[waited - 1].startswith("tools/generate.py")
     assert done[waited + 1].startswith("-m pytest -n 2")
     assert done[-1].endswith("tests/browser")
@@ -53,10 +53,10 @@ def test_kernels_are_compiled_beside_the_linters(done: list[str]) -> None:
 @pytest.mark.parametrize("part", ["--lint", "--quick", "--browser"])
 def test_a_part_alone_compiles_nothing_before_it(done: list[str], part: str) -> None:
     assert check.main([part]) == 0
-    assert not any("compile" in command for command in done)
+    assert not any("warm" in command for command in done)
 
 
-@pytest.mark.parametrize("failing", ["tools/compile_kernels.py", "tools/check_mirror.py", "tests/browser"])
+@pytest.mark.parametrize("failing", ["warm", "tools/check_mirror.py", "tests/browser"])
 def test_a_failure_anywhere_is_a_failure(
     done: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str
 ) -> None:

@@ -105,6 +105,11 @@ VERBS = {
         "Test independence on released tables, and find how likely noise turned a decision; costs nothing.",
         "assessing.decisions",
     ),
+    "warm": Verb(
+        "Compile all kernels now, so that no first command waits for them.",
+        "service.warm",
+        "warm",
+    ),
     "verify": Verb(
         "Check signature, files and arithmetic of a privacy statement. Exit status 3 if something does not hold.",
         "assessing.verify",
