@@ -42,6 +42,23 @@ def test_statistics_show_their_error_before_and_after(service, sample, page, con
         assert client.budget(sample).spent == pytest.approx(0.5)
 
 
+def test_synthetic_rows_for_an_attribute_that_will_be_predicted(
+    service, sample, page, console, check_accessible, picture
+):
+    console.sign_in(page, service, service.token("analyst"))
+    button = wizard(page, service, console, sample, "synthetic", epsilon=0.4)
+    page.get_by_role("combobox", name="Attribute to predict").click()
+    page.get_by_role("option", name="smoking").click()
+    expect(page.get_by_text(re.compile("measured (together )?with smoking"))).to_be_visible()
+    check_accessible(page)
+    picture(page, "console-target", full_page=True)
+    expect(button).to_be_enabled()
+    button.click()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
+    expect(page.get_by_text("smoking").first).to_be_visible()
+
+
 def test_tables_are_attacked_by_their_steward(service, sample, page, console, check_accessible):
     console.sign_in(page, service, service.token("steward"))
     wizard(page, service, console, sample, "tables", epsilon=0.3).click()

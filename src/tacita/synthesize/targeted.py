@@ -109,10 +109,10 @@ class Targeted:
         )
 
     def _reason(self, by_class: bool, noise: float, budget: Budget) -> str:
-        rows = f"about {self.people} rows" if self.people else f"{_TYPICAL_ROWS} rows, a typical number"
+        rows = f"about {self.people:,} rows" if self.people else f"{_TYPICAL_ROWS:,} rows (assumed: none are stated)"
         if by_class:
             return f"At {budget} and {rows}, every two attributes are measured together with {self.target}."
-        large = f": noise would be {noise:.1f} times the rows of a level" if math.isfinite(noise) else ""
+        large = f": noise on tables of three is {noise:.1f} times the rows of a level" if math.isfinite(noise) else ""
         return f"At {budget} and {rows}, each attribute is measured with {self.target} alone{large}."
 
     def as_dict(self) -> dict[str, Any]:
