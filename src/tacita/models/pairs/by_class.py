@@ -40,6 +40,7 @@ Array = NDArray[np.float64]
 
 _MOST_COMPONENTS = 4000  # of all levels together
 _FEWEST_COMPONENTS = 20  # of one level
+_KEPT = 0.99  # of the weight of a level
 _LEAST_SHARE = 1e-4  # of a level, so that its tables can be divided by it
 
 
@@ -149,9 +150,11 @@ def _with_target(domain: Domain, target: str, measured: Sequence[_Given]) -> lis
 
 
 def _conditioned(model: Mixture, others: Domain, target: str, level: int, most: int) -> Mixture:
-    """The other attributes given a level, from the components that weigh most."""
+    """The other attributes given a level, from the components that weigh most: nearly all weight, at most so many."""
     weights = model.weights * model.tables[target][:, level]
-    kept = np.sort(np.argsort(-weights, kind="stable")[:most])
+    heaviest = np.argsort(-weights, kind="stable")
+    needed = np.searchsorted(np.cumsum(weights[heaviest]), _KEPT * weights.sum()) + 1
+    kept = np.sort(heaviest[: min(int(needed), most)])
     return Mixture(
         domain=others,
         weights=weights[kept] / weights[kept].sum(),
