@@ -20,7 +20,7 @@ Privacy:  one more or one fewer row moves D by at most 2: n_uv by 1, and n_u n_v
           The three numbers are rounded to a grid, and Laplace noise covers a step more for rounding and one for
           floating point. Measurement and method add up; every method costs at most what is left.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  the measurement takes a tenth of the budget or less.
+Utility:  the measurement takes a twenty-fifth of the budget or less.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = ["MOVES", "Candidates", "MethodChoicePlan", "dependence", "mean_of_tre
 MOVES = 2
 """Most that one row moves the dependence of a pair."""
 
-_MOST_SHARE, _LEAST_SHARE = Fraction(1, 10), Fraction(1, 1000)  # of the budget, for the measurement
+_MOST_SHARE, _LEAST_SHARE = Fraction(1, 25), Fraction(1, 1000)  # of the budget, for the measurement
 _ROWS = Fraction(800)  # epsilon of the measurement times rows: errors of well under a percent of the rows
 _TYPICAL_ROWS = 10_000  # where their number is not public
 _LIKELY = (0.01, 0.3)  # F as a share of rows: where one method is best for all, nothing is measured
