@@ -11,8 +11,8 @@ themselves. So with much noise the tree becomes the product of single attributes
 Privacy:  a pair's score is the L1 distance of its counts from what was released before, so it moves by at most what
           the counts do: m rows, twice that for replace-one, in either direction. Choices and noise add up.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  few tables, so less noise on each. All pairs at once (`Pairs`) did better wherever we measured it; these are
-          for comparison, and for domains with very many pairs.
+Utility:  few tables, so less noise on each: a tree is best for small budgets, for many columns, and where all follows
+          from few pairs; else all pairs at once (`Pairs`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _check_pairs(domain: Domain, names: Key) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanningTree:
-    """Measure single attributes and a tree of pairs."""
+    """Measure single attributes and a tree of pairs, or those pairs of one that stand out from noise."""
 
     attributes: Key | None = None
 
@@ -148,7 +148,7 @@ def _planned(
     split = BudgetSplit.of(budget, unit, neighbours)
     tree = isinstance(recipe, SpanningTree)
     shares = (_TREE_ONES, _TREE_CHOICES) if tree else (_ONES, _CHOICES)
-    rest = 1 - sum(shares)
+    rest = 1 - shares[0] - shares[1]
     return ChosenPlan(
         recipe=recipe,
         domain=domain,
@@ -311,6 +311,6 @@ class ChosenPlan(SynthesisPlan):
             chosen.append(key)
             found += self.measured(engine, source, [key], self.pairs)
             last = len(chosen) == self.rounds
-            size = {} if last else _BETWEEN
+            size: dict[str, Any] = {} if last else _BETWEEN
             current = fit_mixture(domain, measurements_of(found)[0], rng, **size).model
         return current, chosen
