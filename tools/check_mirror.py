@@ -119,7 +119,6 @@ TOGETHER = {
     "synthesize/mobility/test_walk.py": ("walk_model",),
     "synthesize/relational/test_relational.py": ("folder", "related", "engines/linked"),
     "synthesize/test_marginals.py": ("noisy_network", "plan"),
-    "synthesize/test_flaws.py": ("select",),
     "synthesize/test_rules.py": ("ruled",),
     "tables/recoding/test_recoding.py": ("axis", "render"),
 }

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import cycle, groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,7 @@ def fit_mixture(
     components: int = 300,
     fits: int = 3,
     steps: int = 400,
+    spreads: Sequence[float] = (_SPREAD,),
 ) -> Fitted:
     """Fit many components until what is left is noise, and average several fits.
 
@@ -96,6 +97,7 @@ def fit_mixture(
         components: Of each fit.
         fits: Number of fits to average, which evens out what one invented by chance.
         steps: Most steps of a fit.
+        spreads: Standard deviation of the logarithms at the start, one for each fit in turn.
     """
     objective = _Objective(domain, measurements)
     start = _Point.of(_product(domain, measurements))
@@ -107,7 +109,10 @@ def fit_mixture(
     # dependence is fitted too little, at 0.9 weak dependence too much
     enough = 1 - _OVER * max(0.0, 1 - 1 / alone)
     note_step("fitting a mixture")
-    found = [objective.descend(start.spread(components, rng), steps=steps, enough=enough) for _ in range(fits)]
+    found = [
+        objective.descend(start.spread(components, rng, apart), steps=steps, enough=enough)
+        for apart in islice(cycle(spreads), fits)
+    ]
     return Fitted(
         model=Mixture.average([one.model for one in found]),
         loss=float(np.mean([one.loss for one in found])),
@@ -179,10 +184,10 @@ class _Point:
         tables = np.concatenate([model.tables[name].T for name in model.domain.names])
         return cls(_logarithm(model.weights), _logarithm(tables))
 
-    def spread(self, components: int, rng: np.random.Generator) -> _Point:
+    def spread(self, components: int, rng: np.random.Generator, apart: float = _SPREAD) -> _Point:
         """Components with equal weights near a product, which differ at random."""
-        apart = rng.normal(0, _SPREAD, (components, len(self.tables))).T
-        return _Point(np.zeros(components, np.float32), (self.tables + apart).astype(np.float32))
+        moves = rng.normal(0, apart, (components, len(self.tables))).T
+        return _Point(np.zeros(components, np.float32), (self.tables + moves).astype(np.float32))
 
 
 def _logarithm(shares: NDArray[np.float64]) -> Array:

@@ -14,7 +14,7 @@ from tacita.noise import DiscreteGaussian, DiscreteLaplace, Law
 from tacita.plans.additive import shift_event
 from tacita.privacy.budget import Budget, exact
 from tacita.privacy.calibrate import narrowest
-from tacita.privacy.event import Event, Sequence, Zcdp
+from tacita.privacy.event import Event, Pure, Sequence, Zcdp
 from tacita.privacy.selection import ExponentialMechanism
 from tacita.privacy.unit import Neighbours, Unit
 
@@ -57,6 +57,10 @@ class BudgetSplit:
     def table_event(self, law: Law) -> Event:
         """Cost of one table with this noise."""
         return shift_event(law, self.unit.max_rows, self._parts)
+
+    def event(self, share: Fraction) -> Event:
+        """Cost of all that is bought with a share of the amount, however many tables that are."""
+        return Zcdp(rho=share * self.amount) if self.concentrated else Pure(epsilon=share * self.amount)
 
     def choice(self, share: Fraction, times: int) -> ExponentialMechanism:
         """A choice of which so many together cost at most a share of the amount."""

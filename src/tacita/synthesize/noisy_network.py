@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from tacita.domain import Domain
 from tacita.models.fit import fit_network
 from tacita.models.measurement import singles_of
@@ -20,16 +22,30 @@ from tacita.tables.simplex import to_distribution
 __all__ = ["network_of"]
 
 
-def network_of(domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release]) -> BayesianNetwork:
-    """The network with these parents that released counts over families, and over singles, give."""
+def network_of(
+    domain: Domain, parents: Mapping[str, tuple[str, ...]], releases: Sequence[Release], *, shrink: float = 0.0
+) -> BayesianNetwork:
+    """The network with these parents that released counts over families, and over singles, give.
+
+    Args:
+        domain: The attributes.
+        parents: Of each attribute.
+        releases: Tables over single attributes and over families.
+        shrink: Pairs are moved towards independence by this share of what James and Stein's estimate takes off.
+    """
     targets, _, _ = measurements_of(releases)
     singles = singles_of(domain, targets)
-    by_set = {frozenset(release.attributes): release.estimate for release in releases}
+    by_set = {frozenset(target.attributes): target for target in targets}
 
     def table(key: tuple[str, ...]) -> Cells:
         if len(key) == 1:
             return Cells(domain.project(key), singles[key[0]])
-        noisy = by_set[frozenset(key)].project(key)
-        return Cells(noisy.domain, to_distribution(noisy.values.astype(float)))
+        noisy = by_set[frozenset(key)]
+        values = noisy.values
+        if shrink and len(key) == 2:
+            apart = np.outer(*(singles[name] for name in noisy.attributes))
+            off, noise = values - apart, values.size * float(np.mean(noisy.variance))
+            values = apart + max(0.0, 1 - shrink * noise / max(float((off**2).sum()), 1e-300)) * off
+        return Cells(domain.project(noisy.attributes), to_distribution(values)).project(key)
 
     return fit_network(domain, parents, table, repair=lambda cells: cells)

@@ -1,13 +1,18 @@
 """Synthesis from few pairs that are chosen privately.
 
-    SpanningTree   the pairs that single attributes explain worst, as a tree    [McKenna, Miklau, Sheldon 2021: MST]
+    SpanningTree   the pairs that single attributes explain worst, as a tree    [McKenna, Miklau, Sheldon 2021: MST],
+                   or as a forest: no pair is added once all are explained up to noise
     Adaptive       round by round the pair that the model so far explains worst [McKenna et al. 2022: AIM, pairs only]
+
+A pair of a tree is worth its noise if its distance from the product exceeds what noise would put there: a score has
+this subtracted, and to add no pair is a candidate with a score of 0. Attributes in no pair are then measured again, by
+themselves. So with much noise the tree becomes the product of single attributes.
 
 Privacy:  a pair's score is the L1 distance of its counts from what was released before, so it moves by at most what
           the counts do: m rows, twice that for replace-one, in either direction. Choices and noise add up.
           Claim: docs/claims/marginal-synthesis.md
-Utility:  few tables, so less noise on each. All pairs at once (`Pairs`) did better wherever we measured it; these are
-          for comparison, and for domains with very many pairs.
+Utility:  few tables, so less noise on each: a tree is best for small budgets, for many columns, and where all follows
+          from few pairs; else all pairs at once (`Pairs`).
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacita import check
 from tacita.common.plain import plain_fields
@@ -52,7 +58,12 @@ _BETWEEN = {"components": 100, "fits": 1, "steps": 80}
 """The small fit between two rounds."""
 
 _ONES, _CHOICES = Fraction(1, 5), Fraction(1, 5)
-"""Shares of the budget for single attributes and for choosing; the rest is for the pairs."""
+_TREE_ONES, _TREE_CHOICES = Fraction(3, 10), Fraction(1, 10)
+"""Shares of the budget for single attributes and for choosing; the rest is for the pairs. Those of a tree were read off
+generated tables (`bench/generated.py`)."""
+_NOISE = math.sqrt(2 / math.pi)  # mean absolute value of a cell's noise, in standard deviations
+_SHRINK = 0.5  # of the noise of a pair's table is taken off its distance from independence
+_WORTH = 0.5  # share of the noise of its own table that a pair of a tree must exceed
 
 
 def distance(exact: Table, model: Projectable, people: float) -> float:
@@ -73,7 +84,7 @@ def _check_pairs(domain: Domain, names: Key) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanningTree:
-    """Measure single attributes and a tree of pairs."""
+    """Measure single attributes and a tree of pairs, or those pairs of one that stand out from noise."""
 
     attributes: Key | None = None
 
@@ -135,7 +146,9 @@ def _planned(
     reason: str,
 ) -> ChosenPlan:
     split = BudgetSplit.of(budget, unit, neighbours)
-    ones = _ONES if rounds else Fraction(1)
+    tree = isinstance(recipe, SpanningTree)
+    shares = (_TREE_ONES, _TREE_CHOICES) if tree else (_ONES, _CHOICES)
+    rest = 1 - shares[0] - shares[1]
     return ChosenPlan(
         recipe=recipe,
         domain=domain,
@@ -145,30 +158,44 @@ def _planned(
         names=names,
         reason=reason,
         split=split,
-        ones=split.law(ones, len(names)),
-        pairs=split.law(1 - _ONES - _CHOICES, rounds) if rounds else None,
-        choice=split.choice(_CHOICES, rounds) if rounds else None,
+        ones=split.law(shares[0] if rounds else Fraction(1), len(names)),
+        pairs=split.law(rest, rounds) if rounds else None,
+        choice=split.choice(shares[1], rounds) if rounds else None,
         rounds=rounds,
+        rest=rest,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenPlan(SynthesisPlan):
-    """Noise of singles and pairs, and the choices between them."""
+    """Noise of singles and pairs, and the choices between them.
+
+    Attributes:
+        split: Budget that is split.
+        ones: Noise of single attributes.
+        pairs: Noise of a pair, if all rounds take one; less where fewer are measured.
+        choice: Of each round.
+        rounds: Most pairs that are measured.
+        rest: Share of the budget for the pairs.
+    """
 
     split: BudgetSplit
     ones: Law
     pairs: Law | None
     choice: ExponentialMechanism | None
     rounds: int
+    rest: Fraction
 
     @property
     def event(self) -> Event:
-        """Singles, then a choice and a table in each round."""
+        """Singles, then a choice and a table in each round; of a tree the share for all tables, however many."""
         events: list[Event] = [Repeated(event=self.split.table_event(self.ones), count=len(self.names))]
         if self.pairs is not None and self.choice is not None:
             events.append(Repeated(event=self.choice.event, count=self.rounds))
-            events.append(Repeated(event=self.split.table_event(self.pairs), count=self.rounds))
+            if isinstance(self.recipe, SpanningTree):
+                events.append(self.split.event(self.rest))
+            else:
+                events.append(Repeated(event=self.split.table_event(self.pairs), count=self.rounds))
         return in_sequence(*events)
 
     def model(self, engine: Engine, source: Source) -> tuple[Model, float, float, tuple[str, ...]]:
@@ -186,7 +213,7 @@ class ChosenPlan(SynthesisPlan):
         make = self._tree if isinstance(self.recipe, SpanningTree) else self._rounds
         rows = dict(zip(self.names, rows_of(singles), strict=True))
         model, chosen = make(engine, source, domain, tables, singles, product, rows)
-        listed = "; ".join(" x ".join(key) for key in chosen)
+        listed = "; ".join(" x ".join(key) for key in chosen) or "none"
         return model, people, error, (*notes, f"Pairs that were chosen and measured: {listed}.")
 
     def _pick(
@@ -202,7 +229,7 @@ class ChosenPlan(SynthesisPlan):
         """Distance of each table from the model, less what noise would put there."""
         assert self.pairs is not None
         # what the noise of measuring would put there is no reason to measure; it depends on the size alone
-        noise = {key: math.sqrt(2 / math.pi) * self.pairs.std * self.domain.project(key).size for key in keys}
+        noise = {key: _NOISE * self.pairs.std * self.domain.project(key).size for key in keys}
         # a pair counts no more rows than either of its attributes does
         return [distance(tables[key], model, min(rows[name] for name in key)) - noise[key] for key in keys]
 
@@ -216,25 +243,51 @@ class ChosenPlan(SynthesisPlan):
         product: BayesianNetwork,
         rows: dict[str, float],
     ) -> tuple[Model, list[Key]]:
-        assert self.pairs is not None
         assert self.choice is not None
         keys = list(tables)
-        scores = np.array(self._scores(tables, keys, product, rows))  # the product stays the same in all rounds
         place = {name: at for at, name in enumerate(self.names)}
         ends = np.array([[place[name] for name in key] for key in keys])
+        found, noise = self._gains(tables, keys, product, rows)
         piece = np.arange(len(self.names))
         chosen: list[Key] = []
+        alone = list(self.names)
         while len(chosen) < self.rounds:
             step("choosing tables", len(chosen) / self.rounds)
             apart = np.flatnonzero(piece[ends[:, 0]] != piece[ends[:, 1]])
-            at = apart[self.choice.draw(scores[apart], sensitivity=self.split.moves, source=source)]
-            chosen.append(keys[at])
-            one, other = piece[ends[at]]
+            scores = found[apart] - _WORTH * self._rest_law(chosen, alone).std * noise[apart]
+            at = self.choice.draw(np.append(scores, 0.0), sensitivity=self.split.moves, source=source)
+            if at == len(apart):
+                break
+            chosen.append(keys[apart[at]])
+            alone = [name for name in alone if name not in chosen[-1]]
+            one, other = piece[ends[apart[at]]]
             piece[piece == other] = one
-        pairs = self.measured(engine, source, chosen, self.pairs)
+        again = [*chosen, *((name,) for name in alone)]
+        rest = self.measured(engine, source, again, self._rest_law(chosen, alone))
         edges = {frozenset(key) for key in chosen}
         parents = chow_liu(self.names, lambda a, b: 1.0 if frozenset((a, b)) in edges else -1.0)
-        return network_of(domain, parents, [*singles, *pairs]), chosen
+        return network_of(domain, parents, [*singles, *rest], shrink=_SHRINK), chosen
+
+    def _rest_law(self, chosen: list[Key], alone: list[str]) -> Law:
+        """Noise of the chosen pairs and of attributes in none of them: one share of the budget pays for all."""
+        return self.split.law(self.rest, len(chosen) + len(alone))
+
+    def _gains(
+        self, tables: dict[Key, Table], keys: list[Key], product: BayesianNetwork, rows: dict[str, float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Distance of each pair from the product, less the noise of its singles; noise of its own table in deviations.
+
+        What is subtracted depends on sizes and noise only.
+        """
+        sizes = [[self.domain[name].size for name in key] for key in keys]
+        shares = {name: product.project([name]).values for name in self.names}
+        found = []
+        for key, (one, other) in zip(keys, sizes, strict=True):
+            # a pair counts no more rows than either of its attributes does
+            expected = np.outer(*(shares[name] for name in key)) * min(rows[name] for name in key)
+            own = _NOISE * self.ones.std * (one + other)
+            found.append(float(np.abs(tables[key].project(key).values - expected).sum()) - own)
+        return np.array(found), _NOISE * np.array([one * other for one, other in sizes], float)
 
     def _rounds(
         self,
@@ -258,6 +311,6 @@ class ChosenPlan(SynthesisPlan):
             chosen.append(key)
             found += self.measured(engine, source, [key], self.pairs)
             last = len(chosen) == self.rounds
-            size = {} if last else _BETWEEN
+            size: dict[str, Any] = {} if last else _BETWEEN
             current = fit_mixture(domain, measurements_of(found)[0], rng, **size).model
         return current, chosen

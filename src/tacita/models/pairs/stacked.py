@@ -43,6 +43,7 @@ __all__ = ["Stacked", "fit_stacked", "shrink", "tree_of"]
 
 Matrix = NDArray[np.float64]
 
+_SPREADS = (0.5, 0.25, 0.1)  # of the starts: near ones share strength between components, far ones follow trees
 _ADDED = 0.5  # g above: the fit sees a variance of 1.25, the share one of 5
 _USUAL = 0.2  # standard deviation of the shares that are expected; an estimate with this error is halved
 _LEAST_SHARE = 0.01
@@ -86,7 +87,7 @@ def fit_stacked(
         rng: For starts and added noise; they need no secrecy.
         components, fits, steps: See `fit_mixture`.
     """
-    fitted = fit_mixture(domain, measurements, rng, components=components, fits=fits, steps=steps)
+    fitted = fit_mixture(domain, measurements, rng, components=components, fits=fits, steps=steps, spreads=_SPREADS)
     if len(domain.names) == 1:
         return Stacked(model=fitted.model, loss=fitted.loss, hidden=fitted.hidden)
     if fitted.hidden or len(domain.names) < 3:
