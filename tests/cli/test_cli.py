@@ -218,6 +218,30 @@ def test_collect(folder):
     assert run("collect", "plan", *ask[:2], *ask[4:]).code == 2
 
 
+def test_collect_in_two_phases(folder):
+    ask = ("-s", "people.yaml", "--by", "age,sex", "--respondents", "3000", "--epsilon", "2", "--mode", "tables")
+    two = (*ask, "--phases", "two", "--first", "0.4")
+    planned = json.loads(good("collect", "plan", *two, "--json"))
+    assert (planned["phases"], planned["first"]) == (2, 0.4)
+    assert "first 1,200 respondents" in " ".join(good("collect", "plan", *two).split())
+    assert json.loads(good("collect", "plan", *ask, "--phases", "auto", "--json"))["phases"] in (1, 2)
+    assert json.loads(good("collect", "simulate", "people.csv", *two, "--json"))["simulated"]
+    state = ("--state", "sqlite:///phases.db", "--minimum", "1", "--title", "x")
+    assert json.loads(good("collect", "create", *two, *state, "--json"))["first_respondents"] == 1200
+    assert "Phase 1 of 2" in good("collect", "create", *two, *state, "--id", "again")
+    for wrong, says in (
+        (("--phases", "three"), "phases"),
+        (("--first", "0"), "first"),
+        (("--channel", "rr"), "channel"),
+        (("--mode", "singles"), "phases"),
+    ):
+        done = run("collect", "plan", *two, *wrong)
+        assert (done.code, says in done.err) == (2, True)
+    done = run("collect", "create", *two, *state, "--block", "100")
+    assert done.code == 2
+    assert "rounds" in done.err
+
+
 def test_tokens(folder):
     made = json.loads(good("token", "create", "ada", "--role", "analyst", "--dataset", "people", "--json"))
     assert made["token"].startswith("tct_")

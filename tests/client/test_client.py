@@ -183,6 +183,11 @@ def test_all_verbs(server: Server, admin: Client, tmp_path: Path) -> None:
     smokes = Domain(attributes=[Boolean(name="smokes")])
     planned = admin.plan_campaign(smokes, [["smokes"]], epsilon=1.0, respondents=100)
     assert planned.epsilon_exact <= 1.0
+    both = Domain(attributes=[Boolean(name="smokes"), Boolean(name="drinks")])
+    asked = {"epsilon": 1.0, "respondents": 4000, "mode": "tables", "phases": "two"}
+    assert admin.plan_campaign(both, [["smokes", "drinks"]], **asked).phases == 2
+    phased = admin.create_campaign(both, [["smokes", "drinks"]], title="Habits", first=0.5, draft=True, **asked)
+    assert phased.first_respondents == 2000
     draft = admin.create_campaign(
         smokes, [["smokes"]], epsilon=1.0, respondents=100, title="Smoking", minimum=3, draft=True
     )

@@ -61,8 +61,8 @@ class CampaignCalls(Calls):
             title: What respondents see.
             epsilon: What answering may cost each of them.
             respondents: How many are expected.
-            options: mode, answers, channel, dependence, minimum, closes, rounds, stop, keep_reports, draft, id; see
-                the reference of the route.
+            options: mode, answers, channel, dependence, phases, first, minimum, closes, rounds, stop,
+                keep_reports, draft, id; see the reference of the route.
         """
         body = _collection(domain, tables, epsilon, respondents) | {"title": title} | options
         return CampaignInfo.model_validate_json(self._post("/v1/campaigns", body))

@@ -40,6 +40,8 @@ async def design_of(
         if domain.project(key).size > most:
             raise InvalidInput(f"must have at most {most} cells each", field="tables", value=", ".join(key))
     estimate = planning_seconds(domain, workload, respondents=body.respondents, mode=body.mode, answers=body.answers)
+    if body.phases == "auto":
+        estimate *= 3
     check_cost(estimate, role=token.role, hint=_HINT)
     compute = partial(
         plan_collection,
@@ -52,6 +54,8 @@ async def design_of(
         channel=body.channel,
         dependence=body.dependence,
         penalty=body.penalty,
+        phases=body.phases,
+        first=body.first,
         floor=body.rounds.floor if isinstance(body, NewCampaign) and body.rounds else Rounds(size=1).floor,
     )
     return await services.computing.run(compute, estimate=estimate, principal=token.principal, request=request)

@@ -39,7 +39,7 @@ def answer_campaign(campaigns: Campaigns, id: str, codes: Mapping[str, NDArray[A
     people = len(next(iter(codes.values())))
     lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
     for drawn, view in enumerate(views):
-        for number in view:
+        for number in view if (lot == drawn).any() else ():
             asked = campaign.design.questions[number]
             own = {name: np.asarray(codes[name])[lot == drawn] for name in asked.attributes}
             for body in _packed(campaign, number, asked, own):

@@ -15,6 +15,7 @@ __all__ = [
     "BlindSignature",
     "BlockInfo",
     "BlockModel",
+    "BlockTable",
     "CampaignInfo",
     "CampaignQuestion",
     "CollectionPlan",
@@ -59,6 +60,14 @@ class CollectionPlan(RequestModel):
         default="distance",
         description="For the channel optimal: cost of reporting one cell for another. Places apart on ordered "
         "attributes (distance), their square (squared), or 1 for every wrong cell (exact).",
+    )
+    phases: Literal["auto", "one", "two"] = Field(
+        default="one",
+        description="Two phases: after a first share of the respondents, the others are asked what the first reports "
+        "show to be worth asking. auto: where the expected error is smaller.",
+    )
+    first: float = Field(
+        default=0.3, ge=0.05, le=0.95, description="With two phases: the share of the respondents in the first."
     )
 
 
@@ -126,6 +135,8 @@ class PlannedCollection(ResponseModel):
     epsilon: float
     epsilon_exact: float
     respondents: int
+    phases: int = Field(description="2 where a second block follows from the first one's reports.")
+    first: float | None = Field(description="Share of the respondents in the first of two phases.")
     questions: list[PlannedQuestion]
     predictions: list[dict[str, Any]]
 
@@ -157,6 +168,8 @@ class CampaignInfo(ResponseModel):
     received: int = Field(description="Reports that counted.")
     respondents: int = Field(description="People who answered; one may send several reports.")
     epsilon: float = Field(description="The most that answering costs a respondent, exact, rounded up.")
+    phases: int = Field(description="2 where block 2 follows from the reports of block 1.")
+    first_respondents: int | None = Field(description="The number after whom the second phase begins.")
     participation: Literal["open", "invited"]
     influence: str = Field(description="How far one sender can move a table.")
     terms: dict[str, Any]
@@ -195,6 +208,13 @@ class TallyInfo(ResponseModel):
     reports: list[str] = Field(description="Ids of the reports that the counts hold.")
 
 
+class BlockTable(RequestModel):
+    """One table of a second phase, and the share of its respondents."""
+
+    attributes: list[str] = Field(min_length=1)
+    share: float = Field(gt=0, le=1)
+
+
 class BlockModel(RequestModel):
     """The questions of a block, as the leading aggregator of the campaign has opened it."""
 
@@ -202,6 +222,7 @@ class BlockModel(RequestModel):
     campaign: str
     block: int
     questions: list[dict[str, Any]]
+    tables: list[BlockTable] | None = Field(default=None, description="Of a second phase: what each question is about.")
 
 
 class BlockInfo(ResponseModel):
@@ -211,6 +232,7 @@ class BlockInfo(ResponseModel):
     campaign: str
     block: int
     questions: list[dict[str, Any]]
+    tables: list[BlockTable] | None = Field(default=None, description="Of a second phase: what each question is about.")
 
 
 class NewInvitations(RequestModel):

@@ -15,9 +15,11 @@ from tacita.cli.collecting.collect import (
     Channel,
     Dependence,
     Epsilon,
+    FirstShare,
     Mode,
     Pairs,
     PenaltyName,
+    PhasesOption,
     Respondents,
     app,
     show_design,
@@ -27,6 +29,7 @@ from tacita.cli.parts import show
 from tacita.cli.parts.files import JSON, check_files
 from tacita.cli.parts.options import Json, SchemaFile, State, database_of
 from tacita.collect.campaigns import Campaign, Campaigns, Rounds, Terms
+from tacita.collect.planning.phases import FIRST
 from tacita.collect.planning.plan import DEPENDENCE, plan_collection
 from tacita.collect.planning.stopping import StopRule
 from tacita.common.whole import write_text
@@ -69,9 +72,13 @@ def _show(campaign: Campaign) -> None:
             f"{rule.planned:,} respondents, {campaign.respondents:,} so far; the next look is at "
             f"{rule.size_of(max(rule.due(campaign.respondents), campaign.looks) + 1):,}"
         )
+    if campaign.design.first is not None:
+        following = f"the second begins after {campaign.design.first_respondents:,} respondents"
+        show.say(f"Phase {campaign.block} of 2" + (f"; {following}" if campaign.block == 1 else ""))
     show.say(campaign.as_dict()["influence"])
     show.say(f"Fingerprint {campaign.fingerprint}: publish it, so that respondents can compare what their page shows.")
-    title = "Questions" if campaign.terms.rounds is None else f"Questions of block {campaign.block}"
+    one = campaign.terms.rounds is None and campaign.design.first is None
+    title = "Questions" if one else f"Questions of block {campaign.block}"
     show.grid(title, ("id", "asks", "channel", ">cells", ">reports", ">one_report"), rows)
 
 
@@ -121,6 +128,8 @@ def create(
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     penalty: PenaltyName = "distance",
+    phases: PhasesOption = "one",
+    first: FirstShare = FIRST,
     minimum: Annotated[int, typer.Option(help="Least number of answers to a table before it is published.")] = 100,
     closes: Annotated[str | None, typer.Option(help="Time at which it closes by itself.")] = None,
     block: Annotated[
@@ -167,6 +176,8 @@ def create(
         dependence=dependence,
         penalty=penalty,
         floor=floor,
+        phases=phases,
+        first=first,
     )
     terms = Terms(
         minimum=minimum,

@@ -16,7 +16,8 @@ from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.collect.estimating.means import CollectedMean, collected_means
 from tacita.collect.estimating.tally import simulate as simulate_collection
 from tacita.collect.planning.design import CollectionDesign
-from tacita.collect.planning.plan import DEPENDENCE, plan_collection
+from tacita.collect.planning.phases import FIRST, simulate_phases
+from tacita.collect.planning.plan import DEPENDENCE, Phases, plan_collection
 from tacita.collect.planning.sizing import half_widths, respondents_planned
 from tacita.collect.planning.stopping import StopRule
 from tacita.common.number_text import number
@@ -31,9 +32,11 @@ __all__ = [
     "Channel",
     "Dependence",
     "Epsilon",
+    "FirstShare",
     "Mode",
     "Pairs",
     "PenaltyName",
+    "PhasesOption",
     "Respondents",
     "app",
     "show_design",
@@ -76,6 +79,15 @@ PenaltyName = Annotated[
         "attributes. squared: their square. exact: 1 for every wrong cell.",
     ),
 ]
+PhasesOption = Annotated[
+    Phases,
+    typer.Option(
+        "--phases",
+        help="two: after a first share of the respondents, ask the others what the first reports show to be worth "
+        "asking. auto: two where the expected error is smaller.",
+    ),
+]
+FirstShare = Annotated[float, typer.Option("--first", help="With two phases: share of the respondents in the first.")]
 Dependence = Annotated[
     float, typer.Option(help="Expected distance of tables from independence (total variation). Your own guess.")
 ]
@@ -109,6 +121,11 @@ def show_design(design: CollectionDesign) -> None:
     if any(predicted.mean for predicted in design.predict()):
         show.say("The error of a mean is its standard error, as a share of the range of the number.")
     show.say(design.why + ".")
+    if design.first is not None:
+        show.say(
+            f"Two phases: these questions for the first {design.first_respondents:,} respondents. Numbers of answers "
+            "and errors are those of one phase."
+        )
     if design.rehearsed is not None:
         show.say(f"Expected distance of a published table from the truth: {number(design.rehearsed, share=True)}.")
 
@@ -153,6 +170,8 @@ def plan(
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     penalty: PenaltyName = "distance",
+    phases: PhasesOption = "one",
+    first: FirstShare = FIRST,
     half_width: Annotated[
         float | None, typer.Option(help="Compute the respondents needed to know every share to within this.")
     ] = None,
@@ -170,6 +189,8 @@ def plan(
         channel=channel,
         dependence=dependence,
         penalty=penalty,
+        phases=phases,
+        first=first,
     )
     found = None if half_width is None else _needed(design, half_width)
     if json:
@@ -204,6 +225,8 @@ def simulate(
     channel: Channel = "auto",
     dependence: Dependence = DEPENDENCE,
     penalty: PenaltyName = "distance",
+    phases: PhasesOption = "one",
+    first: FirstShare = FIRST,
     seed: Annotated[int, typer.Option(help="The same seed gives the same collection.")] = 0,
     table: TableName = None,
     json: Json = False,
@@ -221,8 +244,11 @@ def simulate(
         channel=channel,
         dependence=dependence,
         penalty=penalty,
+        phases=phases,
+        first=first,
     )
-    tally = simulate_collection(design, engine_of(data, domain, table), SeededSource(seed))
+    run = simulate_collection if design.first is None else simulate_phases
+    tally = run(design, engine_of(data, domain, table), SeededSource(seed))
     means = collected_means(tally)
     if all(question.asks_mean for question in design.questions):
         _show_simulated_means(design, means, json)

@@ -15,10 +15,20 @@ from tacita.collect.channels.wiring import wire_of
 from tacita.collect.device.device import USUAL_LIMITS
 from tacita.collect.device.question import SLACK, Ask, Question, fingerprint
 from tacita.collect.planning.design import Asked, CollectionDesign
+from tacita.collect.planning.phases import check_phases
 from tacita.domain import Domain
 from tacita.errors import InvalidInput
 
-__all__ = ["Campaign", "Form", "State", "check_limits", "check_rounds", "check_title", "question_of"]
+__all__ = [
+    "Campaign",
+    "Form",
+    "State",
+    "check_limits",
+    "check_rounds",
+    "check_title",
+    "check_two_phases",
+    "question_of",
+]
 
 OPEN = (
     "Open: anyone may send reports, so how far one sender can move a table is not bounded. "
@@ -150,7 +160,10 @@ class Campaign:
         return self.terms.closes is not None and moment >= self.terms.closes
 
     def is_due(self, moment: dt.datetime) -> bool:
-        """Whether its block is full, or has waited long enough."""
+        """Whether its block is full, or has waited long enough; a first phase never waits for a clock."""
+        if self.design.first is not None:
+            full = self.block == 1 and self.reports_of_block >= self.design.first_respondents
+            return full and self.block_opened is not None and not self.terms.follows
         rounds = self.terms.rounds
         if rounds is None or self.block_opened is None or self.terms.follows:
             return False
@@ -170,6 +183,8 @@ class Campaign:
             "received": self.reports,
             "respondents": self.respondents,
             "epsilon": self.design.epsilon_upper,
+            "phases": 1 if self.design.first is None else 2,
+            "first_respondents": None if self.design.first is None else self.design.first_respondents,
             "participation": "invited" if self.terms.invited else "open",
             "influence": INVITED if self.terms.invited else OPEN,
             "terms": self.terms.as_dict(),
@@ -246,6 +261,26 @@ def check_limits(design: CollectionDesign) -> None:
                 value=loss,
                 hint="Plan with a smaller epsilon, or declare raised limits if respondents have raised theirs",
             )
+
+
+def check_two_phases(design: CollectionDesign, terms: Terms) -> None:
+    """Refuse two phases where the second could not follow from the first, and beside terms that plan one design."""
+    if design.first is None:
+        return
+    check_phases(design)
+    for name in ("rounds", "stop"):
+        if getattr(terms, name) is not None:
+            rule = "is for one phase: what the second phase asks is not known yet"
+            raise InvalidInput(rule, field=name, hint="Plan one phase, or leave it out")
+    most = max(round(design.first_respondents * question.share) for question in design.questions)
+    if most < terms.minimum:
+        raise InvalidInput(
+            f"must be at most {most:,}: no table would have more answers when the second phase begins",
+            field="minimum",
+            value=terms.minimum,
+            hint="The second design reveals which tables depend, so it uses those only that may be published. Plan one "
+            "phase, fewer tables or more respondents",
+        )
 
 
 def check_rounds(design: CollectionDesign, rounds: Rounds | None) -> None:

@@ -18,7 +18,15 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from tacita.collect.campaigns.campaign import Campaign, Form, check_limits, check_rounds, check_title, question_of
+from tacita.collect.campaigns.campaign import (
+    Campaign,
+    Form,
+    check_limits,
+    check_rounds,
+    check_title,
+    check_two_phases,
+    question_of,
+)
 from tacita.collect.campaigns.intake import (
     Accepted,
     Batch,
@@ -33,13 +41,14 @@ from tacita.collect.campaigns.invitations import TokenKey, count_codes, make_cod
 from tacita.collect.campaigns.seen import SeenReports, number_of, stored_ids
 from tacita.collect.campaigns.terms import Terms
 from tacita.collect.channels.following import next_channel
-from tacita.collect.channels.protocol import About, respondents_of
+from tacita.collect.channels.protocol import About, Channel, respondents_of
 from tacita.collect.channels.wiring import channel_of, unpack_answers
 from tacita.collect.device.question import Question, shard_of
 from tacita.collect.device.refusal import is_integer
 from tacita.collect.estimating.pooled import pool_tables
 from tacita.collect.estimating.tally import Participation, Tally
 from tacita.collect.planning.design import Asked, CollectionDesign
+from tacita.collect.planning.phases import second_design
 from tacita.collect.planning.sizing import plan_stop
 from tacita.domain import Domain
 from tacita.errors import Conflict, InvalidInput, TacitaError, UnknownName
@@ -92,11 +101,12 @@ class Campaigns:
             principal: Who makes it.
         """
         terms = terms or Terms()
-        if terms.stop is not None:  # the sizes of all looks are fixed before the first report
+        if terms.stop is not None and design.first is None:  # the sizes of all looks are fixed before the first report
             terms = replace(terms, stop=plan_stop(design, terms.stop, least=terms.minimum))
         design.domain.require_public()
         check_title(title)
         check_rounds(design, terms.rounds)
+        check_two_phases(design, terms)
         if not terms.raised_limits:
             check_limits(design)
         id = id or f"cp_{uuid.uuid4().hex}"
@@ -109,6 +119,7 @@ class Campaigns:
                 "mode": design.mode,
                 "wanted": design.wanted,
                 "penalty": design.penalty,
+                "first": design.first,
             },
             "why": design.why,
         }
@@ -132,7 +143,7 @@ class Campaigns:
                 signer = TokenKey.new()
                 signer.save(connection, number_of(connection, id))
                 key = signer.public
-            self._ask(connection, id, design, terms, key, block=1)
+            self._store_questions(connection, id, design, terms, key, block=1, known=0)
             append(connection, "campaign-made", id, principal, title=title, epsilon=design.epsilon_upper)
         return self.get(id)
 
@@ -258,7 +269,7 @@ class Campaigns:
                 self.advance(id)
         outcomes = count(self._database, self._seen, batches)
         for id, form in forms.items():
-            if form.terms.rounds or form.terms.stop:
+            if form.terms.rounds or form.terms.stop or form.design.first is not None:
                 self._try_to_advance(id)
         return outcomes
 
@@ -279,6 +290,8 @@ class Campaigns:
             campaign.is_over(moment) or campaign.is_due(moment) or self._look_is_due(campaign)
         ):
             return campaign
+        # computed before the lock is taken: senders do not wait for it, and only the first to come here opens it
+        second = self._second_phase(campaign) if campaign.design.first is not None else None
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
             if campaign.state == "open" and campaign.is_over(moment):
@@ -286,7 +299,10 @@ class Campaigns:
             elif campaign.state == "open" and self._look_is_due(campaign) and self._accurate(connection, campaign):
                 self._close(connection, campaign, "accurate enough", _ITSELF)
             elif campaign.state == "open" and campaign.is_due(moment):
-                self._next_block(connection, campaign)
+                if second is None:
+                    self._next_block(connection, campaign)
+                else:
+                    self._open_block(connection, campaign, second)
         return self.get(id)
 
     def _look_is_due(self, campaign: Campaign) -> bool:
@@ -308,6 +324,14 @@ class Campaigns:
             return False
         wanted = [tables.project(key) for key in rule.tables or tables]
         return rule.look_at(wanted, look, respondents=campaign.respondents).stop
+
+    def _second_phase(self, campaign: Campaign) -> Sequence[Asked]:
+        """The questions of the second phase, from the tables that may be published; the promise stays."""
+        with self._database.snapshot() as connection:
+            campaign = self._load(connection, campaign.id)
+            tally = self._tally(connection, campaign, published=True)
+        left = campaign.design.respondents - campaign.respondents
+        return second_design(tally, respondents=max(left, 1)).questions
 
     def _next_block(self, connection: sa.Connection, campaign: Campaign) -> None:
         """Ask the same combinations through channels that follow the learnt tables; the promise stays."""
@@ -335,13 +359,18 @@ class Campaigns:
         self._open_block(connection, campaign, again)
 
     def _open_block(self, connection: sa.Connection, campaign: Campaign, again: Sequence[Asked]) -> None:
-        """Ask the combinations of the block before through other channels, in the same views."""
+        """Ask the combinations of the block before through other channels, in the same views; or others, one each."""
         block = campaign.block + 1
+        if campaign.design.first is not None:
+            design = replace(campaign.design, questions=tuple(again), views=())
+            self._ask(connection, campaign, design, block=block)
+            self._set(connection, campaign.id, block=block, block_opened=now())
+            return
         views = tuple(campaign.design.view_shares(campaign.block))
         first = min(number for view in views for number in view)
         moved = tuple(tuple(number - first for number in view) for view in views)
         design = replace(campaign.design, questions=tuple(again), views=moved)
-        self._ask(connection, campaign.id, design, campaign.terms, campaign.form.key, block=block)
+        self._ask(connection, campaign, design, block=block)
         self._set(connection, campaign.id, block=block, block_opened=now())
 
     # -- what came out ------------------------------------------------------------------------------------------------
@@ -404,12 +433,15 @@ class Campaigns:
         """
         with self._database.writing() as connection:
             campaign = self._load(connection, id, lock=True)
-            if campaign.state != "open" or campaign.terms.rounds is None or not campaign.terms.follows:
-                rule = "must be open, run in rounds, and follow another aggregator"
+            blocks = campaign.terms.rounds is not None or campaign.design.first is not None
+            if campaign.state != "open" or not blocks or not campaign.terms.follows:
+                rule = "must be open, run in blocks, and follow another aggregator"
                 raise Conflict(rule, field="campaign", value=id)
             if exported == _block(campaign):
                 return campaign
-            self._open_block(connection, campaign, _adopted(campaign, exported))
+            phased = campaign.design.first is not None
+            asked = _adopted_phase(campaign, exported) if phased else _adopted(campaign, exported)
+            self._open_block(connection, campaign, asked)
             append(connection, "block-adopted", id, principal, title=campaign.title, block=campaign.block + 1)
         return self.get(id)
 
@@ -472,10 +504,23 @@ class Campaigns:
 
     # -- inside a transaction -----------------------------------------------------------------------------------------
 
-    def _ask(
-        self, connection: sa.Connection, id: str, design: CollectionDesign, terms: Terms, key: str | None, *, block: int
+    def _ask(self, connection: sa.Connection, campaign: Campaign, design: CollectionDesign, *, block: int) -> None:
+        """Store the questions of a further block."""
+        form, known = campaign.form, len(campaign.questions)
+        self._store_questions(connection, form.id, design, form.terms, form.key, block=block, known=known)
+
+    def _store_questions(
+        self,
+        connection: sa.Connection,
+        id: str,
+        design: CollectionDesign,
+        terms: Terms,
+        key: str | None,
+        *,
+        block: int,
+        known: int,
     ) -> None:
-        """Store the questions of a block, with empty tallies."""
+        """Store the questions of a block after those that are known, with empty tallies."""
         number_of_view = {number: place for place, view in enumerate(design.views) for number in view}
         rows, empty = [], []
         for number, asked in enumerate(design.questions):
@@ -485,7 +530,7 @@ class Campaigns:
                 {
                     "campaign": id,
                     "id": question.question,
-                    "number": (block - 1) * len(design.questions) + number,
+                    "number": known + number,
                     "block": block,
                     "view": number_of_view[number],
                     "share": asked.share,
@@ -588,8 +633,42 @@ def _design(
 
 def _block(campaign: Campaign) -> dict[str, Any]:
     pairs = zip(campaign.questions, campaign.design.questions, strict=True)
-    asked = [question.to_dict() for question, asked in pairs if asked.block == campaign.block]
-    return {"tacita": "block/1", "campaign": campaign.id, "block": campaign.block, "questions": asked}
+    held = [(question, asked) for question, asked in pairs if asked.block == campaign.block]
+    found: dict[str, Any] = {"tacita": "block/1", "campaign": campaign.id, "block": campaign.block}
+    found["questions"] = [question.to_dict() for question, _ in held]
+    if campaign.design.first is not None:  # a second phase asks for other tables, in other shares
+        found["tables"] = [{"attributes": list(asked.attributes), "share": asked.share} for _, asked in held]
+    return found
+
+
+def _adopted_phase(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:
+    """Return the questions of the second phase; refuse what is not about this campaign's attributes and promise."""
+    listed, tables, domain = exported.get("questions"), exported.get("tables"), campaign.design.domain
+    whole = exported.get("tacita") == "block/1" and exported.get("campaign") == campaign.id and campaign.block == 1
+    lists = isinstance(listed, list) and isinstance(tables, list) and len(listed) == len(tables) > 0
+    if not whole or exported.get("block") != 2 or not lists:
+        raise InvalidInput("must be block 2 of this campaign, as the first aggregator exports it", field="block")
+    assert isinstance(listed, list)
+    assert isinstance(tables, list)
+    found = []
+    for number, (data, table) in enumerate(zip(listed, tables, strict=True)):
+        field = f"block.questions[{number}]"
+        names, share = (table.get("attributes"), table.get("share")) if isinstance(table, dict) else (None, None)
+        known = isinstance(names, list) and len({*map(str, names)} & {*domain.names}) == len(names) > 0
+        if not known or isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise InvalidInput("must ask about attributes of this campaign, in shares", field=field)
+        assert isinstance(names, list)
+        question = Question.from_dict(data)
+        asked = Asked(
+            attributes=tuple(names), channel=channel_of(question.channel, question.cells), share=float(share), block=2
+        )
+        promise, aggregators = campaign.design.epsilon, campaign.terms.aggregators
+        same = question == question_of(campaign.id, number, asked, domain, promise, aggregators)
+        if not same or not isinstance(asked.channel, Channel):
+            raise InvalidInput("must ask what this campaign asks", field=field)
+        found.append(asked)
+    replace(campaign.design, questions=tuple(found), views=())  # refuses shares that do not sum to 1, and repetitions
+    return found
 
 
 def _adopted(campaign: Campaign, exported: Mapping[str, Any]) -> list[Asked]:

@@ -19,7 +19,7 @@ Privacy: post-processing of reports; nothing is spent.   Claim page: docs/claims
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from scipy.special import expit
 
 from tacita.collect.estimating.interactions import Interactions
 
-__all__ = ["kept_shares", "shrink_singles"]
+__all__ = ["TwoGroups", "kept_shares", "shrink_singles"]
 
 Array = NDArray[np.float64]
 
@@ -80,6 +80,59 @@ def _towards_mean(values: Array, variances: Array) -> Array:
     return np.asarray(centre + (spread / (spread + variances))[:, None] * (values - centre))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwoGroups:
+    """The law of some rests: each is 0 with probability 1 - share, else normal with variance `spread` in each number.
+
+    Attributes:
+        share: Of the rests that are not 0. spread: Their variance.
+        odds: Logarithm of the odds that each is not 0.
+        squares: Sum of squares of each rest. free: Its free numbers. noise: Variance of each of them.
+    """
+
+    share: float
+    spread: float
+    odds: Array = field(repr=False)
+    squares: Array = field(repr=False)
+    free: Array = field(repr=False)
+    noise: Array = field(repr=False)
+
+    @classmethod
+    def fit(cls, squares: Sequence[float], free: Sequence[int], variances: Sequence[float]) -> TwoGroups:
+        """The share and the variance that make all rests most likely."""
+        total, count, noise = (np.asarray(each, float) for each in (squares, free, variances))
+        share, spread = 0.5, max(float(np.mean(total / count - noise)), float(noise.mean()) * 0.1)
+        for _ in range(_STEPS):
+            seen = expit(_odds(total, count, noise, share, spread))
+            # the variance that these would have, given which of them are not 0
+            second = (spread / (spread + noise)) ** 2 * total + count * spread * noise / (spread + noise)
+            before = share, spread
+            share = float(np.clip(seen.mean(), 1e-3, 1 - 1e-9))
+            spread = float((seen * second).sum() / max((seen * count).sum(), 1e-300))
+            if abs(share - before[0]) < _CLOSE and abs(spread - before[1]) < _CLOSE * spread:
+                break
+        odds = _odds(total, count, noise, share, spread)
+        return cls(share=share, spread=spread, odds=odds, squares=total, free=count, noise=noise)
+
+    @property
+    def gain(self) -> float:
+        """Of the logarithm of the likelihood, over all rests being 0."""
+        return float((np.logaddexp(0.0, self.odds) + np.log1p(-self.share)).sum())
+
+    @property
+    def kept(self) -> Array:
+        """The share of a rest that is kept where it is not 0."""
+        return self.spread / (self.spread + self.noise)
+
+    @property
+    def uncertain(self) -> Array:
+        """The expected squared error of the posterior mean of each rest."""
+        likely = expit(self.odds)
+        return np.asarray(
+            likely * self.free * self.kept * self.noise + likely * (1 - likely) * self.kept**2 * self.squares
+        )
+
+
 def kept_shares(squares: Sequence[float], free: Sequence[int], variances: Sequence[float]) -> Array:
     """The share of each rest that is kept, by the law of all of them.
 
@@ -91,19 +144,8 @@ def kept_shares(squares: Sequence[float], free: Sequence[int], variances: Sequen
     total, count, noise = (np.asarray(each, float) for each in (squares, free, variances))
     if total.size < _FEWEST:
         return np.asarray(np.clip(1 - count * noise / np.maximum(total, 1e-300), 0.0, None))
-    share, spread = 0.5, max(float(np.mean(total / count - noise)), float(noise.mean()) * 0.1)
-    for _ in range(_STEPS):
-        seen = expit(_odds(total, count, noise, share, spread))
-        # the variance that these would have, given which of them are not 0
-        second = (spread / (spread + noise)) ** 2 * total + count * spread * noise / (spread + noise)
-        before = share, spread
-        share = float(np.clip(seen.mean(), 1e-3, 1 - 1e-9))
-        spread = float((seen * second).sum() / max((seen * count).sum(), 1e-300))
-        if abs(share - before[0]) < _CLOSE and abs(spread - before[1]) < _CLOSE * spread:
-            break
-    odds = _odds(total, count, noise, share, spread)
-    gain = float((np.logaddexp(0.0, odds) + np.log1p(-share)).sum())  # of the likelihood, over all being 0
-    return np.asarray(expit(gain - _PARAMETERS) * expit(odds) * spread / (spread + noise))
+    groups = TwoGroups.fit(squares, free, variances)
+    return np.asarray(expit(groups.gain - _PARAMETERS) * expit(groups.odds) * groups.kept)
 
 
 def _odds(total: Array, count: Array, noise: Array, share: float, spread: float) -> Array:

@@ -58,12 +58,14 @@ class Evidence:
         values: The unbiased estimate of each table; cells may be negative and tables may disagree.
         sources: What each was measured through.
         wanted: Tables that the owner asked for, some of them inside larger ones that were measured.
+        phased: Whether a second phase measured some tables far better than others.
     """
 
     domain: Domain = field(repr=False)
     values: Mapping[Key, Array] = field(repr=False)
     sources: Mapping[Key, Source] = field(repr=False)
     wanted: tuple[Key, ...] = ()
+    phased: bool = False
 
     @classmethod
     def of(cls, tally: Tally) -> Evidence:
@@ -78,7 +80,8 @@ class Evidence:
             values[key] = np.asarray(pooled.frequencies).reshape(shape)
             reports = tuple(c.estimate(seen).respondents for c, seen in parts)
             sources[key] = Source(tuple(channels), reports)
-        return cls(domain=domain, values=values, sources=sources, wanted=tally.design.wanted)
+        phased = tally.design.first is not None
+        return cls(domain=domain, values=values, sources=sources, wanted=tally.design.wanted, phased=phased)
 
     def covariance(self, key: Key, at: Array | None = None) -> Covariance:
         """The covariance of a measured table if `at`, made possible, is the truth; the measured table by default."""

@@ -41,7 +41,7 @@ from tacita.tables.cells import Cells
 from tacita.tables.release import Release, Releases
 from tacita.tables.uncertainty import Correlated, Covariance
 
-__all__ = ["Pooling", "pool_tables"]
+__all__ = ["Pooling", "combine_phases", "pool_tables"]
 
 Array = NDArray[np.float64]
 Tables = Mapping[Key, Array]
@@ -63,9 +63,67 @@ def pool_tables(tally: Tally, pooling: Pooling | None = None) -> Releases:
         tally: What was counted.
         pooling: Of its evidence, where it was computed before.
     """
+    if tally.design.first is not None and tally.of_block(1) and tally.of_block(2):
+        return combine_phases(tally.of_block(1), tally.of_block(2))
     pooling = pooling or Pooling.of(Evidence.of(tally))
     raw = tally.releases(at=pooling.tables)
     return Releases(_published(release, pooling) for release in raw.values())
+
+
+def combine_phases(first: Tally, second: Tally) -> Releases:
+    """Pool each phase by itself, then combine each table of both with weights that hold for any second design.
+
+    The second phase's numbers of reports follow from the first one's reports, so that weights by their variances would
+    be correlated with the errors of the first. With w_1, w_2 the roots of the planned shares and s_b the mean standard
+    deviation of the table in phase b,
+
+        estimate = a x_1 + (1 - a) x_2,    a = (w_1 / s_1) / (w_1 / s_1 + w_2 / s_2)
+
+    has an error proportional to w_1 e_1 / s_1 + w_2 e_2 / s_2: given the first phase, e_2 / s_2 is standard normal
+    whatever the design is, so that the sum is normal with variance 1 [Lehmacher, Wassmer 1999]. A table that only one
+    phase holds is that of this phase.
+    """
+    share = first.design.first
+    assert share is not None
+    design, phases = first.design, [_of_phase(first), _of_phase(second)]
+    keys: dict[frozenset[str], Key] = {}
+    for key in [
+        *(key for found in phases for key in found),
+        *design.wanted,
+        *((name,) for name in design.domain.names),
+    ]:
+        keys.setdefault(frozenset(key), tuple(key))
+    held = [(key, [found.project(key) for found in phases if found.supports(key)]) for key in keys.values()]
+    weights = (np.sqrt(share), np.sqrt(1 - share))
+    return Releases(_combined(both, weights) if len(both) == 2 else both[0] for _, both in held if both)
+
+
+def _of_phase(tally: Tally) -> Releases:
+    pooling = Pooling.of(Evidence.of(tally))
+    return Releases(_published(release, pooling) for release in tally.releases(at=pooling.tables).values())
+
+
+def _combined(both: Sequence[Release], planned: Sequence[float]) -> Release:
+    pulls = [w / float(np.sqrt(np.mean(release.std() ** 2))) for w, release in zip(planned, both, strict=True)]
+    shares = [pull / sum(pulls) for pull in pulls]
+    parts = []
+    for release in both:
+        assert isinstance(release.uncertainty, Correlated)
+        parts.append(release.uncertainty.covariance)
+    covariance = Covariance(
+        diagonal=sum((w * w * part.diagonal for w, part in zip(shares, parts, strict=True)), np.zeros(1)),
+        vectors=np.vstack([w * part.vectors for w, part in zip(shares, parts, strict=True)]),
+        signs=np.concatenate([part.signs for part in parts]),
+    )
+    values = sum((w * release.values for w, release in zip(shares, both, strict=True)), np.zeros(()))
+    recipes = [release.provenance.recipe for release in both]
+    recipe = dict(recipes[0]) | {"reports": sum(each["reports"] for each in recipes), "phases": 2}
+    return replace(
+        both[0],
+        estimate=Cells(both[0].domain, values),
+        uncertainty=Correlated(covariance=covariance),
+        provenance=replace(both[0].provenance, recipe=recipe),
+    ).derived()
 
 
 def _published(release: Release, pooling: Pooling) -> Release:

@@ -31,13 +31,14 @@ __all__ = ["pool", "pool_blocks", "pooled_mle"]
 Array = NDArray[np.float64]
 
 
-def pool(estimates: Sequence[FrequencyEstimate]) -> FrequencyEstimate:
+def pool(estimates: Sequence[FrequencyEstimate], weights: Sequence[float] | None = None) -> FrequencyEstimate:
     """The mean of the blocks' estimates, each weighing as much as it has respondents.
 
-    Claim: unbiased, and Cov = sum_b (n_b / n)^2 Cov_b.
+    Claim: unbiased, and Cov = sum_b w_b^2 Cov_b with w_b = n_b / n, where no n_b follows from an earlier block.
 
     Args:
         estimates: Of the same cells, about the same kind of people, from disjoint respondents.
+        weights: Other weights than the numbers of respondents; they are scaled to sum to 1.
     """
     if not estimates:
         raise InvalidInput("must hold at least one block", field="estimates")
@@ -48,16 +49,17 @@ def pool(estimates: Sequence[FrequencyEstimate]) -> FrequencyEstimate:
         if other.frequencies.shape != first.frequencies.shape or other.about != first.about:
             raise InvalidInput("must be over the same cells and about the same", field="estimates", value=other.about)
     respondents = sum(one.respondents for one in estimates)
-    weights = np.array([one.respondents / respondents for one in estimates])
+    given = np.array([one.respondents for one in estimates] if weights is None else weights, float)
+    shares = given / given.sum()
     parts = [one.uncertainty for one in estimates]
     uncertainty = Covariance(
-        diagonal=sum((w * w * part.diagonal for w, part in zip(weights, parts, strict=True)), np.zeros(1)),
-        vectors=np.vstack([w * part.vectors for w, part in zip(weights, parts, strict=True)]),
+        diagonal=sum((w * w * part.diagonal for w, part in zip(shares, parts, strict=True)), np.zeros(1)),
+        vectors=np.vstack([w * part.vectors for w, part in zip(shares, parts, strict=True)]),
         signs=np.concatenate([part.signs for part in parts]),
     )
-    frequencies = weights @ np.stack([one.frequencies for one in estimates])
+    frequencies = shares @ np.stack([one.frequencies for one in estimates])
     same = all(one.observed.shape == frequencies.shape for one in estimates)
-    observed = weights @ np.stack([one.observed for one in estimates]) if same else np.full(frequencies.size, np.nan)
+    observed = shares @ np.stack([one.observed for one in estimates]) if same else np.full(frequencies.size, np.nan)
     return FrequencyEstimate(
         frequencies=frequencies,
         observed=observed,
@@ -76,6 +78,7 @@ def pool_blocks(
     *,
     about: About = "population",
     at: ArrayLike | None = None,
+    planned: Sequence[float] | None = None,
 ) -> FrequencyEstimate:
     """The pooled estimate of several blocks, with every block's covariance at what all of them say.
 
@@ -87,14 +90,20 @@ def pool_blocks(
         counts: The tally of each block.
         about: What the estimate is about.
         at: Shares at which the covariance is evaluated, where a better estimate of them is known.
+        planned: Where the number of reports of a block follows from the block before: the planned share of each block.
+            Weights are then the roots of planned share times reports, so that the error over its standard deviation is
+            a sum with fixed coefficients: normal, whatever the first block made of the second (`phased`).
     """
     found = [channel.estimate(np.asarray(seen), about=about) for channel, seen in zip(channels, counts, strict=True)]
-    possible = np.asarray(norm_sub(pool(found).frequencies if at is None else at).frequencies)
+    weights = None
+    if planned is not None:
+        weights = [float(np.sqrt(part * one.respondents)) for part, one in zip(planned, found, strict=True)]
+    possible = np.asarray(norm_sub(pool(found, weights).frequencies if at is None else at).frequencies)
     known = [
         replace(one, uncertainty=channel.covariance(possible, respondents=one.respondents, about=about))
         for channel, one in zip(channels, found, strict=True)
     ]
-    return pool(known)
+    return pool(known, weights)
 
 
 def pooled_mle(

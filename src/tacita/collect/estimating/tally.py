@@ -92,7 +92,9 @@ def joint_codes(domain: Domain, asked: Asked, codes: Mapping[str, Array], source
     return np.where(placed, cells, die)
 
 
-def respond(design: CollectionDesign, codes: Mapping[str, Array], source: Source, *, seed: int) -> Reports:
+def respond(
+    design: CollectionDesign, codes: Mapping[str, Array], source: Source, *, seed: int, block: int = 1
+) -> Reports:
     """Return the reports of these people's devices: each gets one random view and randomises its own answers.
 
     The number of reports of a question depends on this assignment alone, not on the true answers.
@@ -102,9 +104,10 @@ def respond(design: CollectionDesign, codes: Mapping[str, Array], source: Source
         codes: True codes of every attribute, one row for each person. They are not part of the result.
         source: Randomness of the channels.
         seed: Of the assignment, which is public; it must not have been used to simulate the people.
+        block: Whose questions are asked.
     """
     people = len(next(iter(codes.values())))
-    views = design.view_shares()
+    views = design.view_shares(block)
     lot = np.random.default_rng(seed).choice(len(views), size=people, p=np.array(list(views.values())))
     reports = {}
     for drawn, view in enumerate(views):
@@ -139,6 +142,18 @@ class Tally:
         for number, counts in counted.items():
             self._counts[number] = self._counts.get(number, np.zeros_like(counts)) + counts
         self.simulated = self.simulated or simulated
+
+    def of_block(self, block: int) -> Tally:
+        """The counts of one block."""
+        asked = self.design.questions
+        held = {number: counts for number, counts in self._counts.items() if asked[number].block == block}
+        return Tally.counted(self.design, held, simulated=self.simulated, participation=self.participation)
+
+    def continued(self, design: CollectionDesign) -> Tally:
+        """The same counts in a design with further questions."""
+        if design.questions[: len(self.design.questions)] != self.design.questions:
+            raise InvalidInput("must begin with the questions that were asked", field="design")
+        return Tally.counted(design, self._counts, simulated=self.simulated, participation=self.participation)
 
     def merge(self, other: Tally) -> Tally:
         """The tally of both aggregators' people."""
@@ -250,7 +265,9 @@ class Tally:
         domain = self.design.domain.project(asked[0].attributes)
         shares = None if at is None else at.reshape(-1)
         counts = [self._counts[number] for number in numbers]
-        found = pool_blocks([q.oracle for q in asked], counts, about=about, at=shares)
+        first = self.design.first
+        planned = None if first is None else [first if q.block == 1 else 1 - first for q in asked]
+        found = pool_blocks([q.oracle for q in asked], counts, about=about, at=shares, planned=planned)
         binomial = None
         if found.binomial and about == "population":  # each report is one draw of the population through the channel
             one_cell = traits_of(asked[0].channel).sends_cell

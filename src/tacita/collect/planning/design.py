@@ -40,6 +40,8 @@ UNIT = Unit.row()
 """Who is protected: one answer. Where a person has many rows, rows are not people, and a design is refused."""
 FEWEST = 50
 """Fewer answers than this to a question are not worth asking for."""
+LEAST_FIRST = 0.05
+"""Least share of the respondents in either of two phases."""
 SINGLES_SHARE = 0.2
 """Share of respondents who are asked one attribute, when tables are asked: margins come cheap and help every table."""
 
@@ -109,6 +111,8 @@ class CollectionDesign:
         why: The reason for this design.
         rehearsed: The error that a rehearsal had.
         wanted: The tables that the owner asked for; all questions, if empty. Others are asked because they help.
+        first: In two phases, the share of the respondents who are asked the questions of block 1; those of block 2
+            follow from their reports (`phases`). None where there is one phase.
         floor: Where the channels of later blocks follow the tables learnt so far: the share of fakes that stays
             uniform, or of randomized response in a matrix.
         penalty: Cost of reporting one cell for another, for matrices that are fitted to it.
@@ -125,8 +129,12 @@ class CollectionDesign:
     floor: float | None = None
     penalty: Penalty = "distance"
     wanted: tuple[tuple[str, ...], ...] = ()
+    first: float | None = None
 
     def __post_init__(self) -> None:
+        if self.first is not None and not LEAST_FIRST <= self.first <= 1 - LEAST_FIRST:
+            rule = f"must be {LEAST_FIRST:g} to {1 - LEAST_FIRST:g} of the respondents"
+            raise InvalidInput(rule, field="first", value=self.first)
         if not self.views:
             object.__setattr__(self, "views", tuple((number,) for number in range(len(self.questions))))
         self._check_views()
@@ -177,6 +185,11 @@ class CollectionDesign:
         """Expected number of answers to a question."""
         return max(1, round(self.respondents * question.share))
 
+    @property
+    def first_respondents(self) -> int:
+        """The number of respondents after whom the second phase begins."""
+        return max(1, round(self.respondents * (self.first or 1.0)))
+
     def predict(self) -> tuple[Prediction, ...]:
         """Error of every table that is asked for directly."""
         return tuple(_predict(self.domain, q, self.expected(q)) for q in self.questions)
@@ -202,6 +215,8 @@ class CollectionDesign:
             "epsilon": self.epsilon,
             "epsilon_exact": self.epsilon_upper,
             "respondents": self.respondents,
+            "phases": 1 if self.first is None else 2,
+            "first": self.first,
             "questions": questions,
             "predictions": [prediction.as_dict() for prediction in self.predict()],
         }

@@ -36,7 +36,7 @@ from tacita.collect.planning.design import Asked, CollectionDesign
 from tacita.domain import Domain
 from tacita.tables.workload import Workload
 
-__all__ = ["Judged", "expected_error", "judge"]
+__all__ = ["Judged", "expected_error", "judge", "part_precisions", "report_variance"]
 
 _RANGE = (0.0, 0.25, 0.5, 1.0, 2.0)
 """Dependences at which designs are judged, as multiples of the expected one."""
@@ -93,7 +93,7 @@ def expected_error(design: CollectionDesign, workload: Workload, *, dependence: 
 def _errors(design: CollectionDesign, workload: Workload, dependences: Sequence[float]) -> np.ndarray:
     domain = design.domain
     order = max(len(key) for key in workload)
-    known = _precisions(domain, design.questions, design.respondents, order)
+    known = part_precisions(domain, design.questions, design.respondents, order)
     ratio = _sharing(domain, [part for part in known if len(part) == 2])
     expected = np.asarray(dependences, float) ** 2
     noises = {part: _noise(domain, part, precision) for part, precision in known.items()}
@@ -114,16 +114,17 @@ def _errors(design: CollectionDesign, workload: Workload, dependences: Sequence[
     return np.asarray(np.average(errors, axis=0, weights=workload.weights))
 
 
-def _precisions(
+def part_precisions(
     domain: Domain, questions: Sequence[Asked], respondents: int, order: int
 ) -> dict[frozenset[str], float]:
+    """The precision with which some questions measure every part of at most `order` attributes."""
     found: dict[frozenset[str], float] = {}
     variances: dict[tuple[type, int], float] = {}
     for asked in questions:
         channel = asked.oracle
         cells, kind = channel.levels, (type(channel), channel.levels)
         if kind not in variances:
-            variances[kind] = _report_variance(channel)
+            variances[kind] = report_variance(channel)
         known = max(respondents * asked.share, 1e-9) / (variances[kind] * cells)
         for size in range(1, min(order, len(asked.attributes)) + 1):
             for part in map(frozenset, itertools.combinations(asked.attributes, size)):
@@ -131,8 +132,8 @@ def _precisions(
     return found
 
 
-def _report_variance(channel: Channel) -> float:
-    """Of one report, in a free direction; all cells being equally frequent."""
+def report_variance(channel: Channel) -> float:
+    """Variance of one report in a free direction, all cells being equally frequent."""
     cells = channel.levels
     found = np.mean(channel.covariance(np.full(cells, 1 / cells), respondents=1).variance())
     return float(found) * cells / max(cells - 1, 1)

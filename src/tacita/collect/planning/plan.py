@@ -22,6 +22,7 @@ from tacita.collect.device.channels import ChannelName, Penalty
 from tacita.collect.planning.calm import choose_views, cover
 from tacita.collect.planning.design import (
     FEWEST,
+    LEAST_FIRST,
     SINGLES_SHARE,
     Asked,
     CollectionDesign,
@@ -31,13 +32,14 @@ from tacita.collect.planning.design import (
     scaled,
 )
 from tacita.collect.planning.expected import judge
+from tacita.collect.planning.phases import FIRST, check_phases, expected_gain, in_two_phases
 from tacita.collect.planning.rehearse import MOST_PEOPLE, rehearse
 from tacita.collect.planning.views import packed_views
 from tacita.domain import Domain, Numeric
 from tacita.errors import InvalidInput
 from tacita.tables.workload import Workload
 
-__all__ = ["DEPENDENCE", "plan_collection", "planning_seconds"]
+__all__ = ["DEPENDENCE", "Phases", "plan_collection", "planning_seconds"]
 
 DEPENDENCE = 0.1
 """How far tables are taken to lie from the product of their margins (total variation), if the owner does not say."""
@@ -46,6 +48,11 @@ _MANY_ATTRIBUTES = 6  # from here on larger views are worth a look
 _LARGEST_VIEW = 6
 _MOST_CELLS = 1024
 """Of a view."""
+Phases = Literal["auto", "one", "two"]
+_FEWEST_FIRST = 100
+"""Answers to a question of the first phase below which `auto` does not take two: they are not published by default."""
+_WORTH = 0.95
+"""Expected error over that of one phase from which on two are taken."""
 _SHARES = (0.0, 0.2, 0.4)
 """Shares of the respondents who are asked one attribute, that are tried: margins come cheap and help every table."""
 
@@ -62,6 +69,8 @@ def plan_collection(
     dependence: float = DEPENDENCE,
     penalty: Penalty = "distance",
     floor: float = 0.5,
+    phases: Phases = "one",
+    first: float = FIRST,
 ) -> CollectionDesign:
     """Plan a collection: which questions, through which channel, of how many; with the error to expect.
 
@@ -84,6 +93,10 @@ def plan_collection(
             not a fact from data; designs are judged at dependences from 0 to twice of it.
         penalty: For "optimal", and for "matrix" in blocks: what it costs to report one cell for another.
         floor: For "optimal": least share of plain randomized response in the matrix.
+        phases: "two" asks these questions of a first share of the respondents, and of the others what the reports of
+            the first show to be worth asking (`phases`); "auto" does so where the expected error is smaller by a
+            twentieth or more.
+        first: With two phases, the share of the respondents in the first.
     """
     domain.require_public()
     workload.check(domain)
@@ -99,13 +112,37 @@ def plan_collection(
         raise InvalidInput(f"must be {', '.join(get_args(ChannelName))}", field="channel", value=channel)
     if mode == "views" and answers == "one" and channel != "auto":
         raise InvalidInput("must be auto where views are chosen", field="channel", value=channel)
+    check.one_of(phases, "phases", get_args(Phases))
+    if phases != "one":
+        if channel != "auto":
+            raise InvalidInput("must be auto where there are two phases", field="channel", value=channel)
+        check.inside(first, "first", LEAST_FIRST, 1 - LEAST_FIRST)
     oracle = _oracle(channel, penalty, floor)
     if channel == "fourier":
         return _fourier(domain, workload, respondents, epsilon)
     if channel == "mixed" and answers == "one":
         return _mixed(domain, workload, respondents, epsilon, oracle)
     found = _planned(domain, workload, respondents, epsilon, mode, answers, oracle, dependence)
-    return replace(found, wanted=tuple(workload), penalty=penalty)
+    found = replace(found, wanted=tuple(workload), penalty=penalty)
+    if phases == "two":
+        return in_two_phases(found, first)
+    return _phased(found, workload, first, dependence) if phases == "auto" else found
+
+
+def _phased(design: CollectionDesign, workload: Workload, first: float, dependence: float) -> CollectionDesign:
+    """Two phases, where they are expected to be nearer to the truth; else the design as it is, and why."""
+    try:
+        check_phases(design)
+    except InvalidInput as reason:
+        return replace(design, why=f"{design.why}; one phase, because two {reason.rule.replace('needs', 'need')}")
+    if min(design.expected(question) * first for question in design.questions) < _FEWEST_FIRST:
+        few = f"one phase, because some question would get fewer than {_FEWEST_FIRST} answers in the first of two"
+        return replace(design, why=f"{design.why}; {few}")
+    ratio = expected_gain(design, workload, first=first, dependence=dependence)
+    said = f"expected error in two phases over that in one: {ratio:.2f}"
+    if ratio > _WORTH:
+        return replace(design, why=f"{design.why}; {said}")
+    return in_two_phases(replace(design, why=f"{design.why}; {said}"), first)
 
 
 def _planned(

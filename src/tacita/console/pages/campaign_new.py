@@ -54,6 +54,11 @@ _MODES = {
     "views": "Ask for fewer, larger tables",
 }
 _ANSWERS = {"one": "One question, with the whole epsilon", "view": "Several questions, each with a share of epsilon"}
+_PHASES = {
+    "one": "The same questions for all respondents",
+    "two": "Two phases: the first reports show what is worth asking the others",
+    "auto": "Automatic: two phases where the expected error is smaller",
+}
 _CHANNELS = {
     "auto": "The best way for each table (recommended)",
     "mixed": "Means of numbers, tables of all else",
@@ -235,6 +240,8 @@ class _Builder:
             with kit.row():
                 self.answers = kit.choice("Each respondent answers", _ANSWERS, "one", change=self.change)
             with kit.row():
+                self.phases = kit.choice("Phases", _PHASES, "one", change=self.change)
+            with kit.row():
                 self.channel = kit.choice("Channel", _CHANNELS, "auto", change=self.change)
 
     def show_end(self) -> None:
@@ -311,6 +318,7 @@ class _Builder:
             "mode": "tables" if too_many else self.mode.value,
             "answers": self.answers.value,
             "channel": self.channel.value,
+            "phases": self.phases.value,
         }
 
     async def _rehearse(self) -> None:

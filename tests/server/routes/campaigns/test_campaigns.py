@@ -90,6 +90,39 @@ def test_rounds_and_a_stop_over_http(world) -> None:
     assert seen["block"] == 2 or seen["state"] == "closed"
 
 
+def test_two_phases_over_http(world) -> None:
+    schema = {"tacita": 1, "attributes": [{"kind": "boolean", "name": name} for name in "ab"]}
+    body = {"schema": schema, "tables": [["a", "b"]], "mode": "tables", "phases": "two", "first": 0.5}
+    plan = body | {"epsilon": 1.0, "respondents": 40}
+    planned = world.call("POST", "/v1/campaigns/plan", token=world.token("analyst"), json=plan).json()
+    assert (planned["phases"], planned["first"]) == (2, 0.5)
+    campaign = world.campaign(**body, respondents=40, minimum=5)
+    assert (campaign["phases"], campaign["first_respondents"], campaign["block"]) == (2, 20, 1)
+    post(world, campaign, reports(campaign, 19))
+    path, analyst = f"/v1/campaigns/{campaign['id']}", world.token("analyst")
+    assert world.call("GET", path, token=analyst).json()["block"] == 1
+    post(world, campaign, reports(campaign, 1))
+    seen = world.call("GET", path, token=analyst).json()
+    assert seen["block"] == 2
+    assert seen["epsilon"] <= 1.0
+    block = world.call("GET", f"{path}/block", token=world.token("steward")).json()
+    assert len(block["tables"]) == len(block["questions"]) > 0
+    assert world.call("POST", f"{path}/block", token=world.token("steward"), json=block).status_code == 409
+    late = {"wire": 1, "campaign": campaign["id"], "question": "q1.2", "report": uuid.uuid4().hex, "answer": 1}
+    assert post(world, campaign, [late]).status_code == 200
+    assert world.call("GET", f"{path}/releases", token=analyst).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"phases": "three"}, {"first": 0.0}, {"first": "half"}, {"mode": "singles"}, {"rounds": {"size": 5}}]
+)
+def test_bad_phases_over_http(world, wrong) -> None:
+    body = PAIRS | {"phases": "two", "epsilon": 1.0, "respondents": 5000, "title": "x"} | wrong
+    response = world.call("POST", "/v1/campaigns", token=world.token("steward"), json=body)
+    assert response.status_code == 422, response.text
+    assert world.services.campaigns.list() == []
+
+
 def test_matrices_are_refitted_in_blocks_over_http(world) -> None:
     schema = {
         "tacita": 1,

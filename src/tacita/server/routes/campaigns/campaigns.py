@@ -133,7 +133,8 @@ def get_block(id: str, token: Steward, services: Services_) -> BlockInfo:
 def adopt_block(id: str, body: BlockModel, token: Steward, services: Services_) -> CampaignInfo:
     """With the same questions; adopting it twice is the same as once."""
     check_scope(token, id)
-    adopted = services.campaigns.adopt(id, body.model_dump(), principal=token.principal)
+    exported = body.model_dump(exclude={"tables"} if body.tables is None else None)
+    adopted = services.campaigns.adopt(id, exported, principal=token.principal)
     return CampaignInfo.model_validate(adopted.as_dict())
 
 
