@@ -25,7 +25,7 @@ class ParquetSource:
         addresses: Files and folders, on this machine or in a store.
     """
 
-    def __init__(self, addresses: Sequence[str | Path]) -> None:
+    def __init__(self, addresses: Sequence[str | Path | StoredFile]) -> None:
         self._addresses = list(addresses)
         self._pieces: dict[StoredFile, tuple[object, list[int]]] = {}
         self._rows = 0
