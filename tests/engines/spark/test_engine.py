@@ -69,7 +69,7 @@ def same_as_local(engine: Any, source: Any, domain: Domain, max_rows: int) -> No
 def test_all_tables_of_many_parts_are_those_of_the_local_engine(folder: Path, cluster: SparkCluster) -> None:
     engine = connect(f"{cluster.master}{folder}", DOMAIN)
     assert isinstance(engine, SparkEngine)
-    for max_rows in (1, 2, 100, 2):
+    for max_rows in (2, 100, 2):
         same_as_local(engine, folder, DOMAIN, max_rows)
     for _ in range(3):  # counted, then kept, then from what is kept
         assert engine.project(NAMES[:3]) == LocalEngine(DOMAIN, folder).project(NAMES[:3])

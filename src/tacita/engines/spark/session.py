@@ -25,13 +25,14 @@ from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaErro
 __all__ = ["jobs", "load", "place_of_table", "quiet", "session_of"]
 
 CONNECT_SECONDS = 10.0
+_AGAIN = 0.1
 _LOCK = threading.Lock()
+_LOGGING = (Path(__file__).parent / "log4j2.properties").as_uri()
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SETTINGS = {
     "spark.app.name": "tacita",
     "spark.ui.enabled": "false",  # it would listen on all addresses of this machine
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65535",
 }
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -77,6 +78,9 @@ def session_of(master: str | None = None) -> Any:
 
 def _start(sql: Any, master: str | None) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not {"SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ):
+        options = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -Dlog4j2.configurationFile={_LOGGING}"
+        os.environ["SPARK_SUBMIT_OPTS"] = options.strip()
     try:
         configured = dict(load("pyspark").SparkConf().getAll())  # starts Java, which reads the configuration
         builder = sql.SparkSession.builder
@@ -129,17 +133,18 @@ def _check_java() -> None:
 def jobs(session: Any, timeout: float | None = None) -> Iterator[None]:
     """Run jobs: errors in our words, and an end after so many seconds."""
     context, tag = session.sparkContext, f"tacita-{uuid.uuid4()}"
-    late = threading.Event()
+    done, late = threading.Event(), threading.Event()
 
-    def cancel() -> None:
-        late.set()
-        context.cancelJobsWithTag(tag)
+    def watch() -> None:
+        if not done.wait(timeout):
+            late.set()
+            context.cancelJobsWithTag(tag)
+        while late.is_set() and not done.wait(_AGAIN):  # one question may start several jobs
+            context.cancelJobsWithTag(tag)
 
     context.addJobTag(tag)
-    timer = None if timeout is None else threading.Timer(timeout, cancel)
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
+    if timeout is not None:
+        threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     except TacitaError:
@@ -151,8 +156,7 @@ def jobs(session: Any, timeout: float | None = None) -> Iterator[None]:
             ).while_reading() from None
         raise _in_our_words(error, None) from None
     finally:
-        if timer is not None:
-            timer.cancel()
+        done.set()
         with suppress(Exception):  # the context may be gone
             context.removeJobTag(tag)
 
