@@ -106,7 +106,7 @@ class SourceSettings(BaseModel):
 
     @property
     def files(self) -> Path | None:
-        """A file or folder on this machine that holds the rows, whoever counts them."""
+        """A file or folder on this machine that holds the rows, also if Spark counts them."""
         if self.counted is not None and not is_stored(self.counted):
             return Path(self.counted)
         return self.path

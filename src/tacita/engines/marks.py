@@ -3,7 +3,7 @@
     a file, a folder     SHA-256 of each file's bytes, whatever its name and folder, on this machine or in a store
     PostgreSQL           the system identifier of the cluster, the ids of the database, the table and its partitions
     MongoDB              the collection's UUID
-    Spark                those of the files, whoever counts them; of a table, its place and name in the catalog
+    Spark                those of the files, as without Spark; of a table, its place and name in the catalog
 
 They find accidents: the same file in another folder, the same table by another address. A copy that was changed in one
 byte, a view, or a copy of a table has marks of its own.

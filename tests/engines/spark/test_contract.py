@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.spark import SparkCluster
 
-from tacita.domain import Domain
+from tacita.domain import Attribute, Domain
 from tacita.engines.base import Engine
 from tacita.engines.spark import SparkEngine
 from tacita.testing import EngineContract
@@ -32,9 +33,18 @@ class TestParquetParts(EngineContract):
 
 
 class TestFrames(EngineContract):
+    """Frames have their own types and their own way to executors; there, rows are encoded as those of files are."""
+
     @pytest.fixture(autouse=True)
     def _session(self, session: Any) -> None:
         self.session = session
 
     def make(self, domain: Domain, table: pa.Table) -> Engine:
         return SparkEngine(domain, self.session.createDataFrame(table))
+
+    def column(self, attribute: Attribute, values: pa.Array, nulls: Sequence[str] = ("",)) -> None:
+        """Count with both buckets alone: all four choices are tried over files."""
+        both = attribute.model_copy(update={"missing": True, "other": True})
+        for cached in ("size", "all_labels"):
+            both.__dict__.pop(cached, None)
+        self.agree(Domain(attributes=[both], nulls=tuple(nulls)), pa.table({attribute.name: values}), ways=1)

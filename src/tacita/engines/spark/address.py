@@ -30,13 +30,13 @@ def is_spark(address: str) -> bool:
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Whether something is a frame of Spark; needs no Spark to tell."""
+    """Whether something is a frame of Spark; imports nothing of Spark."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
 @dataclass(frozen=True)
 class SparkAddress:
-    """Where the data is, and which cluster counts it.
+    """Place of the data, and the cluster that counts it.
 
     Attributes:
         master: Address of the cluster's master; None for the one that Spark's own configuration names.
