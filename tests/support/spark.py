@@ -42,6 +42,15 @@ SETTINGS = {
     "spark.driver.host": HERE,
     "spark.driver.bindAddress": HERE,
 }
+LOGGING = """
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
 GUARD = """
 import os, shutil, signal, sys, time
 folder = sys.argv[1]
@@ -102,6 +111,7 @@ class SparkCluster:
         (self._folder / "conf").mkdir()
         lines = [f"{name} {value}" for name, value in (self._settings | {"spark.local.dir": str(self._folder)}).items()]
         (self._folder / "conf" / "spark-defaults.conf").write_text("\n".join(lines) + "\n")
+        (self._folder / "conf" / "driver.properties").write_text(LOGGING.format(file=self._folder / "driver.log"))
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", GUARD, str(self._folder)],
             stdin=subprocess.PIPE,
@@ -140,6 +150,11 @@ class SparkCluster:
                 os.kill(pid, signal.SIGKILL)
         worker.wait()
 
+    def logs(self) -> str:
+        """All that drivers, executors and their Python workers have logged, at Spark's default levels."""
+        files = [self._root / "driver.log", *(self._root / "work").rglob("std*")]
+        return "\n".join(file.read_text(errors="replace") for file in files if file.is_file())
+
     def stop(self) -> None:
         """End all processes and remove the folder; a second call does nothing."""
         folder, self._folder = self._folder, None
@@ -173,6 +188,7 @@ class SparkCluster:
             "SPARK_CONF_DIR": str(self._root / "conf"),
             "SPARK_LOCAL_IP": HERE,
             "PYSPARK_PYTHON": sys.executable,
+            "SPARK_SUBMIT_OPTS": f"-Dlog4j2.configurationFile={self._root / 'conf' / 'driver.properties'}",
         }
 
     def _run(self, name: str, command: list[str], ready: str) -> subprocess.Popen[bytes]:

@@ -136,7 +136,7 @@ def _by_byte(attribute: _Attribute, values: pa.Array, nulls: Sequence[str]) -> C
     """Codes of whole numbers of one byte: each of the 256 is encoded once, and null."""
     every = np.arange(256, dtype=np.uint8).view(_BYTES[values.type])
     table = encode(attribute, pa.array(every), nulls)
-    codes: Codes = table[pc.fill_null(values, 0).to_numpy(zero_copy_only=False).view(np.uint8)]
+    codes: Codes = table.take(pc.fill_null(values, 0).to_numpy(zero_copy_only=False).view(np.uint8))
     if values.null_count:
         codes[values.is_null().to_numpy(zero_copy_only=False)] = encode(attribute, pa.nulls(1, values.type), nulls)[0]
     return codes

@@ -30,7 +30,11 @@ from tacita.engines.spark.session import _check_java, _in_our_words, session_of
 from tacita.engines.spark.sources import FileSource, slices_of
 from tacita.engines.spark.tasks import Guarded
 from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaError
-from tacita.privacy.unit import Unit
+from tacita.privacy.budget import Budget
+from tacita.privacy.unit import Neighbours, Unit
+from tacita.server.data.datasets import Datasets
+from tacita.settings import Settings
+from tacita.store import Database
 from tacita.tables.workload import Workload
 
 WAIT = 240.0
@@ -145,6 +149,24 @@ def test_a_worker_that_is_killed_costs_time_and_no_count(tmp_path: Path, cluster
     assert all(found[0][key] == theirs[key] for key in workload.keys)
 
 
+def test_a_service_counts_a_named_source(folder: Path, cluster: SparkCluster, session: Any, tmp_path: Path) -> None:
+    settings = Settings.load(
+        home=tmp_path,
+        data_folders=[folder],
+        sources={"people": {"url": f"{cluster.master}{folder}"}, "view": {"url": cluster.master, "table": "named"}},
+    )
+    session.read.parquet(str(folder)).createOrReplaceTempView("named")
+    datasets = Datasets(Database(settings.state_url), settings.sources)
+    for source in settings.sources:
+        terms: dict[str, Any] = {"unit": Unit.of_person("who", max_rows=2), "neighbours": Neighbours.ADD_REMOVE}
+        again = "another way to the same rows" if source == "view" else None
+        made = datasets.register(
+            name=source, source=source, domain=DOMAIN, budget=Budget.pure(1.0), again=again, **terms
+        )
+        engine = datasets.engine(made, "query")
+        assert engine.project(["c0"]) == LocalEngine(DOMAIN, folder).project(["c0"])
+
+
 def test_files_that_change_are_read_again(tmp_path: Path, session: Any) -> None:
     domain = Domain(attributes=[Boolean(name="x")])
     pq.write_table(pa.table({"x": [True]}), tmp_path / "a.parquet")
@@ -208,7 +230,7 @@ def test_pyspark_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_no_error_holds_a_row(name: str, tmp_path: Path, session: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_error_and_no_log_holds_a_row(name: str, tmp_path: Path, session: Any, cluster: SparkCluster) -> None:
     kind, content = BROKEN[name]
     (tmp_path / f"rows.{kind}").write_bytes(content)
     domain, said = Domain.from_dict(SCHEMA), []
@@ -217,7 +239,9 @@ def test_no_error_holds_a_row(name: str, tmp_path: Path, session: Any, capfd: py
             use(SparkEngine(domain, tmp_path / f"rows.{kind}"))
         except TacitaError as error:
             said.append(everything(error))
-    assert CANARY not in " ".join([*said, *capfd.readouterr()])
+    logs = cluster.logs()
+    assert "INFO" in logs  # executors log more than the driver
+    assert CANARY not in " ".join([*said, logs])
 
 
 def test_a_line_that_cannot_be_read_is_named_to_the_owner_alone(tmp_path: Path, session: Any) -> None:

@@ -87,7 +87,8 @@ class FileSource:
         """Return an RDD of what a task yields for the files of each part."""
         files = find_files(self._paths, GROUPS)
         slices = slices_of(files, TASKS_PER_CORE * self._context.defaultParallelism)
-        read = Guarded(ReadFiles(self._domain, tuple(columns), task, strict, self._table))
+        again = not self._context.master.startswith("local")  # where Spark does not try again
+        read = Guarded(ReadFiles(self._domain, tuple(columns), task, strict, self._table), again=again)
         return self._context.parallelize(slices, max(len(slices), 1)).mapPartitions(_Flat(read))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

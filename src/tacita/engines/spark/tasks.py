@@ -53,6 +53,8 @@ class Guarded:
 
     task: Callable[[Iterable[Any]], Iterator[Any]]
     version: str = __version__
+    again: bool = False
+    """Whether Spark tries a task again: then a source that cannot be reached is tried twice."""
 
     def __call__(self, items: Iterable[Any]) -> Iterator[Any]:
         """Run the task."""
@@ -64,6 +66,8 @@ class Guarded:
                 )
             yield from self.task(items)
         except TacitaError as error:
+            if self.again and isinstance(error, SourceUnavailable) and _is_first():
+                raise RuntimeError("the source cannot be reached; it is tried again") from None
             yield Failure.of(error)
         except (MemoryError, pa.ArrowException, UnicodeError, ValueError, TypeError, OverflowError) as error:
             problem = DataError("the rows cannot be read", field="source", private=type(error).__name__)
@@ -72,6 +76,14 @@ class Guarded:
     @property
     def _hint(self) -> str:
         return f"Install tacita=={self.version} in the Python environment of the executors"
+
+
+def _is_first() -> bool:
+    """Whether Spark runs this task for the first time; no in a process that is no worker."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context is not None and context.attemptNumber() == 0
 
 
 @dataclass(frozen=True)
