@@ -20,6 +20,7 @@ from tests.support.spark import SparkCluster
 from tacita.domain import Boolean, Categorical, CsvDialect, Domain, Identifier, Numeric
 from tacita.engines.connect import connect
 from tacita.engines.local import LocalEngine
+from tacita.engines.local.files.parquet import ParquetSource
 from tacita.engines.local.files.stored import StoredFile
 from tacita.engines.marks import data_marks
 from tacita.engines.spark import SparkEngine
@@ -27,7 +28,7 @@ from tacita.engines.spark import engine as spark_engine
 from tacita.engines.spark.address import SparkAddress, drafted_from
 from tacita.engines.spark.counts import Counts, Failure, add, raised
 from tacita.engines.spark.session import _check_java, _in_our_words, session_of
-from tacita.engines.spark.sources import FileSource, slices_of
+from tacita.engines.spark.sources import FileSource, parts_of, slices_of
 from tacita.engines.spark.tasks import Guarded
 from tacita.errors import DataError, InvalidInput, SourceUnavailable, TacitaError
 from tacita.privacy.budget import Budget
@@ -296,6 +297,20 @@ def test_files_are_dealt_by_size(tmp_path: Path) -> None:
     parts = slices_of(files, 2)
     assert sorted(sum(file.size() for file in part) for part in parts) == [90, 100]
     assert sorted(file.path for part in parts for file in part) == [file.path for file in files]
+
+
+def test_a_large_file_is_read_by_several_tasks(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([f"t{n % 7}" * (n % 5) for n in range(1000)]), "y": pa.array(range(1000))})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=64)
+    parts = parts_of([StoredFile(str(tmp_path / "a.parquet"))], 5)
+    assert [part.groups for part in parts] == [range(0, 3), range(3, 6), range(6, 9), range(9, 12), range(12, 16)]
+    read = [pa.Table.from_batches(ParquetSource([part]).batches(["x", "y"])) for part in parts]
+    assert pa.concat_tables(read).cast(table.schema) == table
+    assert parts_of(parts[:1] * 5, 5) == parts[:1] * 5
+    assert len(slices_of(parts, 3)) == 3
+    gone = StoredFile(str(tmp_path / "a.parquet"), groups=range(15, 17))
+    with pytest.raises(DataError, match="has changed while it was read"):
+        list(ParquetSource([gone]).batches(["y"]))
 
 
 def test_counts_are_added_cell_by_cell() -> None:

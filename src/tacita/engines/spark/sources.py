@@ -10,22 +10,26 @@ converted one by one.
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tacita.domain import Domain
-from tacita.engines.local.files.base import READ_ROWS, Narrowable, RowSource, distinct_names
+from tacita.engines.local.files.base import READ_ROWS, Narrowable, RowSource, distinct_names, reading
 from tacita.engines.local.files.open import GROUPS, open_source
+from tacita.engines.local.files.parquet import PARQUET
 from tacita.engines.local.files.stored import StoredFile, find_files
 from tacita.engines.spark.counts import raised
 from tacita.engines.spark.session import load, quiet
 from tacita.engines.spark.tasks import Guarded, ReadFiles, Send
 from tacita.errors import DataError
 
-__all__ = ["FileSource", "FrameSource", "SparkSource", "slices_of"]
+__all__ = ["FileSource", "FrameSource", "SparkSource", "parts_of", "slices_of"]
 
 TASKS_PER_CORE = 4
 """Most tasks for each core: enough for even work, and for little work lost with a machine."""
@@ -85,8 +89,8 @@ class FileSource:
 
     def run(self, task: Task, columns: Sequence[str], *, strict: bool = False) -> Any:
         """Return an RDD of what a task yields for the files of each part."""
-        files = find_files(self._paths, GROUPS)
-        slices = slices_of(files, TASKS_PER_CORE * self._context.defaultParallelism)
+        cores = self._context.defaultParallelism
+        slices = slices_of(parts_of(find_files(self._paths, GROUPS), cores), TASKS_PER_CORE * cores)
         again = not self._context.master.startswith("local")  # where Spark does not try again
         read = Guarded(ReadFiles(self._domain, tuple(columns), task, strict, self._table), again=again)
         return self._context.parallelize(slices, max(len(slices), 1)).mapPartitions(_Flat(read))
@@ -106,6 +110,20 @@ class _Flat:
         return self.task(file for files in lists for file in files)
 
 
+def parts_of(files: Sequence[StoredFile], least: int) -> list[StoredFile]:
+    """Split large Parquet files by their row groups, where there are fewer files than tasks could read at once."""
+    found: list[StoredFile] = []
+    for file in files:
+        groups = 1
+        if len(files) < least and file.suffix in PARQUET:
+            with reading(file.name, "Parquet"), pq.ParquetFile(file.random()) as opened:
+                groups = int(opened.num_row_groups)
+        parts = min(groups, -(-least // len(files)))
+        ends = [groups * at // parts for at in range(parts + 1)]
+        found += [replace(file, groups=range(*pair)) for pair in pairwise(ends)] if parts > 1 else [file]
+    return found
+
+
 def slices_of(files: Sequence[StoredFile], most: int) -> list[list[StoredFile]]:
     """Deal files to tasks, so that each has about as many bytes.
 
@@ -113,8 +131,10 @@ def slices_of(files: Sequence[StoredFile], most: int) -> list[list[StoredFile]]:
     [3, 2]
     """
     parts: list[list[StoredFile]] = [[] for _ in range(min(len(files), most))]
-    held = [0] * len(parts)
-    for size, file in sorted(((file.size(), file) for file in files), key=lambda pair: (-pair[0], pair[1].path)):
+    held = [0.0] * len(parts)
+    shared = Counter((file.path, id(file.store)) for file in files)
+    sizes = [file.size() / shared[file.path, id(file.store)] for file in files]
+    for size, file in sorted(zip(sizes, files, strict=True), key=lambda pair: (-pair[0], pair[1].path)):
         least = min(range(len(parts)), key=lambda at: (held[at], len(parts[at])))
         parts[least].append(file)
         held[least] += size

@@ -34,10 +34,12 @@ class StoredFile:
     Attributes:
         path: Its path, in the store if there is one.
         store: The filesystem of a store; None for this machine.
+        groups: The row groups of a Parquet file that are meant; None for all.
     """
 
     path: str
     store: Any = field(default=None, hash=False)
+    groups: range | None = None
 
     @property
     def name(self) -> str:
