@@ -89,15 +89,15 @@ def _counting(cluster: SparkCluster, session: Any, folder: Path, rows: int) -> l
     whole, quarter = _written(folder / "whole", rows), _quarter(folder, rows)
     what = f"all 105 pairs of 15 columns, {rows:,} rows"
     passes = []
-    for source in (quarter, whole, whole):
+    for source in (quarter, quarter, whole, whole):  # the first has numbers of rows that no worker has planned for
         engine = SparkEngine(DOMAIN, source, master=cluster.master, keep=False)
         with measured() as used:
             found = engine.tables(PAIRS, ROW)
         passes.append((used, found))
-    small, big = passes[0][0], min((each for each, _ in passes[1:]), key=lambda used: used.cpu)
+    small, big = (min((each for each, _ in two), key=lambda used: used.cpu) for two in (passes[:2], passes[2:]))
     with measured() as ours:
         wanted = LocalEngine(DOMAIN, whole, cache_bytes=0).tables(PAIRS, ROW)
-    same = sum(found[key] == wanted[key] for _, found in passes[1:] for key in PAIRS.keys)
+    same = sum(found[key] == wanted[key] for _, found in passes[2:] for key in PAIRS.keys)
     per = 1e7 / rows
     note = f"{big.java * per:.2f} of it Java, {big.python * per:.2f} Python; {big.wall:.0f} s of wall time in all"
     yet = f"local engine, two threads, same files; {ours.wall:.0f} s of wall time in all"
@@ -110,7 +110,7 @@ def _counting(cluster: SparkCluster, session: Any, folder: Path, rows: int) -> l
             ours=big.cpu / small.cpu,
             unit="ratio",
             goal="<= 4.6",
-            note=f"a quarter took {small.cpu:.2f} CPU s",
+            note=f"a quarter took {small.cpu:.2f} CPU s, the first time {passes[0][0].cpu:.2f}",
         ),
         Row(bar=f"{what}: memory of all processes", ours=big.peak, unit="GiB", goal="<= 5"),
     ]

@@ -164,7 +164,7 @@ def test_a_service_counts_a_named_source(folder: Path, cluster: SparkCluster, se
         made = datasets.register(
             name=source, source=source, domain=DOMAIN, budget=Budget.pure(1.0), again=again, **terms
         )
-        engine = datasets.engine(made, "query")
+        engine = datasets.engine(made)
         assert engine.project(["c0"]) == LocalEngine(DOMAIN, folder).project(["c0"])
 
 
